@@ -1,0 +1,64 @@
+"""The checks of the project by name; every session runs in the environment that nox itself runs in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "layers", "tests", "wheel"]
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Look for faults and for formatting that differs from the house's."""
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types of the package strictly."""
+    session.run("mypy", "--strict", "src")
+
+
+@nox.session
+def layers(session: nox.Session) -> None:
+    """Check that every module imports only from the layers below it."""
+    session.run("lint-imports")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests and the examples of the docstrings and the README; what follows `--` goes to pytest."""
+    session.run("pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the wheel, install it alone in a fresh environment and run the README's examples there."""
+    with tempfile.TemporaryDirectory() as folder:
+        outside = Path(folder).resolve()
+        environment = outside / "environment"
+        interpreter = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
+        session.run("python", "-m", "build", "--wheel", "--outdir", str(outside))
+        (built,) = outside.glob("*.whl")
+        session.run("python", "-m", "venv", "--without-pip", str(environment))
+        session.run("python", "-m", "pip", "--python", str(environment), "install", str(built), "pytest")
+        shutil.copy("README.md", outside)
+        with session.chdir(outside):
+            # `-I` keeps PYTHONPATH and the current folder from standing in for the installed package.
+            session.run(
+                *(str(interpreter), "-I", "-m", "pytest", "README.md", "--doctest-glob=README.md"),
+                *("-W", "error", "-o", "doctest_optionflags=NORMALIZE_WHITESPACE ELLIPSIS"),
+            )
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Time the package; not one of the default checks, because its answer depends on the machine."""
+    session.run("pytest", "benchmarks", "--benchmark-only", *session.posargs)

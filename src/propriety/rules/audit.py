@@ -1,0 +1,186 @@
+"""Is a rule what it claims to be? A search for violations of each declared property."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.rules.rule import BinaryRule, ClassRule, Rule
+from propriety.rules.search import TOLERANCE, Counterexample, Search
+
+__all__ = ["AuditReport", "Finding", "audit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What the search says about one property.
+
+    Parameters
+    ----------
+    name : str
+        Name of the property.
+    declared : bool or tuple of float, optional
+        What the rule claims; None where it claims nothing. For the range, (best, worst).
+    holds : bool
+        Whether the search found no violation.
+    counterexample : Counterexample, optional
+        The clearest violation found.
+    """
+
+    name: str
+    declared: Any
+    holds: bool
+    counterexample: Counterexample | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the search bears out the claim, or there is none."""
+        return self.declared is None or bool(self.declared) == self.holds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AuditReport(Result):
+    """What `audit` found, property by property.
+
+    Parameters
+    ----------
+    rule : str
+        The rule.
+    classes : int, optional
+        Number of classes of the rows that it was tried on; None for the forecast of one event.
+    findings : tuple of Finding
+        One for each property.
+    """
+
+    rule: str
+    classes: int | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the search bears out every claim."""
+        return all(finding.agrees for finding in self.findings)
+
+    def __getitem__(self, name: str) -> Finding:
+        """Return the finding about one property, such as ``report["proper"]``."""
+        for finding in self.findings:
+            if finding.name == name:
+                return finding
+        names = [finding.name for finding in self.findings]
+        raise KeyError(sentence(f"no property {name!r} was searched; there are {names}"))
+
+    def rows(self) -> dict[str, list[Any]]:
+        """Columns of the tidy table: one row per property."""
+        return {
+            "property": [finding.name for finding in self.findings],
+            "declared": [_word(finding.declared) for finding in self.findings],
+            "holds": [finding.holds for finding in self.findings],
+            "counterexample": [str(finding.counterexample or "") for finding in self.findings],
+        }
+
+    def __repr__(self) -> str:
+        of = "one event" if self.classes is None else f"{self.classes} classes"
+        lines = [f"AuditReport: {self.rule}, {of}"]
+        for finding in self.findings:
+            found = "holds" if finding.holds else "fails"
+            line = f"  {finding.name:<19} declared {_word(finding.declared):<10} {found}"
+            lines.append(f"{line}: {finding.counterexample}" if finding.counterexample else line)
+        return "\n".join(lines)
+
+
+def audit(
+    rule: Rule, *, classes: int | None = None, truth: float | Sequence[float] | None = None, seed: int = 0
+) -> AuditReport:
+    """Search for a violation of each property that a rule can have, and return what was found.
+
+    Propriety and strictness are tried for every truth against every report of a grid over the simplex and of
+    random points, ties and certainties included, and by local optimisation of the reports; the other
+    properties over all pairs of reports. A search can refute a claim and never prove it.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule, one of the package's or your own.
+    classes : int, optional
+        Number of classes of the rows to try it on. By default a rule for one event is tried on that, any other on
+        three classes.
+    truth : float or sequence of float, optional
+        Try this true probability, or distribution over the classes, only.
+    seed : int
+        Seed of the random points.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> report = pr.audit(pr.SquaredAbsoluteRankedProbability(), classes=3, truth=[1 / 3, 1 / 3, 1 / 3])
+    >>> report["proper"].holds
+    False
+    >>> print(report["proper"].counterexample)
+    truth (0.3333, 0.3333, 0.3333): (0.3333, 0.3333, 0.3333) costs 0.203704, (0, 1, 0) costs 0.166667
+    >>> pr.audit(pr.Brier()).agrees
+    True
+    """
+    if not isinstance(rule, Rule):
+        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
+        raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))
+    if classes is None and not isinstance(rule, BinaryRule):
+        classes = 3
+    _check_classes(rule, classes)
+    declared = rule.properties(classes)
+    search = Search.of(rule, classes, truths=_truths(truth, classes), seed=seed)
+    lie = search.better_lie()
+    found: dict[str, tuple[Any, Counterexample | None]] = {
+        "proper": (declared.proper, lie),
+        "strictly_proper": (declared.strictly_proper, lie or search.equal_lie()),
+        "superior": (declared.superior, search.better_wrong_answer(declared.ties)),
+        "range": (
+            _declared_range(declared.best, declared.worst),
+            search.outside(declared.best, declared.worst),
+        ),
+    }
+    if classes is not None and classes > 2:
+        found["local"] = (declared.local, search.effect_of_other_classes())
+        found["distance_sensitive"] = (declared.distance_sensitive, search.better_far_miss())
+    findings = tuple(
+        Finding(name=name, declared=claim, holds=violation is None, counterexample=violation)
+        for name, (claim, violation) in found.items()
+    )
+    return AuditReport(rule=repr(rule), classes=classes, findings=findings)
+
+
+def _declared_range(best: float | None, worst: float | None) -> tuple[float, float] | None:
+    return None if best is None or worst is None else (best, worst)
+
+
+def _check_classes(rule: Rule, classes: int | None) -> None:
+    if classes is None:
+        return
+    if not isinstance(rule, ClassRule):
+        law = f"{type(rule).__name__} scores the forecast of one event; leave classes out"
+        raise InputValueError(sentence(law))
+    if classes < 2:
+        raise InputValueError(sentence(f"classes must be at least 2; got {classes}"))
+
+
+def _truths(truth: float | Sequence[float] | None, classes: int | None) -> Floats | None:
+    if truth is None:
+        return None
+    given: NDArray[np.float64] = np.asarray(truth, dtype=np.float64)
+    if given.ndim == 0:
+        given = np.array([1.0 - given, given])
+    if given.shape != (classes or 2,) or not (given >= 0.0).all() or abs(given.sum() - 1.0) > TOLERANCE:
+        law = f"truth must be a distribution over {classes or 2} classes; got {truth!r}"
+        raise InputValueError(sentence(law, hint="a single number is the probability of the event."))
+    return given[None, :]
+
+
+def _word(claim: object) -> str:
+    if claim is None:
+        return "-"
+    return f"{claim[0]:g} to {claim[1]:g}" if isinstance(claim, tuple) else str(claim)

@@ -1,0 +1,201 @@
+"""Scores that count only the thresholds at which somebody would act: regret over an interval of them.
+
+Each is an integral of the regret R*(c) over [low, high] with its own weight. What is reported of the integral
+differs between publications, so it is asked for by `normalize`: "regret" is the mean regret over the
+interval, "width" the integral of the score's own weight divided by the width of the interval (the published
+tables), "none" the plain difference of clipped scores.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from propriety.errors import InputValueError, sentence
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.rule import BinaryRule, Properties
+
+__all__ = ["BoundedBrier", "BoundedLog", "BoundedNetBenefit", "Normalize"]
+
+Normalize = Literal["regret", "width", "none"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Bounded(BinaryRule):
+    low: float
+    high: float
+    normalize: Normalize = "regret"
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.low < self.high <= 1.0:
+            law = f"thresholds must satisfy 0 <= low < high <= 1; got ({self.low!r}, {self.high!r})"
+            raise InputValueError(sentence(law, hint="pass probabilities, not odds or percentages."))
+        if self.normalize not in ("regret", "width", "none"):
+            raise InputValueError(sentence(f'normalize must be "regret", "width" or "none"; got {self.normalize!r}'))
+
+    @abstractmethod
+    def divisor(self) -> float:
+        """Return what the difference of clipped scores is divided by."""
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: proper; strictly only if the interval is everything."""
+        del classes
+        whole = self.low == 0.0 and self.high == 1.0
+        return Properties(
+            proper=True,
+            strictly_proper=whole,
+            superior=self.low < 0.5 < self.high,
+            best=0.0,
+            worst=float(max(self.loss(0.0, event=True), self.loss(1.0, event=False))),
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BoundedBrier(_Bounded):
+    r"""Brier score over the thresholds in [low, high].
+
+    With :math:`\hat p` the forecast clipped to the interval, the difference of clipped scores is
+    :math:`(1 - \hat p)^2 - (1 - \text{high})^2` for an event and :math:`\hat p^2 - \text{low}^2` for a
+    non-event; it is :math:`2 \int R^*(c)\,dc` over the interval.
+
+    Parameters
+    ----------
+    low, high : float
+        The thresholds at which somebody might act.
+    normalize : {"regret", "width", "none"}
+        Divide by 2 (high - low), the mean regret over thresholds drawn uniformly; by high - low; or not.
+
+    References
+    ----------
+    Flores et al. (2025), theorem 3.3, with the factor 2 that is missing there.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> float(pr.mean_score([0], [0.75], rule=pr.BoundedBrier(0.25, 0.5)))
+    0.375
+    """
+
+    name: ClassVar[str] = "bounded_brier"
+
+    def divisor(self) -> float:
+        """Return twice the width for the mean regret, the width, or one."""
+        return (
+            {"regret": 2.0, "width": 1.0}[self.normalize] * (self.high - self.low) if self.normalize != "none" else 1.0
+        )
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the difference of clipped Brier scores, as a product to keep its digits."""
+        clipped = ops.clip(p, self.low, self.high)
+        if event:
+            return (self.high - clipped) * (2.0 - self.high - clipped) / self.divisor()
+        return (clipped - self.low) * (clipped + self.low) / self.divisor()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BoundedLog(_Bounded):
+    r"""Log score over the thresholds in [low, high], which counts them evenly in log-odds.
+
+    With :math:`\hat p` the forecast clipped to the interval, the difference of clipped scores is
+    :math:`\log(\text{high} / \hat p)` for an event and
+    :math:`\log\bigl((1 - \text{low}) / (1 - \hat p)\bigr)` for a non-event; it is
+    :math:`\int R^*(c) / (c (1 - c))\,dc` over the interval.
+
+    Parameters
+    ----------
+    low, high : float
+        The thresholds at which somebody might act.
+    normalize : {"regret", "width", "none"}
+        Divide by the width in log-odds, logit(high) - logit(low), which gives the mean regret over thresholds
+        drawn uniformly in log-odds ("regret" and "width" are the same here); or not.
+
+    References
+    ----------
+    Flores et al. (2025), theorem 3.4, with the sign corrected.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.mean_score([1], [0.1], rule=pr.BoundedLog(0.2, 0.5, normalize="none")), 6)
+    0.916291
+    """
+
+    name: ClassVar[str] = "bounded_log"
+
+    def __post_init__(self) -> None:
+        # Named, because a slots dataclass replaces the class that a bare super() refers to.
+        _Bounded.__post_init__(self)
+        if self.normalize != "none" and (self.low == 0.0 or self.high == 1.0):
+            law = "thresholds must lie strictly between 0 and 1 for a mean over log-odds"
+            raise InputValueError(
+                sentence(
+                    law,
+                    offender=f"they are ({self.low!r}, {self.high!r})",
+                    hint='narrow the interval, or pass normalize="none".',
+                )
+            )
+
+    def divisor(self) -> float:
+        """Return the width in log-odds, or one."""
+        return 1.0 if self.normalize == "none" else _logit(self.high) - _logit(self.low)
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the difference of clipped log scores."""
+        clipped = ops.clip(p, self.low, self.high)
+        if event:
+            return (math.log(self.high) - ops.log(clipped)) / self.divisor()
+        return (math.log1p(-self.low) - ops.log1p(-clipped)) / self.divisor()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BoundedNetBenefit(_Bounded):
+    r"""Net benefit forgone over the thresholds in [low, high]: prevalence minus mean net benefit.
+
+    A loss, lower is better, as every rule; `propriety.bounded_net_benefit` turns it into the mean net benefit,
+    of which more is better. With :math:`\hat p` the forecast clipped to the interval, the integral
+    :math:`\int R^*(c) / (1 - c)\,dc` is :math:`\text{high} - \hat p` for an event and
+    :math:`\text{low} - \hat p + \log\bigl((1 - \text{low}) / (1 - \hat p)\bigr)` for a non-event.
+
+    Parameters
+    ----------
+    low, high : float
+        The thresholds at which somebody might act; high < 1.
+    normalize : {"regret", "width", "none"}
+        Divide by the width of the interval ("regret" and "width" are the same here); or not.
+
+    References
+    ----------
+    Flores et al. (2025), theorem 3.7, with the sign corrected; Vickers & Elkin (2006),
+    doi:10.1177/0272989X06295361.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> float(pr.mean_score([1], [0.25], rule=pr.BoundedNetBenefit(0.0, 0.5)))
+    0.5
+    """
+
+    name: ClassVar[str] = "bounded_net_benefit"
+
+    def __post_init__(self) -> None:
+        _Bounded.__post_init__(self)
+        if self.high == 1.0:
+            law = "the upper threshold must be below 1 for net benefit, whose cost of a false alarm is c / (1 - c)"
+            raise InputValueError(sentence(law))
+
+    def divisor(self) -> float:
+        """Return the width of the interval, or one."""
+        return 1.0 if self.normalize == "none" else self.high - self.low
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the net benefit forgone."""
+        clipped = ops.clip(p, self.low, self.high)
+        if event:
+            return (self.high - clipped) / self.divisor()
+        return (self.low - clipped + math.log1p(-self.low) - ops.log1p(-clipped)) / self.divisor()
+
+
+def _logit(probability: float) -> float:
+    return math.log(probability) - math.log1p(-probability)

@@ -1,0 +1,162 @@
+"""What a forecast costs somebody who acts on it at one threshold, and mixtures over all thresholds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from propriety.errors import InputValueError, sentence
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.rule import BinaryRule, Properties
+
+__all__ = ["BetaRegret", "Elementary", "ShiftedBrier"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Elementary(BinaryRule):
+    r"""Regret of acting where the forecast reaches the threshold :math:`c`.
+
+    Acting without the event costs :math:`c`, not acting on the event costs :math:`1 - c`:
+    :math:`S(p, 1) = (1 - c) 1\{p < c\}` and :math:`S(p, 0) = c\, 1\{p \ge c\}`. The mean over cases is the
+    regret :math:`R^*(c)`, and every proper score is a mixture of these over thresholds.
+
+    Parameters
+    ----------
+    threshold : float
+        :math:`c` in (0, 1), the share that a false alarm has in the cost of both errors.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> float(pr.mean_score([0, 1], [0.2, 0.1], rule=pr.Elementary(0.2)))
+    0.5
+    """
+
+    name: ClassVar[str] = "elementary"
+
+    threshold: float
+
+    def __post_init__(self) -> None:
+        check_inside(self.threshold, "threshold")
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: proper; not strictly, because only the side of the threshold counts."""
+        del classes
+        worst = max(self.threshold, 1.0 - self.threshold)
+        return Properties(proper=True, strictly_proper=False, superior=False, best=0.0, worst=worst, ties="act")
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the cost of the wrong decision, if it is wrong."""
+        acts = p >= self.threshold
+        return ops.where(acts, 0.0, 1.0 - self.threshold) if event else ops.where(acts, self.threshold, 0.0)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ShiftedBrier(BinaryRule):
+    r"""Brier score of the forecast moved so that thresholds around :math:`\mu` count most.
+
+    With :math:`M(p) = p (1 - \mu) / (p (1 - \mu) + (1 - p) \mu)`, which takes :math:`\mu` to 1/2, the loss is
+    :math:`(1 - \mu) (1 - M(p))^2` for an event and :math:`\mu M(p)^2` for a non-event: regret averaged over
+    thresholds with the density :math:`2 \mu^2 (1 - \mu)^2 / (\mu + c (1 - 2 \mu))^3`. At 1/2 it is half the
+    Brier score.
+
+    Parameters
+    ----------
+    mu : float
+        The threshold that matters most, in (0, 1).
+    weighted : bool
+        False leaves the factors :math:`1 - \mu` and :math:`\mu` out, as the score was printed. That form is
+        improper unless :math:`\mu = 1/2`, and is here to recompute published numbers.
+
+    References
+    ----------
+    Flores et al. (2025), appendix D, corrected.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> float(pr.mean_score([1, 0], [0.2, 0.2], rule=pr.ShiftedBrier(0.2)))
+    0.125
+    """
+
+    name: ClassVar[str] = "shifted_brier"
+
+    mu: float
+    weighted: bool = True
+
+    def __post_init__(self) -> None:
+        check_inside(self.mu, "mu")
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: strictly proper with the weights; without them only at 1/2."""
+        del classes
+        proper = self.weighted or self.mu == 0.5
+        worst = max(self.mu, 1.0 - self.mu) if self.weighted else 1.0
+        return Properties(proper=proper, strictly_proper=proper, superior=True, best=0.0, worst=worst)
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the weighted squared error of the moved forecast."""
+        del ops
+        hit, miss = p * (1.0 - self.mu), (1.0 - p) * self.mu
+        error = (miss if event else hit) / (hit + miss)
+        factor = (1.0 - self.mu if event else self.mu) if self.weighted else 1.0
+        return factor * error * error
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BetaRegret(BinaryRule):
+    r"""Regret averaged over thresholds drawn from Beta(:math:`\alpha, \beta`).
+
+    :math:`S(p, 1) = \frac{\beta}{\alpha + \beta} \bigl(1 - I_p(\alpha, \beta + 1)\bigr)` and
+    :math:`S(p, 0) = \frac{\alpha}{\alpha + \beta} I_p(\alpha + 1, \beta)` with the regularised incomplete beta
+    function :math:`I`. Beta(1, 1) gives half the Brier score. On an engine it is scored from the table.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Parameters of the distribution of thresholds, positive.
+
+    References
+    ----------
+    Buja, Stuetzle & Shen (2005); Hand (2009), doi:10.1007/s10994-009-5119-5.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> float(pr.mean_score([1, 0], [0.5, 0.5], rule=pr.BetaRegret(1, 1)))
+    0.125
+    """
+
+    name: ClassVar[str] = "beta_regret"
+
+    alpha: float
+    beta: float
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise InputValueError(sentence(f"{name} must be positive and finite; got {getattr(self, name)!r}"))
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: strictly proper, because every threshold has weight."""
+        del classes
+        worst = max(self.alpha, self.beta) / (self.alpha + self.beta)
+        return Properties(proper=True, strictly_proper=True, superior=True, best=0.0, worst=worst)
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the mean cost of the thresholds on the wrong side of the forecast."""
+        alpha, beta = self.alpha, self.beta
+        if event:  # I_{1-p}(b, a) is 1 - I_p(a, b) without the loss of digits.
+            return beta / (alpha + beta) * ops.incomplete_beta(beta + 1.0, alpha, 1.0 - p)
+        return alpha / (alpha + beta) * ops.incomplete_beta(alpha + 1.0, beta, p)
+
+
+def check_inside(value: float, name: str) -> None:
+    """Refuse a parameter that is not strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise InputValueError(sentence(f"{name} must lie strictly between 0 and 1; got {value!r}"))

@@ -1,0 +1,299 @@
+"""The classic proper scores and the families they belong to, for one event and for K classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from propriety.errors import InputValueError, sentence
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.rule import BinaryRule, ClassRule, Properties
+
+__all__ = ["Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"]
+
+
+TWO = (None, 2)  # One event, or two columns: the problems with two classes.
+
+
+def symmetric(classes: int | None, *, worst: float, local: bool = False) -> Properties:
+    """Declare a strictly proper rule that treats all classes alike.
+
+    With two classes such a rule is superior, because its loss falls strictly as the probability of the class
+    that happened grows; with more it is not.
+    """
+    return Properties(
+        proper=True,
+        strictly_proper=True,
+        local=local,
+        distance_sensitive=False,
+        superior=classes in TWO,
+        best=0.0,
+        worst=worst,
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Brier(BinaryRule, ClassRule):
+    r"""Brier score: :math:`(p - y)^2` for one event, :math:`\sum_k (p_k - y_k)^2` for K classes.
+
+    A 1-D forecast is scored by its one component, from 0 to 1; rows are scored by the sum over classes, from
+    0 to 2, or by half of it, from 0 to 1, with ``scale="half"``. For two classes the half is the
+    one-component score.
+
+    Parameters
+    ----------
+    scale : {"sum", "half"}
+        What is reported for rows of probabilities.
+
+    References
+    ----------
+    Brier (1950), doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> float(pr.mean_score([1], [0.7], rule=pr.Brier()))
+    0.09000000000000002
+    >>> float(pr.mean_score([1], [[0.25, 0.75]], rule=pr.Brier()))
+    0.125
+    """
+
+    name: ClassVar[str] = "brier"
+
+    scale: Literal["sum", "half"] = "sum"
+
+    def __post_init__(self) -> None:
+        if self.scale not in ("sum", "half"):
+            raise InputValueError(sentence(f'scale must be "sum" or "half"; got {self.scale!r}'))
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: strictly proper; superior with two classes only."""
+        return symmetric(classes, worst=2.0 if classes and self.scale == "sum" else 1.0)
+
+    def units(self, classes: int | None = None) -> str:
+        """Say the scale: one component, the sum over classes, or half of it."""
+        if classes is None:
+            return "one component, 0 to 1"
+        return "sum over classes, 0 to 2" if self.scale == "sum" else "half the sum over classes, 0 to 1"
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the squared distance to the outcome."""
+        del ops
+        error = 1.0 - p if event else p
+        return error * error
+
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Return the squared distance to the outcome, summed over classes."""
+        del ops
+        total = sum((p_k - y_k) * (p_k - y_k) for p_k, y_k in zip(p, outcome, strict=True))
+        return total if self.scale == "sum" else 0.5 * total
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Log(BinaryRule, ClassRule):
+    r"""Logarithmic score :math:`-\log p_y`, in nats: the only local strictly proper score.
+
+    An event that was called impossible and happened costs infinity.
+
+    Parameters
+    ----------
+    clip : float, optional
+        Bring probabilities into [clip, 1 - clip] first. The score is then bounded and no longer strictly
+        proper; with three classes or more not even proper, because a class below `clip` is paid for twice.
+
+    References
+    ----------
+    Good (1952), doi:10.1111/j.2517-6161.1952.tb00104.x.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> float(pr.mean_score([1, 0], [0.5, 0.75], rule=pr.Log()))
+    1.0397207708399179
+    >>> float(pr.mean_score([1], [0.0], rule=pr.Log()))
+    inf
+    """
+
+    name: ClassVar[str] = "log"
+
+    clip: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.clip is not None and not 0.0 < self.clip < 0.5:
+            raise InputValueError(sentence(f"clip must lie in (0, 0.5); got {self.clip!r}"))
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: strictly proper and local, unless clipped."""
+        if self.clip is None:
+            return symmetric(classes, worst=math.inf, local=True)
+        return Properties(
+            proper=classes in TWO,  # Clipped at both ends, a pair still sums to one.
+            strictly_proper=False,
+            local=True,
+            distance_sensitive=False,
+            superior=classes in TWO,
+            best=-math.log1p(-self.clip),
+            worst=-math.log(self.clip),
+        )
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return minus the logarithm of the probability given to what happened."""
+        if self.clip is not None:
+            p = ops.clip(p, self.clip, 1.0 - self.clip)
+        return -ops.log(p) if event else -ops.log1p(-p)
+
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Return minus the logarithm of the probability given to the class that happened."""
+        hit = at_outcome(p, outcome)
+        return -ops.log(hit if self.clip is None else ops.clip(hit, self.clip, 1.0 - self.clip))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Spherical(BinaryRule, ClassRule):
+    r"""Spherical score as a loss: :math:`1 - p_y / \lVert p \rVert_2`, from 0 to 1.
+
+    A 1-D forecast is scored as the row (1 - p, p). The code multiplies out to avoid the difference of two
+    nearly equal numbers: with :math:`r = \sum_{k \ne y} p_k^2`, the loss is
+    :math:`r / (\lVert p \rVert (\lVert p \rVert + p_y))`.
+
+    References
+    ----------
+    Gneiting & Raftery (2007), doi:10.1198/016214506000001437.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.mean_score([0], [[0.5, 0.5]], rule=pr.Spherical()), 6)
+    0.292893
+    """
+
+    name: ClassVar[str] = "spherical"
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: strictly proper; superior with two classes only."""
+        return symmetric(classes, worst=1.0)
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return one minus the cosine between the forecast (1 - p, p) and the outcome."""
+        hit, miss = (p, 1.0 - p) if event else (1.0 - p, p)
+        norm = ops.power(hit * hit + miss * miss, 0.5)
+        return miss * miss / (norm * (norm + hit))
+
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Return one minus the cosine between the forecast and the outcome."""
+        hit = at_outcome(p, outcome)
+        rest = sum(p_k * p_k * (1.0 - y_k) for p_k, y_k in zip(p, outcome, strict=True))
+        norm = ops.power(hit * hit + rest, 0.5)
+        return rest / (norm * (norm + hit))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pseudospherical(BinaryRule, ClassRule):
+    r"""Pseudospherical family :math:`\bigl(1 - (p_y / \lVert p \rVert_\beta)^{\beta - 1}\bigr) / (\beta - 1)`.
+
+    Order 2 is the spherical score; as the order falls to 1 it becomes the log score. A 1-D forecast is
+    scored as the row (1 - p, p).
+
+    Parameters
+    ----------
+    order : float
+        :math:`\beta > 1`.
+
+    References
+    ----------
+    Good (1971); Gneiting & Raftery (2007), doi:10.1198/016214506000001437.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> rows = [[0.2, 0.3, 0.5]]
+    >>> bool(abs(pr.mean_score([1], rows, rule=pr.Pseudospherical(2)) - pr.spherical_score([1], rows)) < 1e-15)
+    True
+    """
+
+    name: ClassVar[str] = "pseudospherical"
+
+    order: float = 3.0
+
+    def __post_init__(self) -> None:
+        _check_order(self.order)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: strictly proper; superior with two classes only."""
+        return symmetric(classes, worst=1.0 / (self.order - 1.0))
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the loss of the row (1 - p, p)."""
+        return self._loss(p if event else 1.0 - p, (p, 1.0 - p), ops)
+
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Return the loss of rows."""
+        return self._loss(at_outcome(p, outcome), p, ops)
+
+    def _loss(self, hit: Column, p: Sequence[Column], ops: Operations) -> Column:
+        norm = ops.power(sum(ops.power(p_k, self.order) for p_k in p), 1.0 / self.order)
+        loss = (1.0 - ops.power(hit / norm, self.order - 1.0)) / (self.order - 1.0)
+        return ops.clip(loss, 0.0, math.inf)  # The difference of two equal numbers may come out below zero.
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tsallis(BinaryRule, ClassRule):
+    r"""Power family :math:`\bigl(1 - \gamma p_y^{\gamma - 1} + (\gamma - 1) \sum_k p_k^\gamma\bigr) / (\gamma - 1)`.
+
+    The score that belongs to Tsallis' entropy. Order 2 is the sum-Brier score; as the order falls to 1 it
+    becomes the log score. A 1-D forecast is scored as the row (1 - p, p), so that order 2 is twice the
+    one-component Brier score.
+
+    Parameters
+    ----------
+    order : float
+        :math:`\gamma > 1`.
+
+    References
+    ----------
+    Tsallis (1988), doi:10.1007/BF01016429; Gneiting & Raftery (2007), doi:10.1198/016214506000001437.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> rows = [[0.2, 0.3, 0.5]]
+    >>> bool(abs(pr.mean_score([1], rows, rule=pr.Tsallis(2)) - pr.brier_score([1], rows)) < 1e-15)
+    True
+    """
+
+    name: ClassVar[str] = "tsallis"
+
+    order: float = 1.5
+
+    def __post_init__(self) -> None:
+        _check_order(self.order)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: strictly proper; superior with two classes only."""
+        return symmetric(classes, worst=self.order / (self.order - 1.0))
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the loss of the row (1 - p, p)."""
+        return self._loss(p if event else 1.0 - p, (p, 1.0 - p), ops)
+
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Return the loss of rows."""
+        return self._loss(at_outcome(p, outcome), p, ops)
+
+    def _loss(self, hit: Column, p: Sequence[Column], ops: Operations) -> Column:
+        order = self.order
+        moment = sum(ops.power(p_k, order) for p_k in p)
+        loss = (1.0 - order * ops.power(hit, order - 1.0)) / (order - 1.0) + moment
+        return ops.clip(loss, 0.0, math.inf)  # The difference of two equal numbers may come out below zero.
+
+
+def at_outcome(p: Sequence[Column], outcome: Sequence[Column]) -> Column:
+    """Return the probability given to the class that happened; exact, because the rest of the sum is zeros."""
+    return sum(p_k * y_k for p_k, y_k in zip(p, outcome, strict=True))
+
+
+def _check_order(order: float) -> None:
+    if not 1.0 < order < math.inf:
+        raise InputValueError(sentence(f"order must be a number above 1; got {order!r}"))

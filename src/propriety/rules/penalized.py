@@ -1,0 +1,178 @@
+"""Right or wrong, and scores that never prefer a wrong answer to a right one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from propriety.errors import InputValueError, sentence
+from propriety.rules.families import at_outcome
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.rule import BinaryRule, ClassRule, Properties, Ties
+
+__all__ = ["Misclassification", "PenalizedBrier", "PenalizedLog"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Misclassification(BinaryRule, ClassRule):
+    r"""Error of deciding for the most probable class; a tie among :math:`t` classes is right once in :math:`t`.
+
+    For one event, a forecast of exactly 1/2 costs 1/2 either way. Proper, and far from strictly so: only the
+    largest probability counts.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), doi:10.1073/pnas.2016191118.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> float(pr.mean_score([1, 1, 0], [0.7, 0.5, 0.6], rule=pr.Misclassification()))
+    0.5
+    """
+
+    name: ClassVar[str] = "misclassification"
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: proper and superior."""
+        del classes
+        return Properties(
+            proper=True,
+            strictly_proper=False,
+            local=False,
+            distance_sensitive=False,
+            superior=True,
+            best=0.0,
+            worst=1.0,
+            ties="split",
+        )
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return 0, 1/2 or 1."""
+        hit = p if event else 1.0 - p
+        return ops.where(hit > 0.5, 0.0, ops.where(hit < 0.5, 1.0, 0.5))
+
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Return the share of the most probable classes that did not happen, or 1."""
+        return missed(p, outcome, "split", ops)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PenalizedBrier(ClassRule):
+    r"""Penalised Brier score: the sum over classes, plus :math:`(c - 1) / c` where the decision is wrong.
+
+    The penalty is the largest Brier score that a right decision among :math:`c` classes can have, so that a
+    right decision always scores better than a wrong one. From 0 to :math:`2 + (c - 1) / c`.
+
+    Parameters
+    ----------
+    ties : {"split", "first", "correct"}
+        Where the class that happened shares the largest probability with others: "split" counts the decision
+        as right once in the number of classes that share it, "first" as the first of them; both are
+        strictly proper. "correct" counts it as right, as the authors' code does: that form is improper, because
+        a uniform forecast is never penalised.
+
+    References
+    ----------
+    Ahmadian et al. (2024), equation 4.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.mean_score([1], [[0.51, 0.49, 0.0]], rule=pr.PenalizedBrier()), 6)
+    1.186867
+    """
+
+    name: ClassVar[str] = "penalized_brier"
+
+    ties: Ties = "split"
+
+    def __post_init__(self) -> None:
+        _check_ties(self.ties)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: superior, and strictly proper unless ties count as correct."""
+        count = classes or 2
+        return _penalized(self.ties, worst=2.0 + (count - 1.0) / count)
+
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Return the Brier score with the penalty."""
+        brier = sum((p_k - y_k) * (p_k - y_k) for p_k, y_k in zip(p, outcome, strict=True))
+        return brier + (len(p) - 1.0) / len(p) * missed(p, outcome, self.ties, ops)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PenalizedLog(ClassRule):
+    r"""Penalised log score: :math:`-\log p_y`, plus :math:`\log c` where the decision is wrong.
+
+    The penalty is the largest log score that a right decision among :math:`c` classes can have.
+
+    Parameters
+    ----------
+    ties : {"split", "first", "correct"}
+        As in `PenalizedBrier`; "correct" is improper.
+
+    References
+    ----------
+    Ahmadian et al. (2024), equation 5.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.mean_score([1], [[0.51, 0.49, 0.0]], rule=pr.PenalizedLog()), 6)
+    1.811962
+    """
+
+    name: ClassVar[str] = "penalized_log"
+
+    ties: Ties = "split"
+
+    def __post_init__(self) -> None:
+        _check_ties(self.ties)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: superior, and strictly proper unless ties count as correct."""
+        del classes
+        return _penalized(self.ties, worst=math.inf)
+
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Return the log score with the penalty."""
+        return math.log(len(p)) * missed(p, outcome, self.ties, ops) - ops.log(at_outcome(p, outcome))
+
+
+def missed(p: Sequence[Column], outcome: Sequence[Column], ties: Ties, ops: Operations) -> Column:
+    """Return 1 where the class that happened does not have the largest probability, and what `ties` says else."""
+    top = ops.maximum(*p)
+    hit = at_outcome(p, outcome)
+    if ties == "correct":
+        return ops.where(hit >= top, 0.0, 1.0)
+    leads = [ops.where(p_k >= top, 1.0, 0.0) for p_k in p]
+    if ties == "split":
+        return 1.0 - ops.where(hit >= top, 1.0, 0.0) / sum(leads)
+    right: Column = 0.0
+    undecided: Column = 1.0  # Turns 0 at the first class that leads, so that later ones do not count.
+    for lead, y_k in zip(leads, outcome, strict=True):
+        right = right + y_k * lead * undecided
+        undecided = undecided * (1.0 - lead)
+    return 1.0 - right
+
+
+def _penalized(ties: Ties, *, worst: float) -> Properties:
+    proper = ties != "correct"
+    return Properties(
+        proper=proper,
+        strictly_proper=proper,
+        local=False,
+        distance_sensitive=False,
+        superior=True,
+        best=0.0,
+        worst=worst,
+        ties=ties,
+    )
+
+
+def _check_ties(ties: str) -> None:
+    if ties not in ("split", "first", "correct"):
+        raise InputValueError(sentence(f'ties must be "split", "first" or "correct"; got {ties!r}'))

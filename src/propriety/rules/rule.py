@@ -1,0 +1,118 @@
+"""What a rule is: a named loss with declared properties."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import ClassVar, Literal
+
+from propriety.errors import InputValueError, sentence
+from propriety.rules.operations import NUMPY, Column, Operations
+
+__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties"]
+
+Ties = Literal["split", "first", "correct"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Properties:
+    """What a rule claims about itself; None where it claims nothing.
+
+    A claim is tested: for the rules of the catalogue by the test suite, for a user's own by
+    `propriety.audit`, which returns the counterexample where a claim fails.
+
+    Parameters
+    ----------
+    proper : bool, optional
+        No forecast has a lower expected loss than the true distribution.
+    strictly_proper : bool, optional
+        Every other forecast has a higher one.
+    local : bool, optional
+        The loss depends only on the probability of the class that happened (three classes or more).
+    distance_sensitive : bool, optional
+        Moving probability towards the class that happened, in the order of the classes, lowers the loss
+        (three classes or more).
+    superior : bool, optional
+        A forecast that gives the class that happened the largest probability always scores better than
+        one that does not.
+    best, worst : float
+        Range of the loss: both bounds are reached or approached.
+    ties : str, optional
+        Convention where the largest probability is shared, or the forecast is equal to the threshold.
+    """
+
+    proper: bool | None = None
+    strictly_proper: bool | None = None
+    local: bool | None = None
+    distance_sensitive: bool | None = None
+    superior: bool | None = None
+    best: float | None = None
+    worst: float | None = None
+    ties: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.strictly_proper and not self.proper:
+            raise InputValueError(sentence("a strictly proper rule is proper; declare proper=True too"))
+
+
+class Rule(ABC):
+    """Base of every rule. A rule is a loss: lower is better."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+
+    def __repr__(self) -> str:
+        """Name the rule and the parameters that differ from their defaults."""
+        values = ((field, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]  # a dataclass
+        given = ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
+        return f"{type(self).__name__}({given})"
+
+    def properties(self, classes: int | None = None) -> Properties:  # noqa: ARG002  (for rules that depend on it)
+        """Return what the rule claims about itself with rows of so many classes; None is one event, 1-D."""
+        return Properties()
+
+    def units(self, classes: int | None = None) -> str:
+        """Say the scale of the loss with rows of so many classes; None is one event, 1-D."""
+        claimed = self.properties(classes)
+        return "" if claimed.worst is None else f"{claimed.best:g} to {claimed.worst:g}"
+
+
+class BinaryRule(Rule):
+    """A rule for one forecast of one event. It *is* its two partial losses.
+
+    A subclass writes `loss` against the operation vocabulary; everything else follows from it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> pr.Brier().loss(np.array([0.2, 0.9]), event=True)
+    array([0.64, 0.01])
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Loss of the forecast `p` if the event happens, or if it does not."""
+
+    def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
+        """Loss of each case, with a column that says whether its event happened."""
+        return ops.where(event, self.loss(p, event=True, ops=ops), self.loss(p, event=False, ops=ops))
+
+
+class ClassRule(Rule):
+    """A rule for rows of K probabilities and the class that happened."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
+        """Loss of a forecast given as K columns, with the outcome as K columns of 0.0 and 1.0."""
+
+    def class_case_loss(self, p: Sequence[Column], outcome: Column, *, ops: Operations = NUMPY) -> Column:
+        """Loss of each case, with a column that holds the index of the class that happened."""
+        happened = [ops.where(outcome == k, 1.0, 0.0) for k in range(len(p))]
+        return self.class_loss(p, outcome=happened, ops=ops)

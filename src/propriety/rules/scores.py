@@ -1,0 +1,332 @@
+"""A named function for each headline rule; each is `mean_score` under that rule.
+
+The arguments that they share, from `y_true` to `tolerance`, are described once, in `mean_score`; the formula
+and the reference stand with the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from propriety.results import Score
+from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, Normalize
+from propriety.rules.families import Brier, Log, Spherical
+from propriety.rules.ordinal import RankedProbability, SquaredAbsoluteRankedProbability
+from propriety.rules.penalized import PenalizedBrier, PenalizedLog
+from propriety.rules.rule import Ties
+from propriety.rules.scoring import mean_score, paired_scores
+from propriety.tables.validation import Missing
+
+__all__ = [
+    "bounded_brier_score",
+    "bounded_log_score",
+    "bounded_net_benefit",
+    "brier_score",
+    "log_score",
+    "penalized_brier_score",
+    "penalized_log_score",
+    "ranked_probability_score",
+    "spherical_score",
+    "squared_absolute_ranked_probability_score",
+]
+
+
+def brier_score(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    scale: Literal["sum", "half"] = "sum",
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Mean Brier score: one component of a 1-D forecast (0 to 1), the sum over classes of rows (0 to 2).
+
+    ``scale="half"`` halves the score of rows; the formula stands with `Brier`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> pr.brier_score([0, 1], [0.5, 1.0])
+    Score(0.125, rule='Brier()', scale='one component, 0 to 1, lower is better', n=2)
+    >>> pr.brier_score([0, 1], [[0.5, 0.5], [0.0, 1.0]])
+    Score(0.25, rule='Brier()', scale='sum over classes, 0 to 2, lower is better', n=2)
+    """
+    return mean_score(
+        y_true,
+        y_proba,
+        rule=Brier(scale=scale),
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+
+
+def log_score(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    clip: float | None = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Mean logarithmic score in nats; infinite where something called impossible happened.
+
+    `clip` brings the probabilities into [clip, 1 - clip] first, and the score says so; see `Log`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> pr.log_score([0, 1], [0.5, 0.0])
+    Score(inf, rule='Log()', scale='0 to inf, lower is better', n=2)
+    >>> pr.log_score([0, 1], [0.5, 0.0], clip=1e-6).rule
+    'Log(clip=1e-06)'
+    """
+    return mean_score(
+        y_true,
+        y_proba,
+        rule=Log(clip=clip),
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+
+
+def spherical_score(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Mean spherical score as a loss, from 0 to 1; see `Spherical`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.spherical_score([0, 1], [0.5, 1.0]), 6)
+    0.146447
+    """
+    return mean_score(
+        y_true,
+        y_proba,
+        rule=Spherical(),
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+
+
+def ranked_probability_score(
+    y_true: object,
+    y_proba: object,
+    *,
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Mean ranked probability score of ordered classes, from 0 to 1; see `RankedProbability`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> grades = ["none", "mild", "severe"]
+    >>> round(pr.ranked_probability_score(["mild"], [[0.3, 0.4, 0.3]], labels=grades), 6)
+    0.09
+    """
+    return mean_score(
+        y_true, y_proba, rule=RankedProbability(), sample_weight=sample_weight, labels=labels, missing=missing
+    )
+
+
+def squared_absolute_ranked_probability_score(
+    y_true: object,
+    y_proba: object,
+    *,
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Mean squared absolute RPS of ordered classes, from 0 to 1; improper for three classes or more.
+
+    For looking at errors, not for asking or ranking forecasters; see `SquaredAbsoluteRankedProbability`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.squared_absolute_ranked_probability_score([1], [[0.45, 0.5, 0.05]]), 6)
+    0.0625
+    """
+    return mean_score(
+        y_true,
+        y_proba,
+        rule=SquaredAbsoluteRankedProbability(),
+        sample_weight=sample_weight,
+        labels=labels,
+        missing=missing,
+    )
+
+
+def penalized_brier_score(
+    y_true: object,
+    y_proba: object,
+    *,
+    ties: Ties = "split",
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Mean penalised Brier score of rows, in which a right decision always beats a wrong one; see `PenalizedBrier`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> pr.penalized_brier_score([1], [[0.25, 0.75]])
+    Score(0.125, rule='PenalizedBrier()', scale='0 to 2.5, lower is better', n=1)
+    """
+    return mean_score(
+        y_true,
+        y_proba,
+        rule=PenalizedBrier(ties=ties),
+        sample_weight=sample_weight,
+        labels=labels,
+        missing=missing,
+    )
+
+
+def penalized_log_score(
+    y_true: object,
+    y_proba: object,
+    *,
+    ties: Ties = "split",
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Mean penalised log score of rows, in which a right decision always beats a wrong one; see `PenalizedLog`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.penalized_log_score([0], [[0.25, 0.75]]), 6)
+    2.079442
+    """
+    return mean_score(
+        y_true,
+        y_proba,
+        rule=PenalizedLog(ties=ties),
+        sample_weight=sample_weight,
+        labels=labels,
+        missing=missing,
+    )
+
+
+def bounded_brier_score(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    thresholds: tuple[float, float],
+    normalize: Normalize = "regret",
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Brier score over the thresholds from low to high; by default the mean regret over them.
+
+    ``normalize="width"`` is twice that, the scale of published tables; "none" is the plain difference of
+    clipped scores, which adds over adjacent intervals; see `BoundedBrier`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> pr.bounded_brier_score([0], [0.75], thresholds=(0.25, 0.5))
+    Score(0.375, rule='BoundedBrier(low=0.25, high=0.5)', scale='0 to 0.625, lower is better', n=1)
+    """
+    return mean_score(
+        y_true,
+        y_proba,
+        rule=BoundedBrier(*thresholds, normalize=normalize),
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+
+
+def bounded_log_score(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    thresholds: tuple[float, float],
+    normalize: Normalize = "regret",
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Log score over the thresholds from low to high; by default the mean regret, thresholds even in log-odds.
+
+    ``normalize="none"`` is the plain difference of clipped scores; see `BoundedLog`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.bounded_log_score([1], [0.1], thresholds=(0.2, 0.5), normalize="none"), 6)
+    0.916291
+    """
+    return mean_score(
+        y_true,
+        y_proba,
+        rule=BoundedLog(*thresholds, normalize=normalize),
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+
+
+def bounded_net_benefit(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    thresholds: tuple[float, float],
+    normalize: Normalize = "regret",
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    """Mean net benefit over the thresholds from low to high; **higher is better**.
+
+    It is what acting on the forecast gains over never acting: the difference of their `BoundedNetBenefit`, times
+    the width of the interval with ``normalize="none"``. Its weight on thresholds is not the Brier score's, so the two
+    can rank models differently.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> treat_all = pr.bounded_net_benefit([1, 1, 1, 0, 0], [1.0] * 5, thresholds=(0.1, 0.9))
+    >>> round(treat_all, 6), treat_all.higher_is_better
+    (-0.098612, True)
+    """
+    forgone, forgone_by_never_acting = paired_scores(
+        y_true,
+        y_proba,
+        rule=BoundedNetBenefit(*thresholds, normalize=normalize),
+        reference=0.0,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+    return forgone.turned(forgone_by_never_acting - forgone, scale="at most the prevalence")

@@ -1,0 +1,296 @@
+"""Scores of predictions: the mean under any rule, case by case, and relative to a reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Score
+from propriety.rules.rule import BinaryRule, ClassRule, Rule
+from propriety.tables.arrays import read_array
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
+from propriety.tables.validation import TOLERANCE, Missing, read_predictions
+
+__all__ = ["case_scores", "mean_score", "paired_scores", "skill_score"]
+
+
+def mean_score(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    rule: Rule,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> Score:
+    """Weighted mean loss of predictions under a rule; lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ForecastTable
+        Outcomes, in a list, NumPy array, or pandas, Polars or PyArrow column. A table takes the place of
+        both outcomes and forecasts.
+    y_proba : array-like of shape (n,) or (n, K)
+        Probability of the event, or rows with one column per class.
+    rule : Rule
+        The scoring rule, such as ``Brier()``.
+    sample_weight : array-like of shape (n,), optional
+        Weights, finite and not negative.
+    pos_label : label, optional
+        The label whose probability a 1-D `y_proba` gives; needed unless the labels are 0/1 or boolean.
+    labels : sequence, optional
+        The label of each column in order; needed for rows unless the labels are 0, ..., K - 1.
+        With a 1-D `y_proba`, the two labels, the event last.
+    missing : {"raise", "drop"}
+        Whether missing values in any argument raise an error, or drop their rows, which the score counts.
+    tolerance : float
+        How far a row of probabilities may be from summing to one.
+
+    Returns
+    -------
+    Score
+        A `float` that knows its rule, scale and number of cases.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> pr.mean_score([0, 1, 1], [0.1, 0.8, 0.5], rule=pr.Elementary(0.6))
+    Score(0.13333333333333333, rule='Elementary(threshold=0.6)', scale='0 to 0.6, lower is better', n=3)
+    >>> pr.mean_score(["no", "yes"], [0.5, 0.5], rule=pr.Brier(), pos_label="yes").n
+    2
+    """
+    if isinstance(y_true, ForecastTable):
+        _refuse_beside_table(y_proba, sample_weight, pos_label, labels)
+        return _score_of_table(y_true, rule)
+    predictions = read_predictions(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+        tolerance=tolerance,
+    )
+    return _score_of_predictions(predictions, rule)
+
+
+def case_scores(
+    y_true: object,
+    y_proba: object,
+    *,
+    rule: Rule,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> Floats:
+    """Loss of each case under a rule; the arguments are those of `mean_score`.
+
+    With ``missing="drop"`` the loss of a dropped row is NaN, so that losses stay beside their cases.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> pr.case_scores([0, 1, 1], [0.5, 0.5, 1.0], rule=pr.Brier())
+    array([0.25, 0.25, 0.  ])
+    """
+    predictions = read_predictions(
+        y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance
+    )
+    losses = np.concatenate([loss for loss, _ in _losses(predictions, rule)]) + 0.0
+    if predictions.rows is None:
+        return losses
+    aligned = np.full(len(predictions) + predictions.dropped, np.nan)
+    aligned[predictions.rows] = losses
+    return aligned
+
+
+def skill_score(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    rule: Rule,
+    reference: object = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> Score:
+    """Share of the reference's loss that the forecast saves: 1 - S / S_reference; higher is better.
+
+    Parameters
+    ----------
+    y_true, y_proba, rule, sample_weight, pos_label, labels, missing, tolerance
+        As in `mean_score`.
+    reference : float, array-like, optional
+        What to compare with: by default the constant forecast of the observed rates in the sample; a rate (for
+        rows: K rates); or another forecast of the shape of `y_proba`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, p = [0, 1], [0.25, 0.75]
+    >>> pr.skill_score(y, p, rule=pr.Brier())
+    Score(0.75, rule='Brier()', scale='share of the loss of the reference, up to 1, higher is better', n=2)
+    >>> round(pr.skill_score(y, p, rule=pr.Brier(), reference=[0.125, 0.75]), 6)
+    -0.6
+    """
+    score, against = paired_scores(
+        y_true,
+        y_proba,
+        rule=rule,
+        reference=reference,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+        tolerance=tolerance,
+    )
+    if not against > 0.0:
+        law = f"the reference must have a positive loss to be improved on; its {rule.name} is {float(against)!r}"
+        hint = "y_true holds one class only? Pass reference=, a rate or another forecast."
+        raise InputValueError(sentence(law, hint=hint))
+    return score.turned(1.0 - score / against, scale="share of the loss of the reference, up to 1")
+
+
+def paired_scores(
+    y_true: object,
+    y_proba: object,
+    *,
+    rule: Rule,
+    reference: object,
+    **options: Any,
+) -> tuple[Score, Score]:
+    """Score the forecast and the reference on the same cases."""
+    if isinstance(y_true, ForecastTable):
+        score = mean_score(y_true, y_proba, rule=rule, **options)
+        return score, _score_of_table(_constant_table(y_true, reference), rule)
+    predictions = read_predictions(y_true, y_proba, **options)
+    others = _reference_predictions(predictions, reference, y_true, **options)
+    return _score_of_predictions(predictions, rule), _score_of_predictions(others, rule)
+
+
+def _score_of_predictions(predictions: Predictions, rule: Rule) -> Score:
+    sums, weights, n = [], [], 0
+    for loss, weight in _losses(predictions, rule):
+        if weight is None:
+            sums.append(float(loss.sum()))
+            weights.append(float(len(loss)))
+            n += len(loss)
+        else:
+            # A case without weight does not count, even where its loss is infinite.
+            sums.append(float(np.multiply(loss, weight, where=weight > 0.0, out=np.zeros(len(loss))).sum()))
+            weights.append(float(weight.sum()))
+            n += int(np.count_nonzero(weight))
+    total = math.fsum(weights)
+    units = rule.units(len(predictions.labels) if isinstance(predictions, ClassPredictions) else None)
+    return Score(math.fsum(sums) / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=predictions.dropped)
+
+
+def _losses(predictions: Predictions, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
+    if isinstance(predictions, BinaryPredictions):
+        binary = _binary(rule)
+        for forecast, event, weight in predictions.chunks():
+            yield binary.case_loss(forecast, event), weight
+    else:
+        by_class = _by_class(rule)
+        for rows, outcome, weight in predictions.chunks():
+            yield by_class.class_case_loss(list(rows), outcome), weight
+
+
+def _score_of_table(table: ForecastTable, rule: Rule) -> Score:
+    binary = _binary(rule)
+    total = 0.0
+    for weight, event in ((table.events, True), (table.non_events, False)):
+        present = weight > 0.0
+        total += float(weight[present] @ binary.loss(table.forecast[present], event=event))
+    return Score(
+        total / table.weight,
+        rule=repr(rule),
+        scale=rule.units(),
+        n=table.n,
+        weight=table.weight,
+        dropped=table.dropped,
+    )
+
+
+def _binary(rule: Rule) -> BinaryRule:
+    if isinstance(rule, BinaryRule):
+        return rule
+    _check_rule(rule)
+    law = f"{type(rule).__name__} scores rows with one column per class; got the forecast of one event"
+    raise InputValueError(sentence(law, hint="pass rows, such as numpy.column_stack([1 - p, p])."))
+
+
+def _by_class(rule: Rule) -> ClassRule:
+    if isinstance(rule, ClassRule):
+        return rule
+    _check_rule(rule)
+    law = f"{type(rule).__name__} scores the forecast of one event; got rows of probabilities"
+    raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
+
+
+def _check_rule(rule: object) -> None:
+    if not isinstance(rule, Rule):
+        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
+        raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))
+
+
+def _refuse_beside_table(*arguments: object) -> None:
+    if any(argument is not None for argument in arguments):
+        law = "a ForecastTable holds outcomes, forecasts and weights; pass nothing else beside it"
+        raise InputTypeError(sentence(law))
+
+
+def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
+    rate = table.event_rate if reference is None else reference
+    if not isinstance(rate, float | int):
+        law = f"the reference of a table must be a rate; got {type(rate).__name__}"
+        raise InputTypeError(sentence(law, hint="compare with another forecast from predictions."))
+    return ForecastTable(
+        forecast=np.array([float(rate)]),
+        events=np.array([table.events.sum()]),
+        non_events=np.array([table.non_events.sum()]),
+        n=table.n,
+        weight_squares=table.weight_squares,
+    )
+
+
+def _reference_predictions(predictions: Predictions, reference: object, y_true: object, **options: Any) -> Predictions:
+    """Return the same outcomes with the reference in place of the forecast."""
+    shape = predictions.forecast.shape
+    if reference is None:
+        return replace(predictions, forecast=np.broadcast_to(_observed_rates(predictions), shape))
+    rates = read_array(reference, "reference").values if not np.isscalar(reference) else np.asarray(reference)
+    if rates.shape == shape[1:]:
+        return replace(predictions, forecast=np.broadcast_to(rates, shape))
+    other = read_predictions(y_true, reference, **options)
+    if other.forecast.shape != shape or not np.array_equal(_rows(other), _rows(predictions)):
+        law = "reference must be a rate, one rate per class, or a forecast of the same cases as y_proba"
+        raise InputValueError(sentence(law, offender=f"shapes are {other.forecast.shape} and {shape}"))
+    return other
+
+
+def _rows(predictions: Predictions) -> NDArray[np.intp]:
+    return np.arange(len(predictions)) if predictions.rows is None else predictions.rows
+
+
+def _observed_rates(predictions: Predictions) -> Floats:
+    """Return the weighted share of events, or of each class."""
+    classes = len(predictions.labels) if isinstance(predictions, ClassPredictions) else 2
+    weight = sum(
+        np.bincount(np.asarray(outcome, dtype=np.intp), weights=chunk_weight, minlength=classes)
+        for _, outcome, chunk_weight in predictions.chunks()
+    )
+    rates = np.divide(weight, np.sum(weight))
+    return rates if isinstance(predictions, ClassPredictions) else rates[1:]

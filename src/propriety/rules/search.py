@@ -1,0 +1,249 @@
+"""Search for forecasts that break a law: grids over the simplex, random points, and local optimisation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.results import Floats
+from propriety.rules.rule import BinaryRule, ClassRule, Rule
+
+__all__ = ["TOLERANCE", "Counterexample", "Search"]
+
+TOLERANCE = 1e-11  # A gain smaller than this is rounding error.
+EQUAL = 1e-13  # Two expected losses closer than this are the same.
+POINTS = 2000  # The grid is as fine as so many points allow.
+RANDOM_POINTS = 200
+TRUTHS_REFINED = 12
+CANDIDATES = 10_000
+INTERIOR = 0.02
+HUGE = 1e300  # Stands for an infinite loss, so that it counts nothing where its outcome has probability zero.
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """Two forecasts whose expected losses under the truth break a law.
+
+    Distributions are over the classes; for one event, (1 - p, p). Where a law is about one outcome, the truth is
+    that outcome with certainty. `forecast` is the one that the law favours, `rival` the one it does not.
+    """
+
+    truth: tuple[float, ...]
+    forecast: tuple[float, ...]
+    rival: tuple[float, ...]
+    loss: float
+    rival_loss: float
+
+    def __str__(self) -> str:
+        def shown(point: tuple[float, ...]) -> str:
+            return "(" + ", ".join(f"{value:.4g}" for value in point) + ")"
+
+        costs = f"{shown(self.forecast)} costs {self.loss:.6g}, {shown(self.rival)} costs {self.rival_loss:.6g}"
+        return f"truth {shown(self.truth)}: {costs}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """A rule, the truths and reports to try it on, and the loss of each report under each outcome."""
+
+    rule: Rule
+    binary: bool
+    truths: Floats
+    reports: Floats
+    losses: Floats
+
+    @classmethod
+    def of(cls, rule: Rule, classes: int | None, *, truths: Floats | None, seed: int) -> Search:
+        """Prepare the search: `classes` is None for the forecast of one event."""
+        grid = simplex_grid(classes or 2)
+        random = np.random.default_rng(seed).dirichlet(np.ones(classes or 2), RANDOM_POINTS)
+        reports = np.concatenate([grid, random])
+        binary = classes is None
+        return cls(
+            rule,
+            binary,
+            reports if truths is None else truths,
+            reports,
+            _losses(rule, reports, binary=binary),
+        )
+
+    def better_lie(self) -> Counterexample | None:
+        """Find a truth under which some report has a lower expected loss than the truth itself."""
+        gain = self._honest() - _expected(self.truths, self.losses).min(axis=1)
+        if gain.max() > TOLERANCE:
+            # The first of the truths that gain almost as much as any is on the grid, and so easy to read.
+            worst = int((gain > 0.95 * gain.max()).argmax())
+            best = _expected(self.truths[[worst]], self.losses).argmin()
+            return self._refined(self.truths[worst], self.reports[best])
+        spread = np.linspace(0, len(self.truths) - 1, min(TRUTHS_REFINED, len(self.truths))).astype(int)
+        for truth in self.truths[spread]:
+            example = self._refined(truth, (truth + 1.0 / len(truth)) / 2.0)
+            if example.loss - example.rival_loss > TOLERANCE:
+                return example
+        return None
+
+    def equal_lie(self) -> Counterexample | None:
+        """Find a truth under which some other report does exactly as well; for a rule without a better lie.
+
+        The far ones are tried first, because they show the fault best. A difference counts as none if it is
+        rounding error, except near the faces of the simplex, where that of a strictly proper rule can be lost in
+        rounding too: there the two reports must be scored the same under every outcome.
+        """
+        screened = _expected(self.truths, self.losses) - self._honest()[:, None] <= TOLERANCE
+        distance = np.abs(self.truths[:, None, :] - self.reports[None, :, :]).max(axis=2)
+        far = np.argsort(np.where(screened, -distance, 0.0), axis=None, kind="stable")[:CANDIDATES]
+        i, j = np.unravel_index(far, distance.shape)
+        kept = screened[i, j] & (distance[i, j] > 0.0)
+        truth, rival = self.truths[i[kept]], j[kept]
+        own, other = _losses(self.rule, truth, binary=self.binary), self.losses[rival]
+        honest = _expected_of_pairs(truth, own)
+        rounding = 8.0 * np.finfo(float).eps * np.abs(honest)
+        same = np.abs(_expected_of_pairs(truth, other) - honest) <= rounding
+        equal = (same & (truth.min(axis=1) >= INTERIOR)) | (own == other).all(axis=1)
+        if not equal.any():
+            return None
+        first = int(equal.argmax())
+        return self._example(truth[first], truth[first], self.reports[rival[first]])
+
+    def better_wrong_answer(self, ties: str | None) -> Counterexample | None:
+        """Find an outcome for which a wrong answer, or a tie, scores no worse than a right answer."""
+        leads = self.reports == self.reports.max(axis=1, keepdims=True)
+        for outcome in self._outcomes():
+            if ties == "first":
+                right = leads.argmax(axis=1) == outcome
+            else:
+                right = leads[:, outcome] & ((leads.sum(axis=1) == 1) | (ties == "correct"))
+            loss = self.losses[:, outcome]
+            worst_right = np.where(right, loss, -np.inf).argmax()
+            best_wrong = np.where(right, np.inf, loss).argmin()
+            if loss[best_wrong] <= loss[worst_right] + EQUAL:
+                return self._at_outcome(outcome, int(worst_right), int(best_wrong))
+        return None
+
+    def effect_of_other_classes(self) -> Counterexample | None:
+        """Find two reports that give the outcome the same probability and are scored differently."""
+        for outcome in self._outcomes():
+            loss = self.losses[:, outcome]
+            order = np.lexsort((loss, self.reports[:, outcome]))
+            hit, ordered = self.reports[order, outcome], np.minimum(loss[order], HUGE)
+            gap = np.where(hit[1:] == hit[:-1], np.diff(ordered), 0.0)
+            if gap.max() > TOLERANCE:
+                place = int(gap.argmax())
+                return self._at_outcome(outcome, int(order[place]), int(order[place + 1]))
+        return None
+
+    def better_far_miss(self) -> Counterexample | None:
+        """Find two reports of which the one farther from the outcome, cut point by cut point, scores no worse."""
+        heads = np.round(np.cumsum(self.reports, axis=1)[:, :-1], 12)
+        for outcome in self._outcomes():
+            away = np.abs(heads - (np.arange(heads.shape[1]) >= outcome))
+            loss = self.losses[:, outcome]
+            farther = np.ones((len(loss), len(loss)), dtype=bool)
+            for cut in away.T:
+                farther &= cut[:, None] <= cut[None, :]
+            farther &= away.sum(axis=1)[:, None] < away.sum(axis=1)[None, :] - TOLERANCE
+            farther &= np.isfinite(loss)[None, :]  # Nothing is worse than infinite, so that breaks no law.
+            excess = np.where(farther, np.minimum(loss, HUGE)[:, None] - np.minimum(loss, HUGE)[None, :], -np.inf)
+            near, far = np.unravel_index(excess.argmax(), excess.shape)
+            if excess[near, far] >= -EQUAL:
+                return self._at_outcome(outcome, int(near), int(far))
+        return None
+
+    def outside(self, best: float | None, worst: float | None) -> Counterexample | None:
+        """Find a loss outside the declared range, or the extreme that stays short of it."""
+        if best is None or worst is None:
+            return None
+        for extreme, bound in ((self.losses.min(), best), (self.losses.max(), worst)):
+            if not (extreme == bound or abs(extreme - bound) <= TOLERANCE):
+                report, outcome = np.argwhere(self.losses == extreme)[0]
+                return self._at_outcome(int(outcome), int(report), int(report))
+        return None
+
+    def _outcomes(self) -> Iterator[int]:
+        return iter(range(self.losses.shape[1]))
+
+    def _honest(self) -> Floats:
+        own = _losses(self.rule, self.truths, binary=self.binary)
+        return _expected_of_pairs(self.truths, own)
+
+    def _refined(self, truth: Floats, start: Floats) -> Counterexample:
+        """Return the best lie found by local optimisation from `start`, which is kept if it is as good."""
+        from scipy import optimize
+
+        def report(root: Floats) -> Floats:
+            square: Floats = root * root  # Squares reach the faces of the simplex, where certainties lie.
+            share: Floats = square / square.sum()
+            return share
+
+        def cost(root: Floats) -> float:
+            if not root.any():
+                return HUGE
+            return float(_expected(truth[None, :], _losses(self.rule, report(root)[None, :], binary=self.binary))[0, 0])
+
+        found = report(optimize.fmin(cost, np.sqrt(start), xtol=1e-9, ftol=1e-15, maxiter=500, disp=False))
+        # Rounding finds the simple lie next to a found one, such as a certainty; the simplest that is as good wins.
+        rivals = [np.round(found, 6), start, found]
+        lie = min(
+            (rival for rival in rivals if abs(rival.sum() - 1.0) <= TOLERANCE), key=lambda p: round(cost(np.sqrt(p)), 9)
+        )
+        return self._example(truth, truth, lie)
+
+    def _example(self, truth: Floats, forecast: Floats, rival: Floats) -> Counterexample:
+        pair = np.stack([forecast, rival])
+        loss, rival_loss = _expected(truth[None, :], _losses(self.rule, pair, binary=self.binary))[0]
+        shown = (loss if loss < HUGE else math.inf, rival_loss if rival_loss < HUGE else math.inf)
+        return Counterexample(
+            truth=tuple(truth.tolist()),
+            forecast=tuple(forecast.tolist()),
+            rival=tuple(rival.tolist()),
+            loss=float(shown[0]),
+            rival_loss=float(shown[1]),
+        )
+
+    def _at_outcome(self, outcome: int, report: int, rival: int) -> Counterexample:
+        certainty = np.eye(self.losses.shape[1])[outcome]
+        return self._example(certainty, self.reports[report], self.reports[rival])
+
+
+def simplex_grid(classes: int) -> Floats:
+    """Distributions whose probabilities are multiples of one fraction, and the uniform ones on every subset.
+
+    The fraction is the smallest that the number of points allows, of sixtieths or twelfths if possible.
+    """
+    steps = 1
+    while math.comb(steps + classes, classes - 1) <= POINTS:
+        steps += 1
+    steps = next((steps - steps % unit for unit in (60, 12) if steps >= unit), steps)
+    bars = np.array(list(itertools.combinations(range(steps + classes - 1), classes - 1)))
+    edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, steps + classes - 1)))
+    grid = (np.diff(edges, axis=1) - 1) / steps
+    subsets: NDArray[np.float64] = np.array(list(itertools.product((0.0, 1.0), repeat=min(classes, 10)))[1:])
+    uniform = np.pad(subsets, ((0, 0), (0, classes - subsets.shape[1])))
+    return np.unique(np.concatenate([grid, uniform / uniform.sum(axis=1, keepdims=True)]), axis=0)
+
+
+def _losses(rule: Rule, reports: Floats, *, binary: bool) -> Floats:
+    """Loss of each report under each outcome, shape (reports, classes)."""
+    if binary:
+        assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; `audit` has judged)
+        return np.stack([rule.loss(reports[:, 1], event=False), rule.loss(reports[:, 1], event=True)], axis=1)
+    assert isinstance(rule, ClassRule)  # noqa: S101  (as above)
+    outcomes = np.eye(reports.shape[1]).tolist()
+    columns = list(reports.T)
+    return np.stack([rule.class_loss(columns, outcome=outcome) for outcome in outcomes], axis=1)
+
+
+def _expected(truths: Floats, losses: Floats) -> Floats:
+    """Return the expected loss of every report under every truth, shape (truths, reports)."""
+    expected: Floats = truths @ np.minimum(losses, HUGE).T
+    return expected
+
+
+def _expected_of_pairs(truths: Floats, losses: Floats) -> Floats:
+    expected: Floats = (truths * np.minimum(losses, HUGE)).sum(axis=1)
+    return expected

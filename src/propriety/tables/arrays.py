@@ -1,0 +1,94 @@
+"""Anything a user holds, as a NumPy array: lists, arrays, and pandas, Polars or PyArrow through narwhals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import is_into_dataframe, is_into_lazyframe, is_into_series
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+
+__all__ = ["Reading", "read_array"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """An argument as an array, with what its container said about it.
+
+    `missing` marks entries that the container calls missing (None, NA, a mask); a NaN in a plain float
+    array is not marked here, because it shows itself when the numbers are checked.
+    """
+
+    argument: str
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None = None
+    columns: tuple[str, ...] | None = None
+    index: Any = None
+
+
+def read_array(values: object, argument: str) -> Reading:
+    """Turn `values` into a `Reading`; nothing about the content is judged here."""
+    if isinstance(values, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(values)
+        return Reading(argument, np.asarray(values.data), mask if mask.any() else None)
+    if is_into_series(values):
+        return _read_series(nw.from_native(values, series_only=True), argument)
+    if is_into_dataframe(values):
+        return _read_frame(nw.from_native(values, eager_only=True), argument)
+    if is_into_lazyframe(values):
+        law = f"{argument} must be an array, a series or an eager frame; got a lazy {type(values).__name__}"
+        raise InputTypeError(sentence(law, hint="collect the column first."))
+    array = _as_array(values, argument)
+    return Reading(argument, array, _missing_objects(array) if array.dtype == object else None)
+
+
+def _read_series(series: nw.Series[Any], argument: str) -> Reading:
+    missing = series.is_null().to_numpy().astype(bool)
+    array = np.asarray(series.to_numpy())
+    if series.dtype in (nw.Categorical, nw.Enum):
+        array = np.asarray(series.to_list(), dtype=object)
+    return Reading(argument, array, missing if missing.any() else None, index=nw.maybe_get_index(series))
+
+
+def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
+    missing = frame.select(nw.all().is_null()).to_numpy().astype(bool)
+    return Reading(
+        argument,
+        np.asarray(frame.to_numpy()),
+        missing if missing.any() else None,
+        columns=tuple(str(name) for name in frame.columns),
+        index=nw.maybe_get_index(frame),
+    )
+
+
+def _as_array(values: object, argument: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as error:
+        ragged = "inhomogeneous" in str(error)
+        law = f"{argument} must be a 1-D array or an array of rows that are equally long"
+        raise (InputValueError if ragged else InputTypeError)(sentence(law, offender=str(error))) from error
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        # NumPy turns a list of strings and NaN or None into strings such as "nan"; objects keep them apart.
+        array = np.array(values, dtype=object)
+    if array.ndim == 0:
+        law = f"{argument} must be an array with one entry per case; got a single {type(values).__name__}"
+        raise InputTypeError(sentence(law, hint=f"put it into a list, [{argument}], or into an array."))
+    return array
+
+
+def _missing_objects(array: NDArray[np.object_]) -> NDArray[np.bool_] | None:
+    flat = [_is_missing(value) for value in array.flat]
+    missing = np.array(flat, dtype=bool).reshape(array.shape)
+    return missing if missing.any() else None
+
+
+def _is_missing(value: object) -> bool:
+    # pandas.NA and NaT are known by name, so that pandas need not be imported.
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))

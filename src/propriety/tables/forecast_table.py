@@ -1,0 +1,315 @@
+"""The forecast table: for each distinct forecast, the weight of the events and of the non-events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.tables import frames, pooling
+from propriety.tables.predictions import BinaryPredictions, ClassPredictions
+from propriety.tables.validation import Missing, read_binary, read_classes
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["ForecastTable"]
+
+CUMULATIVE_DECIMALS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ForecastTable(Result):
+    """For each distinct forecast, the weight of the cases with and without the event.
+
+    Everything the package says about forecasts of a binary event is a function of this table. Tables add:
+    `a + b` is the table of the union of their cases, so shards and days are made apart and merged.
+
+    Parameters
+    ----------
+    forecast : array of shape (rows,)
+        Distinct forecasts in [0, 1], strictly increasing.
+    events, non_events : array of shape (rows,)
+        Weight of the cases in which the event happened, and did not; not both zero.
+    n : int
+        Number of cases with a positive weight.
+    weight_squares : float
+        Sum of the squared weights of the cases; with `weight` it gives the effective sample size.
+    dropped : int
+        Rows left out because of missing values.
+    cells : int, optional
+        Cells of the grid the forecasts were rounded to, a power of two; None for exact forecasts.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+    >>> table
+    ForecastTable(rows=3, n=4, weight=4, event_rate=0.5)
+    >>> table.forecast, table.events
+    (array([0.1, 0.4, 0.8]), array([0., 1., 1.]))
+    >>> (table + table).n
+    8
+    """
+
+    schema: ClassVar[str] = "propriety.forecast_table"
+    schema_version: ClassVar[int] = 1
+
+    forecast: Floats
+    events: Floats
+    non_events: Floats
+    n: int
+    weight_squares: float
+    dropped: int = 0
+    cells: int | None = None
+
+    def __post_init__(self) -> None:
+        columns = {name: _column(name, getattr(self, name)) for name in ("forecast", "events", "non_events")}
+        for name, column in pooling.checked(**columns).items():
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+        _check_counts(self)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: object,
+        y_proba: object,
+        *,
+        sample_weight: object = None,
+        pos_label: object = None,
+        labels: Sequence[Any] | None = None,
+        missing: Missing = "raise",
+    ) -> ForecastTable:
+        """Make the table of binary predictions; see `propriety.mean_score` for the arguments."""
+        predictions = read_binary(
+            y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+        )
+        return cls._of(predictions)
+
+    @classmethod
+    def per_class(cls, y_true: object, y_proba: object, **options: Any) -> dict[Any, ForecastTable]:
+        """Make one table per class of rows of probabilities: the event is "y is this class".
+
+        The options are `sample_weight`, `labels`, `missing` and `tolerance`, as in `propriety.mean_score`.
+
+        Examples
+        --------
+        >>> ForecastTable.per_class([0, 2], [[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]])[2]
+        ForecastTable(rows=2, n=2, weight=2, event_rate=0.5)
+        """
+        predictions = read_classes(y_true, y_proba, **options)
+        outcome, forecast = _gathered(predictions)
+        return {
+            label: cls._of(_event(predictions, outcome == position, forecast[position]))
+            for position, label in enumerate(predictions.labels)
+        }
+
+    @classmethod
+    def per_cut_point(cls, y_true: object, y_proba: object, **options: Any) -> dict[Any, ForecastTable]:
+        """Make one table per cut point of ordered classes: the event is "y is at most this class".
+
+        Cumulative forecasts are rounded to 12 decimals, because the noise of their sums would split ties,
+        and those above 1 by no more than `tolerance`, which rows may be off by, are 1.
+        The options are those of `per_class`.
+        """
+        predictions = read_classes(y_true, y_proba, **options)
+        outcome, forecast = _gathered(predictions)
+        heads = np.minimum(np.round(np.cumsum(forecast, axis=0), CUMULATIVE_DECIMALS), 1.0)
+        return {
+            label: cls._of(_event(predictions, outcome <= position, heads[position]))
+            for position, label in enumerate(predictions.labels[:-1])
+        }
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        outcome: str,
+        forecast: str,
+        weight: str | None = None,
+        by: str | Sequence[str] | None = None,
+        pos_label: object = None,
+        labels: Sequence[Any] | None = None,
+        missing: Missing = "raise",
+    ) -> Any:
+        """Make the table of an eager frame (pandas, Polars, PyArrow, ...) from its columns.
+
+        With `by`, the name of a column or several, return a dict with one table per group.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = pl.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.4, 0.9], "site": ["a", "a", "b"]})
+        >>> ForecastTable.from_frame(frame, outcome="y", forecast="p")
+        ForecastTable(rows=3, n=3, weight=3, event_rate=0.666667)
+        >>> ForecastTable.from_frame(frame, outcome="y", forecast="p", by="site")["b"]
+        ForecastTable(rows=1, n=1, weight=1, event_rate=1)
+        """
+        columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
+        options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
+        if by is None:
+            return cls.from_predictions(**frames.columns_of(frame, columns), **options)
+        return {
+            group: cls.from_predictions(**arguments, **options)
+            for group, arguments in frames.groups_of(frame, columns, by=by)
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
+        """Make a table from what `to_dict` returned."""
+        names = [field.name for field in fields(cls)]
+        return cls(**frames.checked_schema(data, cls.schema, cls.schema_version, names))
+
+    @classmethod
+    def from_parquet(cls, path: str | PathLike[str]) -> ForecastTable:
+        """Read a table that `to_parquet` wrote; needs PyArrow."""
+        return cls.from_dict(frames.read_parquet(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain Python data, with the name and version of its schema."""
+        # Named, because a slots dataclass replaces the class that a bare super() refers to.
+        return {"schema": self.schema, "version": self.schema_version, **Result.to_dict(self)}
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the table to a Parquet file; needs PyArrow."""
+        facts = {"schema": self.schema, "version": self.schema_version, **self._plain_fields()}
+        frames.write_parquet(path, self.rows(), facts)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each row: events and non-events together."""
+        return self.events + self.non_events
+
+    @property
+    def weight(self) -> float:
+        """Total weight of the cases."""
+        return float(self.events.sum() + self.non_events.sum())
+
+    @property
+    def event_rate(self) -> float:
+        """Weighted share of the cases in which the event happened."""
+        return float(self.events.sum()) / self.weight
+
+    @property
+    def event_rates(self) -> Floats:
+        """Share of events in each row."""
+        return self.events / self.weights
+
+    @property
+    def mean_forecast(self) -> float:
+        """Weighted mean of the forecasts."""
+        return float(self.weights @ self.forecast) / self.weight
+
+    @property
+    def effective_n(self) -> float:
+        """Kish's effective sample size: the squared sum of the weights over the sum of their squares."""
+        return self.weight**2 / self.weight_squares
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any case has a weight other than 1: the sum of (weight - 1)^2 is not zero."""
+        return self.weight_squares - 2.0 * self.weight + self.n != 0.0
+
+    def __len__(self) -> int:
+        return len(self.forecast)
+
+    def __add__(self, other: object) -> ForecastTable:
+        if not isinstance(other, ForecastTable):
+            return NotImplemented
+        if self.cells != other.cells:
+            law = f"tables must be on the same grid to be added; one has cells={self.cells}, the other {other.cells}"
+            raise InputValueError(sentence(law, hint="bring both to the coarser grid with .grid(cells)."))
+        columns = ("forecast", "events", "non_events")
+        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in columns)
+        return ForecastTable(
+            **dict(zip(columns, pooling.pool(*both), strict=True)),
+            n=self.n + other.n,
+            weight_squares=self.weight_squares + other.weight_squares,
+            dropped=self.dropped + other.dropped,
+            cells=self.cells,
+        )
+
+    def __radd__(self, other: object) -> ForecastTable:
+        """Let `sum(tables)` begin with its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def grid(self, cells: int = 2**10) -> ForecastTable:
+        """Round the forecasts to the centres of equal cells, so that the table has a bounded size.
+
+        Forecasts of exactly 0 and 1 stay what they are, because they claim certainty and no other forecast
+        does. `cells` is a power of two, so that the same forecast falls into the same cell everywhere; a
+        grid is made coarser, never finer.
+
+        Examples
+        --------
+        >>> ForecastTable.from_predictions([0, 1, 1], [0.1, 0.12, 1.0]).grid(4).forecast
+        array([0.125, 1.   ])
+        """
+        if not isinstance(cells, int | np.integer) or cells < 1 or cells & (cells - 1):
+            raise InputValueError(sentence(f"cells must be a power of two; got {cells!r}"))
+        if self.cells is not None and cells > self.cells:
+            law = f"a grid can only be made coarser; the table has {self.cells} cells and {cells} were asked for"
+            raise InputValueError(sentence(law))
+        certain = (self.forecast == 0.0) | (self.forecast == 1.0)
+        centre = (np.floor(self.forecast * cells) + 0.5) / cells
+        rounded = np.where(certain, self.forecast, centre)
+        forecast, events, non_events = pooling.pool(rounded, self.events, self.non_events)
+        return replace(self, forecast=forecast, events=events, non_events=non_events, cells=int(cells))
+
+    @classmethod
+    def _of(cls, predictions: BinaryPredictions) -> ForecastTable:
+        if predictions.weight is None:
+            n = len(predictions)
+            forecast, events, non_events = pooling.pool_counts(predictions.chunks(), n)
+            squares = float(n)
+        else:
+            chunks = list(predictions.chunks())
+            forecast, event, weight = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(3))
+            n, squares = int(np.count_nonzero(weight)), float(weight @ weight)
+            forecast, events, non_events = pooling.pool(forecast, weight * event, weight * ~event)
+        return cls(
+            forecast=forecast,
+            events=events,
+            non_events=non_events,
+            n=n,
+            weight_squares=squares,
+            dropped=predictions.dropped,
+        )
+
+    def _plain_fields(self) -> dict[str, Any]:
+        return {name: value for name, value in self._fields().items() if not isinstance(value, np.ndarray)}
+
+    def _facts(self) -> dict[str, Any]:
+        facts = {"rows": len(self), "n": self.n, "weight": self.weight, "event_rate": self.event_rate}
+        facts |= {"dropped": self.dropped} if self.dropped else {}
+        return facts | ({"cells": self.cells} if self.cells else {})
+
+
+def _gathered(predictions: ClassPredictions) -> tuple[Any, Any]:
+    chunks = list(predictions.chunks())
+    outcome = np.concatenate([chunk.outcome for chunk in chunks])
+    return outcome, np.concatenate([chunk.forecast for chunk in chunks], axis=1)
+
+
+def _event(predictions: ClassPredictions, event: Any, forecast: Any) -> BinaryPredictions:
+    return BinaryPredictions(event, forecast, predictions.weight, dropped=predictions.dropped)
+
+
+def _column(name: str, values: object) -> Floats:
+    column = np.asarray(values)
+    if column.dtype.kind not in "biuf" or column.ndim != 1:
+        law = f"{name} must be a 1-D array of real numbers; got shape {column.shape} of {column.dtype}"
+        raise InputTypeError(sentence(law))
+    return column.astype(np.float64, copy=False)
+
+
+def _check_counts(table: ForecastTable) -> None:
+    if not (isinstance(table.n, int | np.integer) and table.n > 0):
+        raise InputValueError(sentence(f"n must be a positive number of cases; got {table.n!r}"))
+    if not 0.0 < table.weight_squares < np.inf:
+        raise InputValueError(sentence(f"weight_squares must be positive and finite; got {table.weight_squares!r}"))

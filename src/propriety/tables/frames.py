@@ -1,0 +1,98 @@
+"""Columns out of eager frames, and tables to and from files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, sentence
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from types import ModuleType
+
+__all__ = ["checked_schema", "columns_of", "groups_of", "read_parquet", "write_parquet"]
+
+METADATA_KEY = b"propriety"
+
+
+def columns_of(frame: object, columns: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the frame's columns as keyword arguments: `columns` maps an argument to a column's name."""
+    return _arguments(_eager(frame, [name for name in columns.values() if name is not None]), columns)
+
+
+def groups_of(
+    frame: object, columns: Mapping[str, str | None], *, by: str | Sequence[str]
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield each group's key, a tuple where `by` names several columns, with its keyword arguments."""
+    keys = [by] if isinstance(by, str) else list(by)
+    eager = _eager(frame, [name for name in [*columns.values(), *keys] if name is not None])
+    for key, group in eager.group_by(keys):
+        yield (key[0] if isinstance(by, str) else key), _arguments(group, columns)
+
+
+def _arguments(frame: nw.DataFrame[Any], columns: Mapping[str, str | None]) -> dict[str, Any]:
+    return {argument: frame[name].to_native() for argument, name in columns.items() if name is not None}
+
+
+def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
+    try:
+        table: Any = nw.from_native(frame)  # Anything may come; narwhals judges.
+    except TypeError as error:
+        law = f"frame must be a data frame that narwhals knows; got {type(frame).__name__}"
+        raise InputTypeError(sentence(law, hint="use from_predictions for arrays.")) from error
+    if isinstance(table, nw.LazyFrame):
+        law = f"frame must be eager so far; got a lazy {type(frame).__name__}"
+        raise InputTypeError(sentence(law, hint="collect the columns first."))
+    absent = [name for name in names if name not in table.columns]
+    if absent:
+        law = f"frame must have the columns {list(names)}; it lacks {absent}"
+        raise InputValueError(sentence(law, hint=f"its columns are {list(table.columns)}."))
+    return table  # type: ignore[no-any-return]  # narwhals types the result by the native frame
+
+
+def checked_schema(data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a stored result after checking what kind and version it is, and that it is whole."""
+    if not isinstance(data, Mapping) or data.get("schema") != schema:
+        found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
+        raise InputValueError(sentence(f"data must be a stored {schema}; got {found!r}"))
+    if data.get("version") != version:
+        law = f"{schema} must have version {version}; got {data.get('version')!r}"
+        raise InputValueError(sentence(law, hint="a newer propriety may have written it."))
+    stored = {name: value for name, value in data.items() if name not in ("schema", "version")}
+    lacking, surplus = sorted(set(fields) - set(stored)), sorted(set(stored) - set(fields))
+    if lacking or surplus:
+        told = f"it lacks {lacking}" if lacking else f"it has {surplus} too"
+        raise InputValueError(sentence(f"{schema} must have the fields {list(fields)}; {told}"))
+    return stored
+
+
+def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Write columns to a Parquet file with `facts` as JSON in its metadata."""
+    pa, parquet = _pyarrow()
+    table = pa.table(dict(columns)).replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))})
+    parquet.write_table(table, path)
+
+
+def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read what `write_parquet` wrote: columns and facts in one dict."""
+    _, parquet = _pyarrow()
+    table = parquet.read_table(path)
+    facts = (table.schema.metadata or {}).get(METADATA_KEY)
+    if facts is None:
+        raise InputValueError(sentence(f"{path} must be a Parquet file that propriety wrote; its mark is missing"))
+    stored: dict[str, Any] = json.loads(facts)
+    return stored | {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def _pyarrow() -> tuple[ModuleType, ModuleType]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        message = "Parquet files need PyArrow. Hint: pip install pyarrow."
+        raise MissingDependencyError(message) from error
+    return pa, parquet

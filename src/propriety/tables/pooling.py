@@ -1,0 +1,127 @@
+"""Cases pooled into distinct forecasts: the work behind making and merging a forecast table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats
+from propriety.tables.predictions import CHUNK, BinaryChunk
+
+__all__ = ["checked", "pool", "pool_counts"]
+
+
+def checked(forecast: Floats, events: Floats, non_events: Floats) -> dict[str, Floats]:
+    """Return the columns of a table without the rows that have no weight, or refuse what is no table."""
+    if not len(forecast) == len(events) == len(non_events):
+        lengths = f"lengths are {len(forecast)}, {len(events)} and {len(non_events)}"
+        raise InputValueError(sentence("forecast, events and non_events must be equally long", offender=lengths))
+    columns = {"forecast": forecast, "events": events, "non_events": non_events}
+    if not len(forecast):
+        raise InputValueError(sentence("a table must hold at least one case; it is empty"))
+    if not (forecast[0] >= 0.0 and forecast[-1] <= 1.0):
+        raise InputValueError(
+            sentence("forecast must lie in [0, 1]", offender=f"it spans {forecast[0]} to {forecast[-1]}")
+        )
+    weightless = False
+    for start in range(0, len(forecast), CHUNK):  # In cache, so that a large table is checked in one trip.
+        part = slice(start, start + CHUNK)
+        _check_order(forecast[start : start + CHUNK + 1], start)
+        weight = events[part] + non_events[part]
+        if not (events[part].min() >= 0.0 and non_events[part].min() >= 0.0 and weight.max() < np.inf):
+            _refuse_weights({"events": events[part], "non_events": non_events[part]}, start)
+        weightless |= weight.min() == 0.0
+    if not weightless:
+        return columns
+    heavy = (events > 0.0) | (non_events > 0.0)
+    if not heavy.any():
+        raise InputValueError(sentence("a table must hold at least one case; its weights are all zero"))
+    return {name: column[heavy] for name, column in columns.items()}
+
+
+def _check_order(forecast: Floats, start: int) -> None:
+    rising = forecast[1:] > forecast[:-1]
+    if not rising.all():
+        row = start + int(rising.argmin())
+        law = "forecast must be strictly increasing"
+        offender = f"row {row + 1} does not exceed row {row}"
+        raise InputValueError(sentence(law, offender=offender, hint="ForecastTable.from_predictions sorts and pools."))
+
+
+def _refuse_weights(columns: dict[str, Floats], start: int) -> NoReturn:
+    for name, weights in columns.items():
+        bad = ~((weights >= 0.0) & (weights < np.inf))
+        if bad.any():
+            offender = f"row {start + int(bad.argmax())} is {weights[bad][0].item()!r}"
+            raise InputValueError(sentence(f"{name} must be finite and not negative", offender=offender))
+    raise InputValueError(sentence("events and non_events must have a finite sum"))
+
+
+def pool(forecast: Floats, events: Floats, non_events: Floats) -> tuple[Floats, Floats, Floats]:
+    """Sort rows by forecast and add up the weights of equal ones; rows without weight are left out."""
+    heavy = (events > 0.0) | (non_events > 0.0)
+    forecast, events, non_events = forecast[heavy], events[heavy], non_events[heavy]
+    # A stable sort merges tables, which are runs in order already, in linear time.
+    order = np.argsort(forecast, kind="stable")
+    forecast = forecast[order] + 0.0  # Adding 0.0 turns -0.0 into 0.0.
+    first = np.flatnonzero(np.diff(forecast, prepend=-1.0))
+    return forecast[first], np.add.reduceat(events[order], first), np.add.reduceat(non_events[order], first)
+
+
+def pool_counts(chunks: Iterable[BinaryChunk], cases: int) -> tuple[Floats, Floats, Floats]:
+    """Pool unweighted cases by sorting one integer key for each, which costs about an eighth of an argsort.
+
+    The bits of a float in [0, 1], read as an integer, are in the order of the floats and leave the two
+    highest bits free; shifted up by one they make room for the event.
+    """
+    keys = np.empty(cases, dtype=np.int64)
+    start = 0
+    for forecast, event, _ in chunks:
+        key = (forecast + 0.0).view(np.int64)  # Adding 0.0 copies, and turns -0.0 into 0.0.
+        key <<= 1
+        key |= event
+        keys[start : start + len(key)] = key
+        start += len(key)
+    keys.sort()
+    return _count_runs(keys)
+
+
+def _count_runs(keys: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+    """Return forecast, events and non-events of each run of equal forecasts; `keys` is overwritten.
+
+    Runs are counted chunk by chunk in cache; the forecasts are written back over the keys that have been
+    read, and a run that goes on into the next chunk is carried there as `open_events` and `open_cases`.
+    """
+    forecast = keys.view(np.float64)
+    events, non_events = np.empty(len(keys)), np.empty(len(keys))
+    open_events = open_cases = rows = 0
+    for start in range(0, len(keys), CHUNK):
+        chunk = keys[start : start + CHUNK]
+        event, bits = chunk & 1, chunk >> 1
+        following = keys[start + len(chunk) : start + len(chunk) + 1] >> 1
+        is_last = np.append(bits[1:] != bits[:-1], len(following) == 0 or following[0] != bits[-1])
+        if open_cases == 0 and is_last.all():  # The common case of continuous forecasts: every run is one case.
+            here = slice(rows, rows + len(chunk))
+            forecast[here], events[here], non_events[here] = bits.view(np.float64), event, 1 - event
+            rows += len(chunk)
+            continue
+        last, counted = np.flatnonzero(is_last), np.cumsum(event)
+        if len(last) == 0:
+            open_events, open_cases = open_events + counted[-1], open_cases + len(chunk)
+            continue
+        here = slice(rows, rows + len(last))
+        forecast[here] = bits[last].view(np.float64)
+        events[here] = np.diff(counted[last], prepend=-open_events)
+        non_events[here] = np.diff(last, prepend=-1 - open_cases) - events[here]
+        open_events, open_cases = counted[-1] - counted[last[-1]], len(chunk) - 1 - last[-1]
+        rows += len(last)
+    return tuple(_trimmed(column, rows) for column in (forecast, events, non_events))  # type: ignore[return-value]  # three
+
+
+def _trimmed(column: Floats, rows: int) -> Floats:
+    """Return the first rows; a copy where that frees most of the memory behind them."""
+    return column[:rows] if 2 * rows > len(column) else column[:rows].copy()

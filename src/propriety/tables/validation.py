@@ -1,0 +1,256 @@
+"""The door: the only judge of user input.
+
+`read_predictions` takes whatever the user holds and returns predictions whose kinds, shapes, lengths and
+labels are settled; the numbers themselves are checked by `propriety.tables.laws` as they are handed out in
+chunks, so that no argument is scanned twice. Nothing is clipped, renormalised, dropped or guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.tables import laws
+from propriety.tables.arrays import Reading, read_array
+from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
+
+__all__ = ["TOLERANCE", "Missing", "read_binary", "read_classes", "read_predictions"]
+
+Missing: TypeAlias = Literal["raise", "drop"]
+
+TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one.
+MATRIX = 2  # The dimensions of rows of probabilities.
+
+
+def read_predictions(
+    y_true: object,
+    y_proba: object,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> Predictions:
+    """Judge predictions: binary where `y_proba` is 1-D, K classes where it is a matrix of rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes.
+    y_proba : array-like of shape (n,) or (n, K)
+        Probability of the event, or of each class in the order of `labels`.
+    sample_weight : array-like of shape (n,), optional
+        Weights, finite and not negative.
+    pos_label : label, optional
+        The label whose probability a 1-D `y_proba` gives. Needed unless the labels are 0/1 or boolean.
+    labels : sequence, optional
+        The label of each column in order; of a 1-D `y_proba` the two labels, the event last.
+        Needed for rows unless the labels are 0, ..., K - 1.
+    missing : {"raise", "drop"}
+        What to do about NaN, None, NA and masked entries in any argument.
+    tolerance : float
+        How far a row may be from summing to one.
+    """
+    if missing not in ("raise", "drop"):
+        raise InputValueError(sentence(f'missing must be "raise" or "drop"; got {missing!r}'))
+    outcome, forecast, weight = _read_arguments(y_true, y_proba, sample_weight)
+    readings = [reading for reading in (outcome, forecast, weight) if reading is not None]
+    rows, dropped = _settle_missing(readings, drop=missing == "drop")
+    truth = outcome.values if rows is None else _compress(outcome.values, rows)
+    proba = _numbers(forecast, rows)
+    weights = None if weight is None else _numbers(weight, rows)
+    if labels is not None or pos_label is not None:
+        # A NaN equals no label, so it would pass for "the other one".
+        laws.refuse_missing_floats("y_true", truth)
+    if weights is not None and not (weights != 0).any():
+        law = "sample_weight must be positive for at least one case; all are 0"
+        raise InputValueError(sentence(law, count=f"{len(weights):,} rows"))
+    if proba.ndim == 1:
+        event = _events(truth, pos_label, labels, rows)
+        return BinaryPredictions(event, proba, weights, dropped=dropped, rows=rows)
+    columns = _columns(proba.shape[1], labels, pos_label, forecast.columns)
+    index = truth if labels is None else _indices(truth, columns, rows)
+    if index.dtype.kind not in "biuf":
+        law = f"y_true holds {_kind(index)}, which cannot be matched to the columns of y_proba"
+        raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
+    return ClassPredictions(index, proba, columns, tolerance, weights, dropped=dropped, rows=rows)
+
+
+def read_binary(y_true: object, y_proba: object, **options: Any) -> BinaryPredictions:
+    """Judge predictions that must be binary: a 1-D `y_proba`."""
+    predictions = read_predictions(y_true, y_proba, **options)
+    if isinstance(predictions, BinaryPredictions):
+        return predictions
+    law = f"y_proba must be 1-D, the probability of one event; got shape {predictions.forecast.shape}"
+    hint = "pass the column of the event, such as y_proba[:, 1]."
+    raise InputValueError(sentence(law, hint=hint))
+
+
+def read_classes(y_true: object, y_proba: object, **options: Any) -> ClassPredictions:
+    """Judge predictions that must be rows of K probabilities."""
+    predictions = read_predictions(y_true, y_proba, **options)
+    if isinstance(predictions, ClassPredictions):
+        return predictions
+    law = f"y_proba must have one column per class; got shape {predictions.forecast.shape}"
+    hint = "pass rows of probabilities, such as predict_proba(X)."
+    raise InputValueError(sentence(law, hint=hint))
+
+
+def _read_arguments(y_true: object, y_proba: object, sample_weight: object) -> tuple[Reading, Reading, Reading | None]:
+    if y_proba is None:
+        raise InputTypeError(sentence("y_proba is needed beside y_true", hint="or pass one ForecastTable."))
+    outcome = read_array(y_true, "y_true")
+    forecast = read_array(y_proba, "y_proba")
+    weight = None if sample_weight is None else read_array(sample_weight, "sample_weight")
+    _check_shapes(outcome, forecast, weight)
+    for reading in (forecast, weight):
+        if reading is not None:
+            _check_same_index(outcome, reading)
+    return outcome, forecast, weight
+
+
+def _check_shapes(outcome: Reading, forecast: Reading, weight: Reading | None) -> None:
+    for reading in (outcome, weight):
+        if reading is not None and reading.values.ndim != 1:
+            law = f"{reading.argument} must be 1-D, one entry per case; got shape {reading.values.shape}"
+            hint = f"use {reading.argument}.ravel() for a single column, .argmax(axis=1) for one-hot rows."
+            raise InputValueError(sentence(law, hint=hint))
+    shape = forecast.values.shape
+    if len(shape) > MATRIX or (len(shape) == MATRIX and shape[1] < MATRIX):
+        law = f"y_proba must be of shape (n,) or (n, K) with K >= 2; got {shape}"
+        raise InputValueError(sentence(law, hint="use y_proba.ravel() for a single column."))
+    for reading in (forecast, weight):
+        if reading is not None and len(reading.values) != len(outcome.values):
+            law = f"y_true and {reading.argument} must be equally long"
+            offender = f"y_true has {len(outcome.values):,} rows and {reading.argument} {len(reading.values):,}"
+            raise InputValueError(sentence(law, offender=offender))
+    if len(outcome.values) == 0:
+        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+
+
+def _check_same_index(outcome: Reading, other: Reading) -> None:
+    if outcome.index is None or other.index is None or outcome.index.equals(other.index):
+        return
+    law = f"y_true and {other.argument} carry different indices, so their rows may not belong together"
+    hint = f"align them by label, or call .to_numpy() on {other.argument} to go by position."
+    raise InputValueError(sentence(law, hint=hint))
+
+
+def _settle_missing(readings: list[Reading], *, drop: bool) -> tuple[NDArray[np.intp] | None, int]:
+    """Refuse or drop missing values; return the rows kept (None for all) and the number dropped."""
+    if not drop:
+        for reading in readings:
+            if reading.missing is not None:
+                laws.refuse_missing(reading.argument, reading.missing)
+        return None, 0
+    gone = np.zeros(len(readings[0].values), dtype=bool)
+    for reading in readings:
+        values = reading.values
+        for missing in (reading.missing, np.isnan(values) if values.dtype.kind in "fc" else None):
+            if missing is not None:
+                gone |= missing if missing.ndim == 1 else missing.any(axis=1)
+    if not gone.any():
+        return None, 0
+    if gone.all():
+        law = 'missing="drop" leaves no case: every row has a missing value'
+        raise InputValueError(sentence(law, count=f"{len(gone):,} rows"))
+    return np.flatnonzero(~gone), int(gone.sum())
+
+
+def _numbers(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
+    """Return the values of a numeric argument, which must be of a real dtype."""
+    values = reading.values if rows is None else _compress(reading.values, rows)
+    if values.dtype.kind in "biuf":
+        return values
+    law = f"{reading.argument} must hold real numbers; got {_kind(values)}"
+    hint = f"convert it with numpy.asarray({reading.argument}, dtype=float) and look at what fails."
+    raise InputTypeError(sentence(law, hint=hint))
+
+
+def _compress(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+    kept = values[rows]
+    # Objects were only needed to hold the missing entries; without these a list gives its own dtype.
+    return np.asarray(kept.tolist()) if kept.dtype == object else kept
+
+
+def _kind(values: NDArray[Any]) -> str:
+    names = {"O": "objects", "U": "strings", "S": "bytes", "T": "strings", "c": "complex numbers"}
+    return names.get(values.dtype.kind, f"values of dtype {values.dtype}")
+
+
+def _events(
+    outcome: NDArray[Any], pos_label: object, labels: Sequence[Any] | None, rows: NDArray[np.intp] | None
+) -> NDArray[Any]:
+    """Resolve binary labels: boolean events, or numbers still to be checked to be 0 and 1."""
+    if labels is not None:
+        names = _distinct_labels(labels)
+        if len(names) != 2:
+            law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
+            raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
+        pos_label = names[1] if pos_label is None else pos_label
+        if pos_label not in names:
+            raise InputValueError(sentence(f"pos_label must be one of labels; got {pos_label!r}"))
+        return np.equal(_indices(outcome, names, rows), names.index(pos_label))
+    if pos_label is not None:
+        return _events_against_rest(outcome, pos_label)
+    if outcome.dtype.kind in "biuf":
+        return outcome
+    if outcome.dtype == object and all(isinstance(value, bool | int | np.bool_ | np.integer) for value in outcome):
+        return outcome.astype(np.int64)
+    law = f"y_true must hold 0 and 1 (or False and True) where no pos_label is given; got {_kind(outcome)}"
+    raise InputValueError(sentence(law, hint="pass pos_label=, the label whose probability y_proba gives."))
+
+
+def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np.bool_]:
+    event = np.asarray(outcome == pos_label, dtype=bool)
+    if event.all():
+        return event
+    other = outcome[~event][0]
+    third = ~(event | np.asarray(outcome == other, dtype=bool))
+    if third.any():
+        shown = [value.item() if isinstance(value, np.generic) else value for value in (other, outcome[third][0])]
+        law = f"y_true must hold pos_label={pos_label!r} and one other label; got both {shown[0]!r} and {shown[1]!r}"
+        raise InputValueError(sentence(law, hint=f"pass y_true == {pos_label!r} to score one class against the rest."))
+    return event
+
+
+def _columns(
+    classes: int, labels: Sequence[Any] | None, pos_label: object, names: tuple[str, ...] | None
+) -> tuple[Any, ...]:
+    """Return the label of each column of the rows."""
+    if pos_label is not None:
+        law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
+        raise InputValueError(sentence(law))
+    if labels is None:
+        return tuple(range(classes))
+    columns = _distinct_labels(labels)
+    if len(columns) != classes:
+        law = f"labels must name the columns of y_proba; got {len(columns)} labels for {classes} columns"
+        raise InputValueError(sentence(law))
+    asked = tuple(str(label) for label in columns)
+    if names is not None and names != asked and set(names) == set(asked):
+        law = "labels must be in the order of the columns of y_proba"
+        raise InputValueError(sentence(law, offender=f"labels are {list(asked)} and columns {list(names)}"))
+    return columns
+
+
+def _distinct_labels(labels: Sequence[Any]) -> tuple[Any, ...]:
+    names = tuple(np.asarray(labels, dtype=object).tolist())
+    if len(set(names)) != len(names):
+        raise InputValueError(sentence(f"labels must be distinct; got {list(names)}"))
+    return names
+
+
+def _indices(outcome: NDArray[Any], labels: tuple[Any, ...], rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    index = np.full(len(outcome), -1, dtype=np.intp)
+    for position, label in enumerate(labels):
+        index[np.asarray(outcome == label, dtype=bool)] = position
+    if (index < 0).any():
+        law = f"y_true must hold only the labels {list(labels)}"
+        laws.refuse(law, index < 0, outcome, rows, "name every class in labels=, also one without cases.")
+    return index

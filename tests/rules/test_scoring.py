@@ -1,0 +1,143 @@
+"""Mean scores, case scores and skill: what they take, what they say, what they refuse."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+
+Y, P = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9]
+LEVELS = [0, 1, 2, 2]
+ROWS = [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6], [0.3, 0.5, 0.2]]
+
+
+def test_a_clipped_log_score_is_finite_and_says_so():
+    score = pr.log_score([1, 0], [0.0, 0.5], clip=1e-3)
+    assert score == pytest.approx((-math.log(1e-3) + math.log(2)) / 2)
+    assert score.rule == "Log(clip=0.001)"
+    assert pr.log_score([0], [[0.0, 1.0]], clip=1e-3) == pytest.approx(-math.log(1e-3))
+
+
+def test_scores_state_their_scale():
+    assert pr.brier_score(Y, P).scale == "one component, 0 to 1"
+    assert pr.brier_score(LEVELS, ROWS).scale == "sum over classes, 0 to 2"
+    assert pr.brier_score(LEVELS, ROWS, scale="half").scale == "half the sum over classes, 0 to 1"
+    assert pr.penalized_brier_score(LEVELS, ROWS).scale == "0 to 2.66667"
+    assert pr.log_score(Y, P).scale == "0 to inf"
+    assert pr.bounded_net_benefit(Y, P, thresholds=(0.1, 0.3)).higher_is_better
+
+
+def test_a_case_without_weight_does_not_count():
+    assert pr.log_score([1, 0], [0.0, 0.5], sample_weight=[0, 1]) == pytest.approx(math.log(2))
+    table = pr.ForecastTable.from_predictions([1, 0], [0.0, 0.5], sample_weight=[0, 1])
+    assert pr.log_score(table) == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log(), pr.BoundedBrier(0.1, 0.6)], ids=repr)
+def test_skill_against_the_prevalence_a_rate_and_a_forecast(rule):
+    score = pr.mean_score(Y, P, rule=rule)
+    for reference, constant in ((None, 0.5), (0.3, 0.3), (np.full(4, 0.2), 0.2)):
+        against = pr.mean_score(Y, [constant] * 4, rule=rule)
+        skill = pr.skill_score(Y, P, rule=rule, reference=reference)
+        assert skill == pytest.approx(1 - score / against, rel=1e-12)
+        assert skill.higher_is_better
+    table = pr.ForecastTable.from_predictions(Y, P)
+    assert pr.skill_score(table, rule=rule) == pytest.approx(pr.skill_score(Y, P, rule=rule), rel=1e-12)
+    assert pr.skill_score(table, rule=rule, reference=0.3) == pytest.approx(
+        pr.skill_score(Y, P, rule=rule, reference=0.3), rel=1e-12
+    )
+
+
+def test_skill_of_rows_against_class_rates():
+    rates = [0.25, 0.25, 0.5]
+    rule = pr.RankedProbability()
+    expected = 1 - pr.mean_score(LEVELS, ROWS, rule=rule) / pr.mean_score(LEVELS, [rates] * 4, rule=rule)
+    assert pr.skill_score(LEVELS, ROWS, rule=rule) == pytest.approx(expected, rel=1e-12)
+    assert pr.skill_score(LEVELS, ROWS, rule=rule, reference=rates) == pytest.approx(expected, rel=1e-12)
+    assert pr.skill_score(LEVELS, ROWS, rule=rule, reference=pl.DataFrame([rates] * 4, orient="row")) == pytest.approx(
+        expected
+    )
+    weight = [2, 1, 1, 0]
+    against = pr.mean_score(LEVELS, [[0.5, 0.25, 0.25]] * 4, rule=rule, sample_weight=weight)
+    expected = 1 - pr.mean_score(LEVELS, ROWS, rule=rule, sample_weight=weight) / against
+    assert pr.skill_score(LEVELS, ROWS, rule=rule, sample_weight=weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_skill_uses_weighted_rates():
+    weight = [3, 1, 1, 0]
+    rate = 1 / 5
+    expected = 1 - pr.brier_score(Y, P, sample_weight=weight) / pr.brier_score(Y, [rate] * 4, sample_weight=weight)
+    assert pr.skill_score(Y, P, rule=pr.Brier(), sample_weight=weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_skill_refuses():
+    table = pr.ForecastTable.from_predictions(Y, P)
+    with pytest.raises(InputTypeError, match="reference of a table must be a rate; got list"):
+        pr.skill_score(table, rule=pr.Brier(), reference=P)
+    with pytest.raises(InputValueError, match=r"y_proba must lie in \[0, 1\]; row 0 is 1\.2"):
+        pr.skill_score(Y, P, rule=pr.Brier(), reference=1.2)
+    with pytest.raises(InputValueError, match="one rate per class, or a forecast of the same cases"):
+        pr.skill_score(LEVELS, ROWS, rule=pr.Brier(), reference=[[0.5, 0.5]] * 4)
+    with pytest.raises(InputValueError, match="forecast of the same cases"):
+        pr.skill_score(Y, P, rule=pr.Brier(), reference=[0.5, None, 0.5, 0.5], missing="drop")
+
+
+def test_the_kind_of_rule_must_fit_the_forecast():
+    with pytest.raises(InputValueError, match=r"RankedProbability scores rows .*column_stack"):
+        pr.mean_score(Y, P, rule=pr.RankedProbability())
+    with pytest.raises(
+        InputValueError, match=r"Elementary scores the forecast of one event; got rows.*y_proba\[:, 1\]"
+    ):
+        pr.mean_score(LEVELS, ROWS, rule=pr.Elementary(0.5))
+    with pytest.raises(InputTypeError, match=r"rule must be a scoring rule .*got (ABCMeta|type).*instantiate"):
+        pr.mean_score(Y, P, rule=pr.Brier)
+
+
+PARAMETERS = {
+    "scale": (pr.Brier, {"scale": "double"}, 'scale must be "sum" or "half"'),
+    "clip": (pr.Log, {"clip": 0.7}, r"clip must lie in \(0, 0\.5\)"),
+    "order": (pr.Tsallis, {"order": 1.0}, "order must be a number above 1"),
+    "other order": (pr.Pseudospherical, {"order": math.nan}, "order must be a number above 1"),
+    "threshold": (pr.Elementary, {"threshold": 1.0}, "threshold must lie strictly between 0 and 1"),
+    "mu": (pr.ShiftedBrier, {"mu": 0.0}, "mu must lie strictly between 0 and 1"),
+    "alpha": (pr.BetaRegret, {"alpha": 0.0, "beta": 1.0}, "alpha must be positive and finite"),
+    "interval": (pr.BoundedBrier, {"low": 0.3, "high": 0.1}, "0 <= low < high <= 1; got .*not odds or percentages"),
+    "nan interval": (pr.BoundedBrier, {"low": math.nan, "high": 0.1}, "0 <= low < high <= 1"),
+    "percent interval": (pr.BoundedLog, {"low": 5, "high": 20}, "0 <= low < high <= 1"),
+    "normalize": (pr.BoundedLog, {"low": 0.1, "high": 0.2, "normalize": "mean"}, "normalize must be"),
+    "infinite log-odds": (pr.BoundedLog, {"low": 0.0, "high": 0.2}, 'log-odds; they are .*normalize="none"'),
+    "net benefit at one": (pr.BoundedNetBenefit, {"low": 0.2, "high": 1.0}, "upper threshold must be below 1"),
+    "ties": (pr.PenalizedBrier, {"ties": "wrong"}, "ties must be"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "parameters", "message"), PARAMETERS.values(), ids=PARAMETERS)
+def test_parameters_are_checked(rule, parameters, message):
+    with pytest.raises(InputValueError, match=message):
+        rule(**parameters)
+
+
+def test_a_claim_of_strictness_claims_propriety():
+    with pytest.raises(InputValueError, match="a strictly proper rule is proper"):
+        pr.Properties(strictly_proper=True)
+
+
+def test_rules_are_values():
+    assert pr.BoundedBrier(0.1, 0.2) == pr.BoundedBrier(0.1, 0.2)
+    assert {pr.Brier(): 1}[pr.Brier()] == 1
+    assert repr(pr.BoundedBrier(0.1, 0.2)) == "BoundedBrier(low=0.1, high=0.2)"
+    with pytest.raises(AttributeError):
+        pr.Brier().scale = "half"
+
+
+def test_many_classes_are_scored_in_chunks():
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(50), 3000)
+    y = rng.integers(0, 50, 3000)
+    onehot = np.eye(50)[y]
+    assert pr.brier_score(y, rows) == pytest.approx(np.mean(((rows - onehot) ** 2).sum(axis=1)), rel=1e-12)
+    heads = np.cumsum(rows, axis=1) - np.cumsum(onehot, axis=1)
+    assert pr.ranked_probability_score(y, rows) == pytest.approx(np.mean((heads**2)[:, :-1].mean(axis=1)), rel=1e-12)

@@ -1,0 +1,50 @@
+"""Importing the package stays light."""
+
+import subprocess
+import sys
+
+import pytest
+
+import propriety as pr
+
+HEAVY = (
+    "matplotlib",
+    "pandas",
+    "sklearn",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "pyspark",
+    "torch",
+    "scipy.optimize",
+    "scipy.stats",
+)
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout  # noqa: S603
+
+
+def test_nothing_that_draws_trains_or_queries_is_imported():
+    loaded = run("import sys, propriety; print(*sys.modules, sep='\\n')").split()
+    assert not set(HEAVY) & set(loaded)
+
+
+@pytest.mark.slow
+def test_the_package_adds_at_most_a_third_to_its_dependencies():
+    """The best of many runs by turns, because a shared machine is never faster than it can be."""
+    clock = "import time; begin = time.perf_counter(); import {}; print(time.perf_counter() - begin)"
+    best = {"numpy, scipy.special, narwhals": float("inf"), "propriety": float("inf")}
+    for _ in range(12):
+        best = {name: min(seconds, float(run(clock.format(name)))) for name, seconds in best.items()}
+    assert best["propriety"] <= 1.35 * best["numpy, scipy.special, narwhals"], best
+
+
+def test_every_public_name_is_there_and_documented():
+    assert sorted(pr.__all__) == pr.__all__
+    for name in pr.__all__:
+        assert getattr(pr, name).__doc__
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert pr.__version__

@@ -1,0 +1,66 @@
+"""What comes back behaves as a number, a frame, a dict and a line of text."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety import results
+
+
+def test_a_score_is_a_number_that_knows_what_it_is():
+    score = pr.brier_score([0, 1, None], [0.5, 1.0, 0.2], missing="drop")
+    assert score == 0.125
+    assert f"{score:.3f}" == "0.125"
+    assert str(score) == "0.125"
+    assert type(score + 1) is float
+    assert json.dumps({"brier": score}) == '{"brier": 0.125}'
+    assert np.array([score, score]).dtype == np.float64
+    assert score.to_dict() == {
+        "value": 0.125,
+        "rule": "Brier()",
+        "scale": "one component, 0 to 1",
+        "n": 2,
+        "weight": 2.0,
+        "dropped": 1,
+        "higher_is_better": False,
+    }
+    assert score.to_frame(backend="polars")["value"].to_list() == [0.125]
+
+
+def test_a_score_survives_copying_and_cannot_be_changed():
+    score = pr.brier_score([0, 1], [0.5, 1.0])
+    for again in (pickle.loads(pickle.dumps(score)), copy.deepcopy(score)):
+        assert again == score
+        assert again.rule == "Brier()"
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        score.n = 5
+
+
+def test_a_perfect_log_score_is_zero_and_not_minus_zero():
+    assert repr(float(pr.log_score([1], [1.0]))) == "0.0"
+    assert repr(pr.case_scores([1], [1.0], rule=pr.Log())[0].item()) == "0.0"
+
+
+def test_frames_without_a_frame_library_say_what_to_install(monkeypatch):
+    monkeypatch.setattr(results.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(pr.errors.MissingDependencyError, match="pip install pandas"):
+        pr.ForecastTable.from_predictions([0], [0.5]).to_frame()
+
+
+def test_the_first_installed_library_makes_the_frame(monkeypatch):
+    monkeypatch.setattr(results.importlib.util, "find_spec", lambda name: name == "polars" or None)
+    assert isinstance(pr.ForecastTable.from_predictions([0], [0.5]).to_frame(), pl.DataFrame)
+
+
+def test_the_notebook_view_escapes_and_shortens():
+    table = pr.ForecastTable.from_predictions(np.arange(50) % 2, np.arange(50) / 100)
+    shown = table._repr_html_()
+    assert shown.count("<tr>") == 11
+    assert "40 more rows" in shown
+    report = pr.audit(pr.PenalizedBrier(ties="first"), classes=2)
+    assert "ties=&#x27;first&#x27;" in report._repr_html_()
