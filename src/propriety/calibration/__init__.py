@@ -1,0 +1,1 @@
+"""Are the probabilities honest? PAV, reliability curves, decompositions, bands and tests."""
