@@ -7,13 +7,16 @@ import html
 import importlib.util
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import MissingDependencyError
+from propriety.errors import InputValueError, MissingDependencyError, sentence
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Backend", "Floats", "Result", "Score", "frame_of"]
 
@@ -35,6 +38,8 @@ def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> A
     if backend is None:
         message = "A frame needs pandas, polars or pyarrow, and none is installed. Hint: pip install pandas."
         raise MissingDependencyError(message)
+    if backend not in BACKENDS:
+        raise InputValueError(sentence(f"backend must be one of {BACKENDS}; got {backend!r}"))
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 
@@ -57,8 +62,19 @@ class Result:
         """Return every field as plain Python data, arrays as lists."""
         return {name: _plain(value) for name, value in self._fields().items()}
 
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the result on the given axes, or on new ones, and return them; needs matplotlib.
+
+        The options are those of the drawer of this kind of result in `propriety.plots`.
+        """
+        from propriety.plots import draw
+
+        return draw(self, ax, **options)
+
     def _fields(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]  # a dataclass by contract
+        """Return the fields by name; those kept only for further work are marked `hidden` and left out."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]  # a dataclass by contract
+        return {field.name: getattr(self, field.name) for field in fields if not field.metadata.get("hidden")}
 
     def _facts(self) -> dict[str, Any]:
         """Return what the one-line view tells: the row count of the arrays and every plain field that is set."""
@@ -141,7 +157,7 @@ class Score(float):
         return float.__repr__(self)
 
     def turned(self, value: float, *, scale: str) -> Score:
-        """Return a score of the same cases in which higher is better."""
+        """Return a score of the same cases and rule in which higher is better."""
         return Score(value, **(self.__dict__ | {"scale": scale, "higher_is_better": True}))
 
     def to_dict(self) -> dict[str, Any]:

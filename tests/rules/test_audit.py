@@ -124,7 +124,7 @@ def test_the_report_as_text_and_as_a_table():
     [
         ({"rule": pr.Brier}, "rule must be a scoring rule"),
         ({"rule": pr.Elementary(0.5), "classes": 3}, "scores the forecast of one event"),
-        ({"rule": pr.Brier(), "classes": 1}, "classes must be at least 2"),
+        ({"rule": pr.Brier(), "classes": 1}, "classes must be a whole number of at least 2"),
         ({"rule": pr.Brier(), "classes": 3, "truth": [0.5, 0.5]}, "truth must be a distribution over 3 classes"),
         ({"rule": pr.Brier(), "truth": 1.5}, "truth must be a distribution over 2 classes"),
     ],

@@ -83,10 +83,12 @@ def test_every_lie_about_classes_costs_something(rule, classes, data):
     assert not lie or expected_loss(rule, forecast, truth) > expected_loss(rule, truth, truth)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 6])
+@pytest.mark.parametrize("classes", [2, 3, 4, 6])
 @pytest.mark.parametrize("rule", [pr.PenalizedBrier(), pr.PenalizedLog(), pr.Misclassification()], ids=repr)
 @given(data=st.data())
 def test_a_right_answer_beats_every_wrong_one(rule, classes, data):
+    if not rule.properties(classes).superior:
+        return
     right, wrong = data.draw(distributions(classes)), data.draw(distributions(classes))
     outcome = int(right.argmax())
     if np.sum(right == right.max()) == 1 and (wrong[outcome] < wrong.max() or np.sum(wrong == wrong.max()) > 1):
@@ -242,4 +244,4 @@ def test_two_columns_are_scored_as_one_event():
 @pytest.mark.parametrize(("family", "limit"), [(pr.Tsallis, pr.Log()), (pr.Pseudospherical, pr.Log())])
 def test_the_families_begin_at_the_log_score(family, limit):
     y, p = [0, 1, 1], [0.2, 0.4, 0.9]
-    assert pr.mean_score(y, p, rule=family(1 + 1e-7)) == pytest.approx(pr.mean_score(y, p, rule=limit), rel=1e-5)
+    assert pr.mean_score(y, p, rule=family(1 + 1e-6)) == pytest.approx(pr.mean_score(y, p, rule=limit), rel=1e-5)

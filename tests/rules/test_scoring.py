@@ -77,7 +77,7 @@ def test_what_skill_refuses():
     table = pr.ForecastTable.from_predictions(Y, P)
     with pytest.raises(InputTypeError, match="reference of a table must be a rate; got list"):
         pr.skill_score(table, rule=pr.Brier(), reference=P)
-    with pytest.raises(InputValueError, match=r"y_proba must lie in \[0, 1\]; row 0 is 1\.2"):
+    with pytest.raises(InputValueError, match=r"reference must lie in \[0, 1\]; row 0 is 1\.2"):
         pr.skill_score(Y, P, rule=pr.Brier(), reference=1.2)
     with pytest.raises(InputValueError, match="one rate per class, or a forecast of the same cases"):
         pr.skill_score(LEVELS, ROWS, rule=pr.Brier(), reference=[[0.5, 0.5]] * 4)

@@ -44,7 +44,7 @@ REFUSED = {
     "empty": ([], [], InputValueError, r"at least one case; both are empty"),
     "lengths": (Y, [0.2, 0.4], InputValueError, r"equally long; y_true has 3 rows and y_proba 2\."),
     "length one is not broadcast": (Y, [0.5], InputValueError, r"equally long; y_true has 3 rows and y_proba 1\."),
-    "one column": (Y, [[0.2], [0.4], [0.9]], InputValueError, r"K >= 2; got \(3, 1\)\. Hint: use y_proba\.ravel"),
+    "one column": (Y, [[0.2], [0.4], [0.9]], InputValueError, r"K >= 2; got \(3, 1\)\. Hint: pass a single column as 1-D"),
     "three dimensions": (Y, np.zeros((3, 2, 2)), InputValueError, r"shape \(n,\) or \(n, K\)"),
     "2-D outcomes": ([[0], [1], [1]], P, InputValueError, r"y_true must be 1-D.* got shape \(3, 1\).*ravel"),
     "one-hot outcomes": ([[1, 0], [0, 1], [0, 1]], ROWS, InputValueError, r"y_true must be 1-D.*argmax"),
@@ -184,9 +184,7 @@ def test_float32_means_float64_inside():
 def test_one_class_is_enough_for_a_score_and_not_for_skill():
     assert pr.brier_score([1, 1], [0.5, 0.5]) == 0.25
     assert pr.brier_score(["no", "no"], [0.5, 0.5], pos_label="yes") == 0.25
-    with pytest.raises(
-        InputValueError, match=r"positive loss to be improved on; its brier is 0\.0\. Hint: .*one class only"
-    ):
+    with pytest.raises(InputValueError, match=r"positive, finite loss .*; its brier is 0\.0\. Hint: .*one class only"):
         pr.skill_score([1, 1], [0.5, 0.5], rule=pr.Brier())
     assert pr.skill_score([1, 1], [0.5, 0.5], rule=pr.Brier(), reference=0.4) == pytest.approx(1 - 0.25 / 0.36)
 

@@ -95,13 +95,18 @@ class AuditReport(Result):
 
 
 def audit(
-    rule: Rule, *, classes: int | None = None, truth: float | Sequence[float] | None = None, seed: int = 0
+    rule: Rule,
+    *,
+    classes: int | None = None,
+    truth: float | Sequence[float] | NDArray[Any] | None = None,
+    seed: int = 0,
 ) -> AuditReport:
     """Search for a violation of each property that a rule can have, and return what was found.
 
     Propriety and strictness are tried for every truth against every report of a grid over the simplex and of
     random points, ties and certainties included, and by local optimisation of the reports; the other
-    properties over all pairs of reports. A search can refute a claim and never prove it.
+    properties over all pairs of reports. A search can refute a claim and never prove it; a rule so flat that double
+    precision cannot tell two forecasts apart is taken to be flat.
 
     Parameters
     ----------
@@ -164,14 +169,17 @@ def _check_classes(rule: Rule, classes: int | None) -> None:
     if not isinstance(rule, ClassRule):
         law = f"{type(rule).__name__} scores the forecast of one event; leave classes out"
         raise InputValueError(sentence(law))
-    if classes < 2:
-        raise InputValueError(sentence(f"classes must be at least 2; got {classes}"))
+    if not isinstance(classes, int) or isinstance(classes, bool) or classes < 2:
+        raise InputValueError(sentence(f"classes must be a whole number of at least 2; got {classes!r}"))
 
 
-def _truths(truth: float | Sequence[float] | None, classes: int | None) -> Floats | None:
+def _truths(truth: float | Sequence[float] | NDArray[Any] | None, classes: int | None) -> Floats | None:
     if truth is None:
         return None
-    given: NDArray[np.float64] = np.asarray(truth, dtype=np.float64)
+    try:
+        given: NDArray[np.float64] = np.asarray(truth, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(sentence(f"truth must be numbers; got {truth!r}")) from error
     if given.ndim == 0:
         given = np.array([1.0 - given, given])
     if given.shape != (classes or 2,) or not (given >= 0.0).all() or abs(given.sum() - 1.0) > TOLERANCE:

@@ -1,9 +1,9 @@
 """Scores that count only the thresholds at which somebody would act: regret over an interval of them.
 
 Each is an integral of the regret R*(c) over [low, high] with its own weight. What is reported of the integral
-differs between publications, so it is asked for by `normalize`: "regret" is the mean regret over the
-interval, "width" the integral of the score's own weight divided by the width of the interval (the published
-tables), "none" the plain difference of clipped scores.
+differs between publications, so it is asked for by `normalize`: "regret" is the mean regret over the interval,
+"width" the difference of clipped scores divided by the width of the interval on the score's own scale of thresholds,
+"none" that difference itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import ClassVar, Literal
 
 from propriety.errors import InputValueError, sentence
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties
+from propriety.rules.rule import BinaryRule, Properties, is_number
 
 __all__ = ["BoundedBrier", "BoundedLog", "BoundedNetBenefit", "Normalize"]
 
@@ -29,7 +29,7 @@ class _Bounded(BinaryRule):
     normalize: Normalize = "regret"
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.low < self.high <= 1.0:
+        if not (is_number(self.low) and is_number(self.high) and 0.0 <= self.low < self.high <= 1.0):
             law = f"thresholds must satisfy 0 <= low < high <= 1; got ({self.low!r}, {self.high!r})"
             raise InputValueError(sentence(law, hint="pass probabilities, not odds or percentages."))
         if self.normalize not in ("regret", "width", "none"):
@@ -69,7 +69,7 @@ class BoundedBrier(_Bounded):
 
     References
     ----------
-    Flores et al. (2025), theorem 3.3, with the factor 2 that is missing there.
+    Flores et al. (2025), theorem 3.3, arXiv:2504.04528, with the factor 2 that is missing there.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class BoundedLog(_Bounded):
 
     References
     ----------
-    Flores et al. (2025), theorem 3.4, with the sign corrected.
+    Flores et al. (2025), theorem 3.4, arXiv:2504.04528, with the sign corrected.
 
     Examples
     --------
@@ -144,8 +144,13 @@ class BoundedLog(_Bounded):
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the difference of clipped log scores."""
         clipped = ops.clip(p, self.low, self.high)
+        # A quotient keeps the digits of a narrow interval; a difference stands where the quotient would be infinite.
+        if event and self.low > 0.0:
+            return ops.log1p((self.high - clipped) / clipped) / self.divisor()
         if event:
             return (math.log(self.high) - ops.log(clipped)) / self.divisor()
+        if self.high < 1.0:
+            return ops.log1p((clipped - self.low) / (1.0 - clipped)) / self.divisor()
         return (math.log1p(-self.low) - ops.log1p(-clipped)) / self.divisor()
 
 
@@ -167,7 +172,7 @@ class BoundedNetBenefit(_Bounded):
 
     References
     ----------
-    Flores et al. (2025), theorem 3.7, with the sign corrected; Vickers & Elkin (2006),
+    Flores et al. (2025), theorem 3.7, arXiv:2504.04528, with the sign corrected; Vickers & Elkin (2006),
     doi:10.1177/0272989X06295361.
 
     Examples
@@ -194,7 +199,11 @@ class BoundedNetBenefit(_Bounded):
         clipped = ops.clip(p, self.low, self.high)
         if event:
             return (self.high - clipped) / self.divisor()
-        return (self.low - clipped + math.log1p(-self.low) - ops.log1p(-clipped)) / self.divisor()
+        # With u = (c - low) / (1 - c), log(1 + u) - (c - low) is c u - (u - log(1 + u)); a series keeps the digits of
+        # the last bracket where u is small.
+        u = (clipped - self.low) / (1.0 - clipped)
+        series = u * u * (0.5 - u * (1.0 / 3.0 - u * (0.25 - u * 0.2)))
+        return (clipped * u - ops.where(u < 1e-3, series, u - ops.log1p(u))) / self.divisor()
 
 
 def _logit(probability: float) -> float:

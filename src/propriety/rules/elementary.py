@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from propriety.errors import InputValueError, sentence
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties
+from propriety.rules.rule import BinaryRule, Properties, is_number
 
 __all__ = ["BetaRegret", "Elementary", "ShiftedBrier"]
 
@@ -75,7 +75,7 @@ class ShiftedBrier(BinaryRule):
 
     References
     ----------
-    Flores et al. (2025), appendix D, corrected.
+    Flores et al. (2025), appendix D, arXiv:2504.04528, corrected.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class BetaRegret(BinaryRule):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
-            if not 0.0 < getattr(self, name) < math.inf:
+            if not is_number(getattr(self, name)) or not 0.0 < getattr(self, name) < math.inf:
                 raise InputValueError(sentence(f"{name} must be positive and finite; got {getattr(self, name)!r}"))
 
     def properties(self, classes: int | None = None) -> Properties:
@@ -151,12 +151,12 @@ class BetaRegret(BinaryRule):
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the mean cost of the thresholds on the wrong side of the forecast."""
         alpha, beta = self.alpha, self.beta
-        if event:  # I_{1-p}(b, a) is 1 - I_p(a, b) without the loss of digits.
-            return beta / (alpha + beta) * ops.incomplete_beta(beta + 1.0, alpha, 1.0 - p)
+        if event:
+            return beta / (alpha + beta) * ops.incomplete_beta(alpha, beta + 1.0, p, upper=True)
         return alpha / (alpha + beta) * ops.incomplete_beta(alpha + 1.0, beta, p)
 
 
 def check_inside(value: float, name: str) -> None:
     """Refuse a parameter that is not strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
+    if not is_number(value) or not 0.0 < value < 1.0:
         raise InputValueError(sentence(f"{name} must lie strictly between 0 and 1; got {value!r}"))

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from propriety.errors import InputValueError, sentence
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, ClassRule, Properties
+from propriety.rules.rule import BinaryRule, ClassRule, Properties, is_number
 
 __all__ = ["Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"]
 
@@ -121,7 +121,7 @@ class Log(BinaryRule, ClassRule):
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        if self.clip is not None and not 0.0 < self.clip < 0.5:
+        if self.clip is not None and not (is_number(self.clip) and 0.0 < self.clip < 0.5):
             raise InputValueError(sentence(f"clip must lie in (0, 0.5); got {self.clip!r}"))
 
     def properties(self, classes: int | None = None) -> Properties:
@@ -140,14 +140,15 @@ class Log(BinaryRule, ClassRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to what happened."""
-        if self.clip is not None:
-            p = ops.clip(p, self.clip, 1.0 - self.clip)
-        return -ops.log(p) if event else -ops.log1p(-p)
+        return self._clipped(-ops.log(p) if event else -ops.log1p(-p), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to the class that happened."""
-        hit = at_outcome(p, outcome)
-        return -ops.log(hit if self.clip is None else ops.clip(hit, self.clip, 1.0 - self.clip))
+        return self._clipped(-ops.log(at_outcome(p, outcome)), ops)
+
+    def _clipped(self, loss: Column, ops: Operations) -> Column:
+        """Clip the loss as clipping the probability would; 1 - clip itself may not be a float."""
+        return loss if self.clip is None else ops.clip(loss, -math.log1p(-self.clip), -math.log(self.clip))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -199,7 +200,7 @@ class Pseudospherical(BinaryRule, ClassRule):
     Parameters
     ----------
     order : float
-        :math:`\beta > 1`.
+        :math:`\beta \ge 1.000001`.
 
     References
     ----------
@@ -233,8 +234,9 @@ class Pseudospherical(BinaryRule, ClassRule):
         return self._loss(at_outcome(p, outcome), p, ops)
 
     def _loss(self, hit: Column, p: Sequence[Column], ops: Operations) -> Column:
-        norm = ops.power(sum(ops.power(p_k, self.order) for p_k in p), 1.0 / self.order)
-        loss = (1.0 - ops.power(hit / norm, self.order - 1.0)) / (self.order - 1.0)
+        top = ops.maximum(*p)  # Divided by the largest, probabilities do not vanish when raised to a high order.
+        norm = ops.power(sum(ops.power(p_k / top, self.order) for p_k in p), 1.0 / self.order)
+        loss = (1.0 - ops.power(hit / top / norm, self.order - 1.0)) / (self.order - 1.0)
         return ops.clip(loss, 0.0, math.inf)  # The difference of two equal numbers may come out below zero.
 
 
@@ -249,7 +251,7 @@ class Tsallis(BinaryRule, ClassRule):
     Parameters
     ----------
     order : float
-        :math:`\gamma > 1`.
+        :math:`\gamma \ge 1.000001`.
 
     References
     ----------
@@ -295,5 +297,6 @@ def at_outcome(p: Sequence[Column], outcome: Sequence[Column]) -> Column:
 
 
 def _check_order(order: float) -> None:
-    if not 1.0 < order < math.inf:
-        raise InputValueError(sentence(f"order must be a number above 1; got {order!r}"))
+    if not is_number(order) or not 1.0 + 1e-6 <= order < math.inf:
+        law = f"order must be a number above 1.000001; got {order!r}"
+        raise InputValueError(sentence(law, hint="nearer to 1 the family is the log score, Log()."))

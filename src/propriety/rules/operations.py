@@ -46,8 +46,8 @@ class Operations(Protocol):
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         """`yes` where the condition holds, else `no`."""
 
-    def incomplete_beta(self, alpha: float, beta: float, x: Column) -> Column:
-        """Regularised incomplete beta function, the distribution function of Beta(alpha, beta)."""
+    def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
+        """Probability that Beta(alpha, beta) is below x, or above it."""
 
 
 class _NumPy:
@@ -91,8 +91,8 @@ class _NumPy:
             return chosen.view(np.float64)
         return np.where(condition, yes, no)
 
-    def incomplete_beta(self, alpha: float, beta: float, x: Column) -> Column:
-        return special.betainc(alpha, beta, x)
+    def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
+        return special.betaincc(alpha, beta, x) if upper else special.betainc(alpha, beta, x)
 
 
 class _Narwhals:
@@ -123,10 +123,11 @@ class _Narwhals:
         return nw.max_horizontal(*columns)
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
-        return nw.when(condition).then(_expression(yes)).otherwise(_expression(no))
+        # A condition that is null holds neither way, and gives null.
+        return nw.when(condition).then(_expression(yes)).otherwise(nw.when(~condition).then(_expression(no)))
 
-    def incomplete_beta(self, alpha: float, beta: float, x: Column) -> Column:
-        del alpha, beta, x
+    def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
+        del alpha, beta, x, upper
         message = "Engines have no incomplete beta function. Hint: make a ForecastTable and score that."
         raise UnsupportedOperationError(message)
 

@@ -56,7 +56,7 @@ class SquaredAbsoluteRankedProbability(ClassRule):
 
     References
     ----------
-    Galdran (2023), equation 7, normalised to [0, 1].
+    Galdran (2023), equation 7, arXiv:2309.08701, normalised to [0, 1].
 
     Examples
     --------

@@ -51,8 +51,8 @@ class Misclassification(BinaryRule, ClassRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return 0, 1/2 or 1."""
-        hit = p if event else 1.0 - p
-        return ops.where(hit > 0.5, 0.0, ops.where(hit < 0.5, 1.0, 0.5))
+        above, below = (0.0, 1.0) if event else (1.0, 0.0)
+        return ops.where(p > 0.5, above, ops.where(p < 0.5, below, 0.5))
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return the share of the most probable classes that did not happen, or 1."""
@@ -76,7 +76,7 @@ class PenalizedBrier(ClassRule):
 
     References
     ----------
-    Ahmadian et al. (2024), equation 4.
+    Ahmadian et al. (2024), equation 4, arXiv:2407.17697.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class PenalizedLog(ClassRule):
 
     References
     ----------
-    Ahmadian et al. (2024), equation 5.
+    Ahmadian et al. (2024), equation 5, arXiv:2407.17697.
 
     Examples
     --------
@@ -133,9 +133,12 @@ class PenalizedLog(ClassRule):
         _check_ties(self.ties)
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the claims: superior, and strictly proper unless ties count as correct."""
-        del classes
-        return _penalized(self.ties, worst=math.inf)
+        """Return the claims: strictly proper unless ties count as correct, and superior.
+
+        Split ties of t classes cost log t + (1 - 1/t) log c, which a right answer beats always if t log t >= log c:
+        with more than four classes it need not beat a tie of two, only every wrong answer.
+        """
+        return _penalized(self.ties, worst=math.inf, superior=self.ties != "split" or (classes or 2) <= 4)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return the log score with the penalty."""
@@ -159,14 +162,14 @@ def missed(p: Sequence[Column], outcome: Sequence[Column], ties: Ties, ops: Oper
     return 1.0 - right
 
 
-def _penalized(ties: Ties, *, worst: float) -> Properties:
+def _penalized(ties: Ties, *, worst: float, superior: bool = True) -> Properties:
     proper = ties != "correct"
     return Properties(
         proper=proper,
         strictly_proper=proper,
         local=False,
         distance_sensitive=False,
-        superior=True,
+        superior=superior,
         best=0.0,
         worst=worst,
         ties=ties,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from dataclasses import dataclass, fields, is_dataclass
+from numbers import Real
+from typing import Any, ClassVar, Literal
 
 from propriety.errors import InputValueError, sentence
 from propriety.rules.operations import NUMPY, Column, Operations
 
-__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties"]
+__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "is_number"]
 
 Ties = Literal["split", "first", "correct"]
 
@@ -63,9 +64,17 @@ class Rule(ABC):
 
     name: ClassVar[str]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give a rule that has no name of its own that of its class."""
+        super().__init_subclass__(**options)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+
     def __repr__(self) -> str:
         """Name the rule and the parameters that differ from their defaults."""
-        values = ((field, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]  # a dataclass
+        if not is_dataclass(self):
+            return f"{type(self).__name__}()"
+        values = ((field, getattr(self, field.name)) for field in fields(self))
         given = ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
         return f"{type(self).__name__}({given})"
 
@@ -116,3 +125,8 @@ class ClassRule(Rule):
         """Loss of each case, with a column that holds the index of the class that happened."""
         happened = [ops.where(outcome == k, 1.0, 0.0) for k in range(len(p))]
         return self.class_loss(p, outcome=happened, ops=ops)
+
+
+def is_number(value: object) -> bool:
+    """Whether a parameter is a single real number."""
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -6,9 +6,10 @@ and the reference stand with the rule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
+from propriety.errors import InputTypeError, sentence
 from propriety.results import Score
 from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, Normalize
 from propriety.rules.families import Brier, Log, Spherical
@@ -16,7 +17,7 @@ from propriety.rules.ordinal import RankedProbability, SquaredAbsoluteRankedProb
 from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Ties
 from propriety.rules.scoring import mean_score, paired_scores
-from propriety.tables.validation import Missing
+from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = [
     "bounded_brier_score",
@@ -39,8 +40,9 @@ def brier_score(
     scale: Literal["sum", "half"] = "sum",
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean Brier score: one component of a 1-D forecast (0 to 1), the sum over classes of rows (0 to 2).
 
@@ -62,6 +64,7 @@ def brier_score(
         pos_label=pos_label,
         labels=labels,
         missing=missing,
+        tolerance=tolerance,
     )
 
 
@@ -72,8 +75,9 @@ def log_score(
     clip: float | None = None,
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean logarithmic score in nats; infinite where something called impossible happened.
 
@@ -95,6 +99,7 @@ def log_score(
         pos_label=pos_label,
         labels=labels,
         missing=missing,
+        tolerance=tolerance,
     )
 
 
@@ -104,8 +109,9 @@ def spherical_score(
     *,
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean spherical score as a loss, from 0 to 1; see `Spherical`.
 
@@ -123,6 +129,7 @@ def spherical_score(
         pos_label=pos_label,
         labels=labels,
         missing=missing,
+        tolerance=tolerance,
     )
 
 
@@ -131,8 +138,9 @@ def ranked_probability_score(
     y_proba: object,
     *,
     sample_weight: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean ranked probability score of ordered classes, from 0 to 1; see `RankedProbability`.
 
@@ -144,7 +152,13 @@ def ranked_probability_score(
     0.09
     """
     return mean_score(
-        y_true, y_proba, rule=RankedProbability(), sample_weight=sample_weight, labels=labels, missing=missing
+        y_true,
+        y_proba,
+        rule=RankedProbability(),
+        sample_weight=sample_weight,
+        labels=labels,
+        missing=missing,
+        tolerance=tolerance,
     )
 
 
@@ -153,8 +167,9 @@ def squared_absolute_ranked_probability_score(
     y_proba: object,
     *,
     sample_weight: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean squared absolute RPS of ordered classes, from 0 to 1; improper for three classes or more.
 
@@ -173,6 +188,7 @@ def squared_absolute_ranked_probability_score(
         sample_weight=sample_weight,
         labels=labels,
         missing=missing,
+        tolerance=tolerance,
     )
 
 
@@ -182,8 +198,9 @@ def penalized_brier_score(
     *,
     ties: Ties = "split",
     sample_weight: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean penalised Brier score of rows, in which a right decision always beats a wrong one; see `PenalizedBrier`.
 
@@ -200,6 +217,7 @@ def penalized_brier_score(
         sample_weight=sample_weight,
         labels=labels,
         missing=missing,
+        tolerance=tolerance,
     )
 
 
@@ -209,8 +227,9 @@ def penalized_log_score(
     *,
     ties: Ties = "split",
     sample_weight: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean penalised log score of rows, in which a right decision always beats a wrong one; see `PenalizedLog`.
 
@@ -227,6 +246,7 @@ def penalized_log_score(
         sample_weight=sample_weight,
         labels=labels,
         missing=missing,
+        tolerance=tolerance,
     )
 
 
@@ -238,7 +258,7 @@ def bounded_brier_score(
     normalize: Normalize = "regret",
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
     """Brier score over the thresholds from low to high; by default the mean regret over them.
@@ -255,7 +275,7 @@ def bounded_brier_score(
     return mean_score(
         y_true,
         y_proba,
-        rule=BoundedBrier(*thresholds, normalize=normalize),
+        rule=BoundedBrier(*_interval(thresholds), normalize=normalize),
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
@@ -271,7 +291,7 @@ def bounded_log_score(
     normalize: Normalize = "regret",
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
     """Log score over the thresholds from low to high; by default the mean regret, thresholds even in log-odds.
@@ -287,7 +307,7 @@ def bounded_log_score(
     return mean_score(
         y_true,
         y_proba,
-        rule=BoundedLog(*thresholds, normalize=normalize),
+        rule=BoundedLog(*_interval(thresholds), normalize=normalize),
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
@@ -303,7 +323,7 @@ def bounded_net_benefit(
     normalize: Normalize = "regret",
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
     """Mean net benefit over the thresholds from low to high; **higher is better**.
@@ -322,11 +342,20 @@ def bounded_net_benefit(
     forgone, forgone_by_never_acting = paired_scores(
         y_true,
         y_proba,
-        rule=BoundedNetBenefit(*thresholds, normalize=normalize),
+        rule=BoundedNetBenefit(*_interval(thresholds), normalize=normalize),
         reference=0.0,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         missing=missing,
     )
-    return forgone.turned(forgone_by_never_acting - forgone, scale="at most the prevalence")
+    width = "" if normalize != "none" else " times the width of the interval"
+    return forgone.turned(forgone_by_never_acting - forgone, scale=f"at most the prevalence{width}")
+
+
+def _interval(thresholds: object) -> tuple[Any, Any]:
+    """Return the two thresholds; whether they are numbers in order is for the rule to judge."""
+    pair = tuple(thresholds) if isinstance(thresholds, Iterable) and not isinstance(thresholds, str) else ()
+    if len(pair) != 2:
+        raise InputTypeError(sentence(f"thresholds must be a pair (low, high); got {thresholds!r}"))
+    return pair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Score
-from propriety.rules.rule import BinaryRule, ClassRule, Rule
-from propriety.tables.arrays import read_array
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, is_number
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
-from propriety.tables.validation import TOLERANCE, Missing, read_predictions
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions, read_rates
 
-__all__ = ["case_scores", "mean_score", "paired_scores", "skill_score"]
+__all__ = ["case_scores", "mean_loss", "mean_score", "paired_scores", "skill_score"]
 
 
 def mean_score(
@@ -28,7 +27,7 @@ def mean_score(
     rule: Rule,
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
@@ -69,8 +68,8 @@ def mean_score(
     2
     """
     if isinstance(y_true, ForecastTable):
-        _refuse_beside_table(y_proba, sample_weight, pos_label, labels)
-        return _score_of_table(y_true, rule)
+        table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
+        return _score_of_table(table, rule)
     predictions = read_predictions(
         y_true,
         y_proba,
@@ -89,7 +88,7 @@ def case_scores(
     *,
     rule: Rule,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Floats:
@@ -103,6 +102,9 @@ def case_scores(
     >>> pr.case_scores([0, 1, 1], [0.5, 0.5, 1.0], rule=pr.Brier())
     array([0.25, 0.25, 0.  ])
     """
+    if isinstance(y_true, ForecastTable):
+        law = "case scores need predictions, y_true and y_proba; a ForecastTable no longer knows its cases"
+        raise InputTypeError(sentence(law))
     predictions = read_predictions(
         y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance
     )
@@ -122,7 +124,7 @@ def skill_score(
     reference: object = None,
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
@@ -141,7 +143,7 @@ def skill_score(
     >>> import propriety as pr
     >>> y, p = [0, 1], [0.25, 0.75]
     >>> pr.skill_score(y, p, rule=pr.Brier())
-    Score(0.75, rule='Brier()', scale='share of the loss of the reference, up to 1, higher is better', n=2)
+    Score(0.75, rule='Brier()', scale='share of the loss of the reference, 0.25, that is saved, higher is better', n=2)
     >>> round(pr.skill_score(y, p, rule=pr.Brier(), reference=[0.125, 0.75]), 6)
     -0.6
     """
@@ -156,11 +158,15 @@ def skill_score(
         missing=missing,
         tolerance=tolerance,
     )
-    if not against > 0.0:
-        law = f"the reference must have a positive loss to be improved on; its {rule.name} is {float(against)!r}"
+    if not 0.0 < against < math.inf:
+        law = (
+            f"the reference must have a positive, finite loss to be improved on; its {rule.name} is {float(against)!r}"
+        )
         hint = "y_true holds one class only? Pass reference=, a rate or another forecast."
         raise InputValueError(sentence(law, hint=hint))
-    return score.turned(1.0 - score / against, scale="share of the loss of the reference, up to 1")
+    return score.turned(
+        1.0 - score / against, scale=f"share of the loss of the reference, {against:.6g}, that is saved"
+    )
 
 
 def paired_scores(
@@ -176,8 +182,8 @@ def paired_scores(
         score = mean_score(y_true, y_proba, rule=rule, **options)
         return score, _score_of_table(_constant_table(y_true, reference), rule)
     predictions = read_predictions(y_true, y_proba, **options)
-    others = _reference_predictions(predictions, reference, y_true, **options)
-    return _score_of_predictions(predictions, rule), _score_of_predictions(others, rule)
+    score = _score_of_predictions(predictions, rule)
+    return score, _score_of_predictions(_reference_predictions(predictions, reference, y_true, **options), rule)
 
 
 def _score_of_predictions(predictions: Predictions, rule: Rule) -> Score:
@@ -192,7 +198,9 @@ def _score_of_predictions(predictions: Predictions, rule: Rule) -> Score:
             sums.append(float(np.multiply(loss, weight, where=weight > 0.0, out=np.zeros(len(loss))).sum()))
             weights.append(float(weight.sum()))
             n += int(np.count_nonzero(weight))
-    total = math.fsum(weights)
+    total, loss_sum = math.fsum(weights), math.fsum(sums)
+    if math.isnan(loss_sum):
+        raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of some case is NaN"))
     units = rule.units(len(predictions.labels) if isinstance(predictions, ClassPredictions) else None)
     return Score(math.fsum(sums) / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=predictions.dropped)
 
@@ -201,21 +209,29 @@ def _losses(predictions: Predictions, rule: Rule) -> Iterator[tuple[Floats, Floa
     if isinstance(predictions, BinaryPredictions):
         binary = _binary(rule)
         for forecast, event, weight in predictions.chunks():
-            yield binary.case_loss(forecast, event), weight
+            yield np.broadcast_to(binary.case_loss(forecast, event), len(event)), weight
     else:
         by_class = _by_class(rule)
         for rows, outcome, weight in predictions.chunks():
-            yield by_class.class_case_loss(list(rows), outcome), weight
+            yield np.broadcast_to(by_class.class_case_loss(list(rows), outcome), len(outcome)), weight
+
+
+def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Floats) -> float:
+    """Return the mean loss of forecasts with the weights of their events and non-events.
+
+    A loss that no case meets does not count, even where it is infinite.
+    """
+    total = 0.0
+    for weight, event in ((events, True), (non_events, False)):
+        present = weight > 0.0
+        loss = rule.loss(forecast[present], event=event)
+        total += float(weight[present] @ np.broadcast_to(loss, weight[present].shape))
+    return total / float(events.sum() + non_events.sum())
 
 
 def _score_of_table(table: ForecastTable, rule: Rule) -> Score:
-    binary = _binary(rule)
-    total = 0.0
-    for weight, event in ((table.events, True), (table.non_events, False)):
-        present = weight > 0.0
-        total += float(weight[present] @ binary.loss(table.forecast[present], event=event))
     return Score(
-        total / table.weight,
+        mean_loss(_binary(rule), table.forecast, table.events, table.non_events),
         rule=repr(rule),
         scale=rule.units(),
         n=table.n,
@@ -246,21 +262,17 @@ def _check_rule(rule: object) -> None:
         raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))
 
 
-def _refuse_beside_table(*arguments: object) -> None:
-    if any(argument is not None for argument in arguments):
-        law = "a ForecastTable holds outcomes, forecasts and weights; pass nothing else beside it"
-        raise InputTypeError(sentence(law))
-
-
 def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
     rate = table.event_rate if reference is None else reference
-    if not isinstance(rate, float | int):
+    if not is_number(rate):
         law = f"the reference of a table must be a rate; got {type(rate).__name__}"
         raise InputTypeError(sentence(law, hint="compare with another forecast from predictions."))
+    if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
+        raise InputValueError(sentence(f"reference must lie in [0, 1]; got {rate!r}"))
     return ForecastTable(
-        forecast=np.array([float(rate)]),
-        events=np.array([table.events.sum()]),
-        non_events=np.array([table.non_events.sum()]),
+        forecast=np.array([rate], dtype=np.float64),
+        events=table.events.sum(keepdims=True),
+        non_events=table.non_events.sum(keepdims=True),
         n=table.n,
         weight_squares=table.weight_squares,
     )
@@ -269,12 +281,10 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
 def _reference_predictions(predictions: Predictions, reference: object, y_true: object, **options: Any) -> Predictions:
     """Return the same outcomes with the reference in place of the forecast."""
     shape = predictions.forecast.shape
-    if reference is None:
-        return replace(predictions, forecast=np.broadcast_to(_observed_rates(predictions), shape))
-    rates = read_array(reference, "reference").values if not np.isscalar(reference) else np.asarray(reference)
-    if rates.shape == shape[1:]:
-        return replace(predictions, forecast=np.broadcast_to(rates, shape))
-    other = read_predictions(y_true, reference, **options)
+    rates = _observed_rates(predictions) if reference is None else read_rates(reference, predictions)
+    if rates is not None:
+        return replace(predictions, forecast=np.broadcast_to(rates, shape), argument="reference")
+    other = replace(read_predictions(y_true, reference, **options), argument="reference")
     if other.forecast.shape != shape or not np.array_equal(_rows(other), _rows(predictions)):
         law = "reference must be a rate, one rate per class, or a forecast of the same cases as y_proba"
         raise InputValueError(sentence(law, offender=f"shapes are {other.forecast.shape} and {shape}"))

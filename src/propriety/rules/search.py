@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
@@ -64,12 +64,16 @@ class Search:
         random = np.random.default_rng(seed).dirichlet(np.ones(classes or 2), RANDOM_POINTS)
         reports = np.concatenate([grid, random])
         binary = classes is None
+        losses = _losses(rule, reports, binary=binary)
+        if np.isnan(losses).any():
+            report = tuple(reports[np.isnan(losses).any(axis=1)][0].tolist())
+            raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of the forecast {report} is NaN"))
         return cls(
             rule,
             binary,
             reports if truths is None else truths,
             reports,
-            _losses(rule, reports, binary=binary),
+            losses,
         )
 
     def better_lie(self) -> Counterexample | None:
@@ -90,21 +94,20 @@ class Search:
     def equal_lie(self) -> Counterexample | None:
         """Find a truth under which some other report does exactly as well; for a rule without a better lie.
 
-        The far ones are tried first, because they show the fault best. A difference counts as none if it is
-        rounding error, except near the faces of the simplex, where that of a strictly proper rule can be lost in
-        rounding too: there the two reports must be scored the same under every outcome.
+        The far ones are tried first, because they show the fault best. A difference counts as none if it is rounding
+        error; truths near the faces of the simplex are left out, where that of a strictly proper rule can be lost in
+        rounding too.
         """
-        screened = _expected(self.truths, self.losses) - self._honest()[:, None] <= TOLERANCE
-        distance = np.abs(self.truths[:, None, :] - self.reports[None, :, :]).max(axis=2)
-        far = np.argsort(np.where(screened, -distance, 0.0), axis=None, kind="stable")[:CANDIDATES]
-        i, j = np.unravel_index(far, distance.shape)
-        kept = screened[i, j] & (distance[i, j] > 0.0)
+        i, j = np.nonzero(_expected(self.truths, self.losses) - self._honest()[:, None] <= TOLERANCE)
+        distance = np.abs(self.truths[i] - self.reports[j]).max(axis=1)
+        far = np.argsort(-distance, kind="stable")[:CANDIDATES]
+        kept = far[distance[far] > 0.0]
         truth, rival = self.truths[i[kept]], j[kept]
         own, other = _losses(self.rule, truth, binary=self.binary), self.losses[rival]
         honest = _expected_of_pairs(truth, own)
         rounding = 8.0 * np.finfo(float).eps * np.abs(honest)
         same = np.abs(_expected_of_pairs(truth, other) - honest) <= rounding
-        equal = (same & (truth.min(axis=1) >= INTERIOR)) | (own == other).all(axis=1)
+        equal = same & (truth.min(axis=1) >= INTERIOR)
         if not equal.any():
             return None
         first = int(equal.argmax())
@@ -121,7 +124,7 @@ class Search:
             loss = self.losses[:, outcome]
             worst_right = np.where(right, loss, -np.inf).argmax()
             best_wrong = np.where(right, np.inf, loss).argmin()
-            if loss[best_wrong] <= loss[worst_right] + EQUAL:
+            if loss[best_wrong] <= loss[worst_right]:
                 return self._at_outcome(outcome, int(worst_right), int(best_wrong))
         return None
 
@@ -156,16 +159,14 @@ class Search:
 
     def outside(self, best: float | None, worst: float | None) -> Counterexample | None:
         """Find a loss outside the declared range, or the extreme that stays short of it."""
-        if best is None or worst is None:
-            return None
         for extreme, bound in ((self.losses.min(), best), (self.losses.max(), worst)):
-            if not (extreme == bound or abs(extreme - bound) <= TOLERANCE):
+            if bound is not None and not (extreme == bound or abs(extreme - bound) <= TOLERANCE):
                 report, outcome = np.argwhere(self.losses == extreme)[0]
                 return self._at_outcome(int(outcome), int(report), int(report))
         return None
 
-    def _outcomes(self) -> Iterator[int]:
-        return iter(range(self.losses.shape[1]))
+    def _outcomes(self) -> range:
+        return range(self.losses.shape[1])
 
     def _honest(self) -> Floats:
         own = _losses(self.rule, self.truths, binary=self.binary)
@@ -211,7 +212,7 @@ class Search:
 
 
 def simplex_grid(classes: int) -> Floats:
-    """Distributions whose probabilities are multiples of one fraction, and the uniform ones on every subset.
+    """Distributions whose probabilities are multiples of one fraction, the uniform ones, and those hardly otherwise.
 
     The fraction is the smallest that the number of points allows, of sixtieths or twelfths if possible.
     """
@@ -224,18 +225,21 @@ def simplex_grid(classes: int) -> Floats:
     grid = (np.diff(edges, axis=1) - 1) / steps
     subsets: NDArray[np.float64] = np.array(list(itertools.product((0.0, 1.0), repeat=min(classes, 10)))[1:])
     uniform = np.pad(subsets, ((0, 0), (0, classes - subsets.shape[1])))
-    return np.unique(np.concatenate([grid, uniform / uniform.sum(axis=1, keepdims=True)]), axis=0)
+    barely_ahead = np.full((classes, classes), 0.999 / classes) + 0.001 * np.eye(classes)
+    return np.unique(np.concatenate([grid, uniform / uniform.sum(axis=1, keepdims=True), barely_ahead]), axis=0)
 
 
 def _losses(rule: Rule, reports: Floats, *, binary: bool) -> Floats:
     """Loss of each report under each outcome, shape (reports, classes)."""
     if binary:
         assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; `audit` has judged)
-        return np.stack([rule.loss(reports[:, 1], event=False), rule.loss(reports[:, 1], event=True)], axis=1)
+        partial = [rule.loss(reports[:, 1], event=event) for event in (False, True)]
+        return np.stack([np.broadcast_to(loss, len(reports)) for loss in partial], axis=1)
     assert isinstance(rule, ClassRule)  # noqa: S101  (as above)
     outcomes = np.eye(reports.shape[1]).tolist()
     columns = list(reports.T)
-    return np.stack([rule.class_loss(columns, outcome=outcome) for outcome in outcomes], axis=1)
+    losses = [rule.class_loss(columns, outcome=outcome) for outcome in outcomes]
+    return np.stack([np.broadcast_to(loss, len(reports)) for loss in losses], axis=1)
 
 
 def _expected(truths: Floats, losses: Floats) -> Floats:

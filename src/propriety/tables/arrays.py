@@ -26,19 +26,26 @@ class Reading:
     argument: str
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None = None
-    columns: tuple[str, ...] | None = None
+    names: tuple[Any, ...] | None = None
     index: Any = None
 
 
 def read_array(values: object, argument: str) -> Reading:
     """Turn `values` into a `Reading`; nothing about the content is judged here."""
     if isinstance(values, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(values)
-        return Reading(argument, np.asarray(values.data), mask if mask.any() else None)
+        data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
+        hidden = _missing_objects(data) if data.dtype == object else None
+        mask = mask if hidden is None else mask | hidden
+        return Reading(argument, data, mask if mask.any() else None)
     if is_into_series(values):
         return _read_series(nw.from_native(values, series_only=True), argument)
     if is_into_dataframe(values):
-        return _read_frame(nw.from_native(values, eager_only=True), argument)
+        try:
+            frame = nw.from_native(values, eager_only=True)
+        except nw.exceptions.DuplicateError as error:
+            law = f"{argument} must have distinct column names"
+            raise InputValueError(sentence(law, offender=str(error))) from error
+        return _read_frame(frame, argument)
     if is_into_lazyframe(values):
         law = f"{argument} must be an array, a series or an eager frame; got a lazy {type(values).__name__}"
         raise InputTypeError(sentence(law, hint="collect the column first."))
@@ -48,21 +55,29 @@ def read_array(values: object, argument: str) -> Reading:
 
 def _read_series(series: nw.Series[Any], argument: str) -> Reading:
     missing = series.is_null().to_numpy().astype(bool)
-    array = np.asarray(series.to_numpy())
-    if series.dtype in (nw.Categorical, nw.Enum):
-        array = np.asarray(series.to_list(), dtype=object)
-    return Reading(argument, array, missing if missing.any() else None, index=nw.maybe_get_index(series))
+    return Reading(argument, _values(series), missing if missing.any() else None, index=nw.maybe_get_index(series))
 
 
 def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
-    missing = frame.select(nw.all().is_null()).to_numpy().astype(bool)
+    columns = [frame.get_column(name) for name in frame.columns]
+    missing = np.column_stack([column.is_null().to_numpy().astype(bool) for column in columns])
     return Reading(
         argument,
-        np.asarray(frame.to_numpy()),
+        np.column_stack([_values(column) for column in columns]),
         missing if missing.any() else None,
-        columns=tuple(str(name) for name in frame.columns),
+        names=tuple(frame.columns),
         index=nw.maybe_get_index(frame),
     )
+
+
+def _values(series: nw.Series[Any]) -> NDArray[Any]:
+    if series.dtype in (nw.Categorical, nw.Enum):
+        return np.asarray(series.to_list(), dtype=object)
+    if series.dtype == nw.Decimal:
+        series = series.cast(nw.Float64)
+    if series.dtype in (nw.Int128, nw.UInt128):
+        series = series.cast(nw.Int64)
+    return np.asarray(series.to_numpy())
 
 
 def _as_array(values: object, argument: str) -> NDArray[Any]:

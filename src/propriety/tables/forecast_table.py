@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.results import Floats, Result
 from propriety.tables import frames, pooling
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions
-from propriety.tables.validation import Missing, read_binary, read_classes
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_binary, read_classes
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -81,7 +82,7 @@ class ForecastTable(Result):
         *,
         sample_weight: object = None,
         pos_label: object = None,
-        labels: Sequence[Any] | None = None,
+        labels: Labels | None = None,
         missing: Missing = "raise",
     ) -> ForecastTable:
         """Make the table of binary predictions; see `propriety.mean_score` for the arguments."""
@@ -91,17 +92,40 @@ class ForecastTable(Result):
         return cls._of(predictions)
 
     @classmethod
-    def per_class(cls, y_true: object, y_proba: object, **options: Any) -> dict[Any, ForecastTable]:
+    def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
+        """Return the table of what an analysis is given: binary predictions, or a table in their place."""
+        if not isinstance(y_true, ForecastTable):
+            return cls.from_predictions(y_true, y_proba, **options)
+        beside = {"y_proba": y_proba, **options}
+        given = [name for name, value in beside.items() if value is not None and name != "missing"]
+        if given:
+            law = f"a ForecastTable holds outcomes, forecasts and weights; pass no {given[0]} beside it"
+            raise InputTypeError(sentence(law))
+        return y_true
+
+    @classmethod
+    def per_class(
+        cls,
+        y_true: object,
+        y_proba: object,
+        *,
+        sample_weight: object = None,
+        labels: Labels | None = None,
+        missing: Missing = "raise",
+        tolerance: float = TOLERANCE,
+    ) -> dict[Any, ForecastTable]:
         """Make one table per class of rows of probabilities: the event is "y is this class".
 
-        The options are `sample_weight`, `labels`, `missing` and `tolerance`, as in `propriety.mean_score`.
+        The arguments are those of `propriety.mean_score`.
 
         Examples
         --------
         >>> ForecastTable.per_class([0, 2], [[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]])[2]
         ForecastTable(rows=2, n=2, weight=2, event_rate=0.5)
         """
-        predictions = read_classes(y_true, y_proba, **options)
+        predictions = read_classes(
+            y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
+        )
         outcome, forecast = _gathered(predictions)
         return {
             label: cls._of(_event(predictions, outcome == position, forecast[position]))
@@ -109,14 +133,25 @@ class ForecastTable(Result):
         }
 
     @classmethod
-    def per_cut_point(cls, y_true: object, y_proba: object, **options: Any) -> dict[Any, ForecastTable]:
+    def per_cut_point(
+        cls,
+        y_true: object,
+        y_proba: object,
+        *,
+        sample_weight: object = None,
+        labels: Labels | None = None,
+        missing: Missing = "raise",
+        tolerance: float = TOLERANCE,
+    ) -> dict[Any, ForecastTable]:
         """Make one table per cut point of ordered classes: the event is "y is at most this class".
 
         Cumulative forecasts are rounded to 12 decimals, because the noise of their sums would split ties,
         and those above 1 by no more than `tolerance`, which rows may be off by, are 1.
-        The options are those of `per_class`.
+        The arguments are those of `propriety.mean_score`.
         """
-        predictions = read_classes(y_true, y_proba, **options)
+        predictions = read_classes(
+            y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
+        )
         outcome, forecast = _gathered(predictions)
         heads = np.minimum(np.round(np.cumsum(forecast, axis=0), CUMULATIVE_DECIMALS), 1.0)
         return {
@@ -124,6 +159,34 @@ class ForecastTable(Result):
             for position, label in enumerate(predictions.labels[:-1])
         }
 
+    @overload
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        outcome: str,
+        forecast: str,
+        weight: str | None = None,
+        by: None = None,
+        pos_label: object = None,
+        labels: Labels | None = None,
+        missing: Missing = "raise",
+    ) -> ForecastTable: ...
+    @overload
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        outcome: str,
+        forecast: str,
+        weight: str | None = None,
+        by: str | Sequence[str],
+        pos_label: object = None,
+        labels: Labels | None = None,
+        missing: Missing = "raise",
+    ) -> dict[Any, ForecastTable]: ...
     @classmethod
     def from_frame(
         cls,
@@ -134,9 +197,9 @@ class ForecastTable(Result):
         weight: str | None = None,
         by: str | Sequence[str] | None = None,
         pos_label: object = None,
-        labels: Sequence[Any] | None = None,
+        labels: Labels | None = None,
         missing: Missing = "raise",
-    ) -> Any:
+    ) -> ForecastTable | dict[Any, ForecastTable]:
         """Make the table of an eager frame (pandas, Polars, PyArrow, ...) from its columns.
 
         With `by`, the name of a column or several, return a dict with one table per group.
@@ -154,10 +217,14 @@ class ForecastTable(Result):
         options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
         if by is None:
             return cls.from_predictions(**frames.columns_of(frame, columns), **options)
-        return {
-            group: cls.from_predictions(**arguments, **options)
-            for group, arguments in frames.groups_of(frame, columns, by=by)
-        }
+        groups = {}
+        for group, arguments in frames.groups_of(frame, columns, by=by):
+            try:
+                groups[group] = cls.from_predictions(**arguments, **options)
+            except ProprietyError as error:
+                error.args = (f"In the group {group!r}: {error}",)
+                raise
+        return groups
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
@@ -218,21 +285,37 @@ class ForecastTable(Result):
     def __len__(self) -> int:
         return len(self.forecast)
 
-    def __add__(self, other: object) -> ForecastTable:
-        if not isinstance(other, ForecastTable):
-            return NotImplemented
-        if self.cells != other.cells:
-            law = f"tables must be on the same grid to be added; one has cells={self.cells}, the other {other.cells}"
-            raise InputValueError(sentence(law, hint="bring both to the coarser grid with .grid(cells)."))
-        columns = ("forecast", "events", "non_events")
-        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in columns)
-        return ForecastTable(
-            **dict(zip(columns, pooling.pool(*both), strict=True)),
-            n=self.n + other.n,
-            weight_squares=self.weight_squares + other.weight_squares,
-            dropped=self.dropped + other.dropped,
-            cells=self.cells,
+    @classmethod
+    def merge(cls, tables: Iterable[ForecastTable]) -> ForecastTable:
+        """Return the table of the union of all cases; faster than adding many tables one by one.
+
+        Examples
+        --------
+        >>> days = [ForecastTable.from_predictions([0, 1], [0.1, p]) for p in (0.3, 0.5, 0.7)]
+        >>> ForecastTable.merge(days)
+        ForecastTable(rows=4, n=6, weight=6, event_rate=0.5)
+        """
+        parts = list(tables)
+        if not parts:
+            raise InputValueError(sentence("at least one table is needed to merge; there is none"))
+        grids = {table.cells for table in parts}
+        if len(grids) > 1:
+            law = f"tables must be on the same grid to be added; they have cells {sorted(map(str, grids))}"
+            raise InputValueError(sentence(law, hint="bring all to the coarsest grid with .grid(cells)."))
+        columns = [[getattr(table, name) for table in parts] for name in ("forecast", "events", "non_events")]
+        forecast, events, non_events = pooling.pool(*(np.concatenate(column) for column in columns))
+        return cls._frozen(
+            forecast,
+            events,
+            non_events,
+            n=sum(table.n for table in parts),
+            weight_squares=math.fsum(table.weight_squares for table in parts),
+            dropped=sum(table.dropped for table in parts),
+            cells=parts[0].cells,
         )
+
+    def __add__(self, other: object) -> ForecastTable:
+        return ForecastTable.merge([self, other]) if isinstance(other, ForecastTable) else NotImplemented
 
     def __radd__(self, other: object) -> ForecastTable:
         """Let `sum(tables)` begin with its 0."""
@@ -250,8 +333,7 @@ class ForecastTable(Result):
         >>> ForecastTable.from_predictions([0, 1, 1], [0.1, 0.12, 1.0]).grid(4).forecast
         array([0.125, 1.   ])
         """
-        if not isinstance(cells, int | np.integer) or cells < 1 or cells & (cells - 1):
-            raise InputValueError(sentence(f"cells must be a power of two; got {cells!r}"))
+        _check_cells(cells)
         if self.cells is not None and cells > self.cells:
             law = f"a grid can only be made coarser; the table has {self.cells} cells and {cells} were asked for"
             raise InputValueError(sentence(law))
@@ -259,7 +341,15 @@ class ForecastTable(Result):
         centre = (np.floor(self.forecast * cells) + 0.5) / cells
         rounded = np.where(certain, self.forecast, centre)
         forecast, events, non_events = pooling.pool(rounded, self.events, self.non_events)
-        return replace(self, forecast=forecast, events=events, non_events=non_events, cells=int(cells))
+        return self._frozen(
+            forecast,
+            events,
+            non_events,
+            n=self.n,
+            weight_squares=self.weight_squares,
+            dropped=self.dropped,
+            cells=int(cells),
+        )
 
     @classmethod
     def _of(cls, predictions: BinaryPredictions) -> ForecastTable:
@@ -272,14 +362,14 @@ class ForecastTable(Result):
             forecast, event, weight = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(3))
             n, squares = int(np.count_nonzero(weight)), float(weight @ weight)
             forecast, events, non_events = pooling.pool(forecast, weight * event, weight * ~event)
-        return cls(
-            forecast=forecast,
-            events=events,
-            non_events=non_events,
-            n=n,
-            weight_squares=squares,
-            dropped=predictions.dropped,
-        )
+        return cls._frozen(forecast, events, non_events, n=n, weight_squares=squares, dropped=predictions.dropped)
+
+    @classmethod
+    def _frozen(cls, forecast: Floats, events: Floats, non_events: Floats, **facts: Any) -> ForecastTable:
+        """Make a table of new arrays, marked read-only so that they need not be copied."""
+        for column in (forecast, events, non_events):
+            column.flags.writeable = False
+        return cls(forecast=forecast, events=events, non_events=non_events, **facts)
 
     def _plain_fields(self) -> dict[str, Any]:
         return {name: value for name, value in self._fields().items() if not isinstance(value, np.ndarray)}
@@ -305,11 +395,28 @@ def _column(name: str, values: object) -> Floats:
     if column.dtype.kind not in "biuf" or column.ndim != 1:
         law = f"{name} must be a 1-D array of real numbers; got shape {column.shape} of {column.dtype}"
         raise InputTypeError(sentence(law))
-    return column.astype(np.float64, copy=False)
+    # Arrays that somebody else could still change are copied, so that a table stays what it was.
+    return column.astype(np.float64, copy=column.flags.writeable)
 
 
 def _check_counts(table: ForecastTable) -> None:
-    if not (isinstance(table.n, int | np.integer) and table.n > 0):
-        raise InputValueError(sentence(f"n must be a positive number of cases; got {table.n!r}"))
-    if not 0.0 < table.weight_squares < np.inf:
-        raise InputValueError(sentence(f"weight_squares must be positive and finite; got {table.weight_squares!r}"))
+    for name, least in (("n", 1), ("dropped", 0)):
+        value = getattr(table, name)
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise InputValueError(sentence(f"{name} must be a whole number of at least {least}; got {value!r}"))
+        object.__setattr__(table, name, int(value))
+    if table.cells is not None:
+        _check_cells(table.cells)
+    squares = table.weight_squares
+    if not isinstance(squares, float | int) or not 0.0 < squares < np.inf:
+        raise InputValueError(sentence(f"weight_squares must be positive and finite; got {squares!r}"))
+    object.__setattr__(table, "weight_squares", float(squares))
+    if table.weight**2 > table.n * squares * (1.0 + 1e-9):
+        law = f"n = {table.n} cases whose squared weights sum to {squares:g} cannot weigh {table.weight:g}"
+        raise InputValueError(sentence(law))
+
+
+def _check_cells(cells: object) -> None:
+    whole = isinstance(cells, int | np.integer) and not isinstance(cells, bool)
+    if not whole or not 1 <= int(cells) <= 2**52 or int(cells) & (int(cells) - 1):  # type: ignore[call-overload]  # whole
+        raise InputValueError(sentence(f"cells must be a power of two up to 2**52; got {cells!r}"))

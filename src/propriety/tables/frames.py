@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -27,23 +27,41 @@ def columns_of(frame: object, columns: Mapping[str, str | None]) -> dict[str, An
 def groups_of(
     frame: object, columns: Mapping[str, str | None], *, by: str | Sequence[str]
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield each group's key, a tuple where `by` names several columns, with its keyword arguments."""
+    """Yield each group's key, a tuple where `by` names several columns, with its keyword arguments, in order."""
     keys = [by] if isinstance(by, str) else list(by)
+    if not keys:
+        raise InputValueError(sentence("by must name at least one column; got none"))
     eager = _eager(frame, [name for name in [*columns.values(), *keys] if name is not None])
-    for key, group in eager.group_by(keys):
-        yield (key[0] if isinstance(by, str) else key), _arguments(group, columns)
+    groups = {tuple(map(_key, key)): group for key, group in eager.group_by(keys)}
+    for key in _ordered(groups):
+        yield (key[0] if isinstance(by, str) else key), _arguments(groups[key], columns)
+
+
+def _key(value: Any) -> Any:
+    """Return a group's label; a missing one is None in every library."""
+    return None if value is None or value != value else value  # noqa: PLR0124  (only NaN differs from itself)
+
+
+def _ordered(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    try:
+        return sorted(keys)
+    except TypeError:  # Labels of several kinds, or missing ones, have no order of their own.
+        return sorted(keys, key=repr)
 
 
 def _arguments(frame: nw.DataFrame[Any], columns: Mapping[str, str | None]) -> dict[str, Any]:
-    return {argument: frame[name].to_native() for argument, name in columns.items() if name is not None}
+    return {argument: frame.get_column(name).to_native() for argument, name in columns.items() if name is not None}
 
 
 def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
+    """Return the named columns of an eager frame."""
     try:
         table: Any = nw.from_native(frame)  # Anything may come; narwhals judges.
     except TypeError as error:
         law = f"frame must be a data frame that narwhals knows; got {type(frame).__name__}"
         raise InputTypeError(sentence(law, hint="use from_predictions for arrays.")) from error
+    except nw.exceptions.DuplicateError as error:
+        raise InputValueError(sentence("frame must have distinct column names", offender=str(error))) from error
     if isinstance(table, nw.LazyFrame):
         law = f"frame must be eager so far; got a lazy {type(frame).__name__}"
         raise InputTypeError(sentence(law, hint="collect the columns first."))
@@ -51,7 +69,7 @@ def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
     if absent:
         law = f"frame must have the columns {list(names)}; it lacks {absent}"
         raise InputValueError(sentence(law, hint=f"its columns are {list(table.columns)}."))
-    return table  # type: ignore[no-any-return]  # narwhals types the result by the native frame
+    return table.select([nw.col(name) for name in dict.fromkeys(names)])  # type: ignore[no-any-return]  # narwhals types by the native frame
 
 
 def checked_schema(data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ __all__ = [
 # An excess this small is rounding error rather than a wrong scale, and gets its own hint.
 ROUNDING = 1e-9
 PERCENT = 100.0
+SURELY_PERCENT = 5.0  # Logits and slips are smaller.
 
 Rows = NDArray[np.intp] | None
 
@@ -54,25 +55,25 @@ def refuse_missing(argument: str, missing: NDArray[np.bool_]) -> NoReturn:
     raise MissingValuesError(sentence(law, offender=offender, count=_count(by_case), hint=hint))
 
 
-def refuse_forecasts(values: NDArray[Any], rows: Rows) -> NoReturn:
+def refuse_forecasts(argument: str, values: NDArray[Any], rows: Rows) -> NoReturn:
     """Raise the error for forecasts that are missing or outside [0, 1]."""
     missing = np.isnan(values)
     if missing.any():
-        refuse_missing("y_proba", missing)
+        refuse_missing(argument, missing)
     low, high = values.min(), values.max()
     if low >= -ROUNDING and high <= 1.0 + ROUNDING:
-        hint = "this looks like rounding error; if it is, apply numpy.clip(y_proba, 0, 1) yourself."
-    elif low >= 0.0 and high <= PERCENT:
+        hint = f"this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
+    elif low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
         hint = "divide by 100 if these are percentages."
     else:
         hint = "apply a sigmoid (or a softmax to rows) if these are logits."
-    refuse("y_proba must lie in [0, 1]", ~((values >= 0.0) & (values <= 1.0)), values, rows, hint)
+    refuse(f"{argument} must lie in [0, 1]", ~((values >= 0.0) & (values <= 1.0)), values, rows, hint)
 
 
-def refuse_row_sums(values: NDArray[Any], tolerance: float, rows: Rows) -> NoReturn:
+def refuse_row_sums(argument: str, values: NDArray[Any], tolerance: float, rows: Rows) -> NoReturn:
     """Raise the error for rows of probabilities that do not sum to one."""
     sums = values.sum(axis=1, dtype=np.float64)
-    law = f"the rows of y_proba must sum to 1 within {tolerance:g}"
+    law = f"the rows of {argument} must sum to 1 within {tolerance:g}"
     hint = "divide each row by its sum if these are unnormalised, or pass tolerance= if this is rounding error."
     bad = ~(np.abs(sums - 1.0) <= tolerance)
     raise InputValueError(_told(law, bad, sums, rows, hint, verb="sums to"))

@@ -19,6 +19,7 @@ from propriety.tables import laws
 __all__ = ["BinaryChunk", "BinaryPredictions", "ClassChunk", "ClassPredictions", "Predictions"]
 
 CHUNK = 2**14
+FEWEST_ROWS = 1024  # With many classes a chunk outgrows the cache, because each class costs a call.
 
 
 class BinaryChunk(NamedTuple):
@@ -50,6 +51,7 @@ class BinaryPredictions:
     weight: NDArray[Any] | None = None
     dropped: int = 0
     rows: NDArray[np.intp] | None = None
+    argument: str = "y_proba"
 
     def __len__(self) -> int:
         return len(self.forecast)
@@ -60,7 +62,7 @@ class BinaryPredictions:
             part = slice(start, start + CHUNK)
             forecast = self.forecast[part].astype(np.float64, copy=False)
             if not laws.in_unit_interval(forecast):
-                laws.refuse_forecasts(self.forecast, self.rows)
+                laws.refuse_forecasts(self.argument, self.forecast, self.rows)
             yield BinaryChunk(forecast, self._events(part), _weights(self, part))
 
     def _events(self, part: slice) -> NDArray[np.bool_]:
@@ -87,6 +89,7 @@ class ClassPredictions:
     weight: NDArray[Any] | None = None
     dropped: int = 0
     rows: NDArray[np.intp] | None = None
+    argument: str = "y_proba"
 
     def __len__(self) -> int:
         return len(self.forecast)
@@ -94,14 +97,14 @@ class ClassPredictions:
     def chunks(self) -> Iterator[ClassChunk]:
         """Yield the cases, converted and checked, in order."""
         classes = len(self.labels)
-        size = max(CHUNK // classes, 1)
+        size = max(CHUNK // classes, FEWEST_ROWS)
         for start in range(0, len(self), size):
             part = slice(start, start + size)
             forecast = np.ascontiguousarray(self.forecast[part].T, dtype=np.float64)
             if not laws.in_unit_interval(forecast):
-                laws.refuse_forecasts(self.forecast, self.rows)
+                laws.refuse_forecasts(self.argument, self.forecast, self.rows)
             if not np.abs(forecast.sum(axis=0) - 1.0).max() <= self.tolerance:
-                laws.refuse_row_sums(self.forecast, self.tolerance, self.rows)
+                laws.refuse_row_sums(self.argument, self.forecast, self.tolerance, self.rows)
             yield ClassChunk(forecast, self._indices(part, classes), _weights(self, part))
 
     def _indices(self, part: slice, classes: int) -> NDArray[np.intp]:

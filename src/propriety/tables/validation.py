@@ -7,7 +7,8 @@ chunks, so that no argument is scanned twice. Nothing is clipped, renormalised, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,12 +19,14 @@ from propriety.tables import laws
 from propriety.tables.arrays import Reading, read_array
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
 
-__all__ = ["TOLERANCE", "Missing", "read_binary", "read_classes", "read_predictions"]
+__all__ = ["TOLERANCE", "Labels", "Missing", "read_binary", "read_classes", "read_predictions", "read_rates"]
 
 Missing: TypeAlias = Literal["raise", "drop"]
+Labels: TypeAlias = Sequence[Any] | NDArray[Any]
 
 TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one.
 MATRIX = 2  # The dimensions of rows of probabilities.
+FEW_LABELS = 8  # Up to so many, a pass for each label is faster than a sort.
 
 
 def read_predictions(
@@ -32,7 +35,7 @@ def read_predictions(
     *,
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Predictions:
@@ -56,24 +59,25 @@ def read_predictions(
     tolerance : float
         How far a row may be from summing to one.
     """
-    if missing not in ("raise", "drop"):
+    if not isinstance(missing, str) or missing not in ("raise", "drop"):
         raise InputValueError(sentence(f'missing must be "raise" or "drop"; got {missing!r}'))
+    if not isinstance(tolerance, float | int) or not 0.0 <= tolerance < 1.0:
+        raise InputValueError(sentence(f"tolerance must lie in [0, 1); got {tolerance!r}"))
     outcome, forecast, weight = _read_arguments(y_true, y_proba, sample_weight)
     readings = [reading for reading in (outcome, forecast, weight) if reading is not None]
     rows, dropped = _settle_missing(readings, drop=missing == "drop")
-    truth = outcome.values if rows is None else _compress(outcome.values, rows)
+    truth = _narrowed(outcome.values if rows is None else outcome.values[rows])
     proba = _numbers(forecast, rows)
     weights = None if weight is None else _numbers(weight, rows)
     if labels is not None or pos_label is not None:
         # A NaN equals no label, so it would pass for "the other one".
         laws.refuse_missing_floats("y_true", truth)
-    if weights is not None and not (weights != 0).any():
-        law = "sample_weight must be positive for at least one case; all are 0"
-        raise InputValueError(sentence(law, count=f"{len(weights):,} rows"))
+    if weights is not None:
+        _check_total(weights)
     if proba.ndim == 1:
         event = _events(truth, pos_label, labels, rows)
         return BinaryPredictions(event, proba, weights, dropped=dropped, rows=rows)
-    columns = _columns(proba.shape[1], labels, pos_label, forecast.columns)
+    columns = _columns(proba.shape[1], labels, pos_label, forecast.names)
     index = truth if labels is None else _indices(truth, columns, rows)
     if index.dtype.kind not in "biuf":
         law = f"y_true holds {_kind(index)}, which cannot be matched to the columns of y_proba"
@@ -108,9 +112,9 @@ def _read_arguments(y_true: object, y_proba: object, sample_weight: object) -> t
     forecast = read_array(y_proba, "y_proba")
     weight = None if sample_weight is None else read_array(sample_weight, "sample_weight")
     _check_shapes(outcome, forecast, weight)
-    for reading in (forecast, weight):
-        if reading is not None:
-            _check_same_index(outcome, reading)
+    readings = [outcome, forecast] if weight is None else [outcome, forecast, weight]
+    for one, other in itertools.combinations(readings, 2):
+        _check_same_index(one, other)
     return outcome, forecast, weight
 
 
@@ -118,12 +122,13 @@ def _check_shapes(outcome: Reading, forecast: Reading, weight: Reading | None) -
     for reading in (outcome, weight):
         if reading is not None and reading.values.ndim != 1:
             law = f"{reading.argument} must be 1-D, one entry per case; got shape {reading.values.shape}"
-            hint = f"use {reading.argument}.ravel() for a single column, .argmax(axis=1) for one-hot rows."
+            hint = f"pass {reading.argument} as a single column, such as values.ravel()"
+            hint += ", or .argmax(axis=1) of one-hot rows." if reading is outcome else "."
             raise InputValueError(sentence(law, hint=hint))
     shape = forecast.values.shape
     if len(shape) > MATRIX or (len(shape) == MATRIX and shape[1] < MATRIX):
         law = f"y_proba must be of shape (n,) or (n, K) with K >= 2; got {shape}"
-        raise InputValueError(sentence(law, hint="use y_proba.ravel() for a single column."))
+        raise InputValueError(sentence(law, hint="pass a single column as 1-D, such as values.ravel()."))
     for reading in (forecast, weight):
         if reading is not None and len(reading.values) != len(outcome.values):
             law = f"y_true and {reading.argument} must be equally long"
@@ -133,10 +138,10 @@ def _check_shapes(outcome: Reading, forecast: Reading, weight: Reading | None) -
         raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
 
 
-def _check_same_index(outcome: Reading, other: Reading) -> None:
-    if outcome.index is None or other.index is None or outcome.index.equals(other.index):
+def _check_same_index(one: Reading, other: Reading) -> None:
+    if one.index is None or other.index is None or one.index.equals(other.index):
         return
-    law = f"y_true and {other.argument} carry different indices, so their rows may not belong together"
+    law = f"{one.argument} and {other.argument} carry different indices, so their rows may not belong together"
     hint = f"align them by label, or call .to_numpy() on {other.argument} to go by position."
     raise InputValueError(sentence(law, hint=hint))
 
@@ -164,7 +169,9 @@ def _settle_missing(readings: list[Reading], *, drop: bool) -> tuple[NDArray[np.
 
 def _numbers(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
     """Return the values of a numeric argument, which must be of a real dtype."""
-    values = reading.values if rows is None else _compress(reading.values, rows)
+    values = reading.values if rows is None else reading.values[rows]
+    if rows is not None:
+        values = _narrowed(values)
     if values.dtype.kind in "biuf":
         return values
     law = f"{reading.argument} must hold real numbers; got {_kind(values)}"
@@ -172,10 +179,27 @@ def _numbers(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
     raise InputTypeError(sentence(law, hint=hint))
 
 
-def _compress(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
-    kept = values[rows]
-    # Objects were only needed to hold the missing entries; without these a list gives its own dtype.
-    return np.asarray(kept.tolist()) if kept.dtype == object else kept
+def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers that were held as objects, beside missing values or as categories, in an array of numbers."""
+    if values.dtype != object or values.ndim != 1:
+        return values
+    kinds = set(map(type, values.tolist()))
+    if not all(issubclass(kind, bool | int | float | np.bool_ | np.integer | np.floating) for kind in kinds):
+        return values
+    narrowed = np.asarray(values.tolist())
+    return values if narrowed.dtype == object else narrowed
+
+
+def _check_total(weights: NDArray[Any]) -> None:
+    """Refuse weights that are all zero, or so large or small that their squares are not numbers."""
+    if not (weights != 0).any():
+        law = "sample_weight must be positive for at least one case; all are 0"
+        raise InputValueError(sentence(law, count=f"{len(weights):,} rows"))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = float(np.dot(weights.astype(np.float64), weights.astype(np.float64)))
+    if squares == 0.0 or (squares == np.inf and np.isfinite(weights).all()):
+        law = "sample_weight must have squares whose sum is positive and finite"
+        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
 
 
 def _kind(values: NDArray[Any]) -> str:
@@ -184,7 +208,7 @@ def _kind(values: NDArray[Any]) -> str:
 
 
 def _events(
-    outcome: NDArray[Any], pos_label: object, labels: Sequence[Any] | None, rows: NDArray[np.intp] | None
+    outcome: NDArray[Any], pos_label: object, labels: Labels | None, rows: NDArray[np.intp] | None
 ) -> NDArray[Any]:
     """Resolve binary labels: boolean events, or numbers still to be checked to be 0 and 1."""
     if labels is not None:
@@ -200,18 +224,21 @@ def _events(
         return _events_against_rest(outcome, pos_label)
     if outcome.dtype.kind in "biuf":
         return outcome
-    if outcome.dtype == object and all(isinstance(value, bool | int | np.bool_ | np.integer) for value in outcome):
-        return outcome.astype(np.int64)
     law = f"y_true must hold 0 and 1 (or False and True) where no pos_label is given; got {_kind(outcome)}"
     raise InputValueError(sentence(law, hint="pass pos_label=, the label whose probability y_proba gives."))
 
 
 def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np.bool_]:
-    event = np.asarray(outcome == pos_label, dtype=bool)
+    if np.ndim(pos_label) != 0:  # type: ignore[arg-type]  # any label
+        raise InputTypeError(sentence(f"pos_label must be a single label; got {type(pos_label).__name__}"))
+    event = _equals(outcome, pos_label)
     if event.all():
         return event
+    if not event.any() and isinstance(pos_label, str) == (outcome.dtype.kind in "biuf"):
+        law = f"y_true must hold labels of the kind of pos_label={pos_label!r}; got {_kind(outcome)}"
+        raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
     other = outcome[~event][0]
-    third = ~(event | np.asarray(outcome == other, dtype=bool))
+    third = ~(event | _equals(outcome, other))
     if third.any():
         shown = [value.item() if isinstance(value, np.generic) else value for value in (other, outcome[third][0])]
         law = f"y_true must hold pos_label={pos_label!r} and one other label; got both {shown[0]!r} and {shown[1]!r}"
@@ -219,38 +246,84 @@ def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np
     return event
 
 
-def _columns(
-    classes: int, labels: Sequence[Any] | None, pos_label: object, names: tuple[str, ...] | None
-) -> tuple[Any, ...]:
+def _columns(classes: int, labels: Labels | None, pos_label: object, names: tuple[Any, ...] | None) -> tuple[Any, ...]:
     """Return the label of each column of the rows."""
     if pos_label is not None:
         law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
         raise InputValueError(sentence(law))
     if labels is None:
+        _check_column_names(names, tuple(range(classes)))
         return tuple(range(classes))
     columns = _distinct_labels(labels)
     if len(columns) != classes:
         law = f"labels must name the columns of y_proba; got {len(columns)} labels for {classes} columns"
         raise InputValueError(sentence(law))
-    asked = tuple(str(label) for label in columns)
-    if names is not None and names != asked and set(names) == set(asked):
-        law = "labels must be in the order of the columns of y_proba"
-        raise InputValueError(sentence(law, offender=f"labels are {list(asked)} and columns {list(names)}"))
+    _check_column_names(names, columns)
     return columns
 
 
-def _distinct_labels(labels: Sequence[Any]) -> tuple[Any, ...]:
-    names = tuple(np.asarray(labels, dtype=object).tolist())
-    if len(set(names)) != len(names):
+def _check_column_names(names: tuple[Any, ...] | None, columns: tuple[Any, ...]) -> None:
+    """Refuse a frame whose columns are named as the labels are, and stand in another order."""
+    if names is None or names == columns:
+        return
+    texts = [str(name) for name in names], [str(column) for column in columns]
+    if set(names) == set(columns) or (set(texts[0]) == set(texts[1]) and texts[0] != texts[1]):
+        law = "labels must be in the order of the columns of y_proba"
+        raise InputValueError(sentence(law, offender=f"labels are {list(columns)} and columns {list(names)}"))
+
+
+def _distinct_labels(labels: Labels) -> tuple[Any, ...]:
+    if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
+        law = f"labels must be a list of labels in the order of the columns; got {type(labels).__name__}"
+        raise InputTypeError(sentence(law))
+    names = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+    try:
+        distinct = len(set(names)) == len(names)
+    except TypeError as error:
+        raise InputTypeError(sentence("labels must be single values", offender=str(error))) from error
+    if not distinct:
         raise InputValueError(sentence(f"labels must be distinct; got {list(names)}"))
     return names
 
 
+def _equals(outcome: NDArray[Any], label: object) -> NDArray[np.bool_]:
+    try:
+        equal = np.asarray(outcome == label, dtype=bool)
+    except (TypeError, ValueError):
+        equal = np.zeros(0, dtype=bool)
+    return equal if equal.shape == outcome.shape else np.zeros(len(outcome), dtype=bool)
+
+
 def _indices(outcome: NDArray[Any], labels: tuple[Any, ...], rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
-    index = np.full(len(outcome), -1, dtype=np.intp)
-    for position, label in enumerate(labels):
-        index[np.asarray(outcome == label, dtype=bool)] = position
+    """Return the position of each outcome among the labels."""
+    if outcome.dtype.kind != "O" and len(labels) > FEW_LABELS:
+        values, inverse = np.unique(outcome, return_inverse=True)
+        place = {label: position for position, label in enumerate(labels)}
+        index = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)[inverse]
+    else:
+        index = np.full(len(outcome), -1, dtype=np.intp)
+        for position, label in enumerate(labels):
+            index[_equals(outcome, label)] = position
     if (index < 0).any():
         law = f"y_true must hold only the labels {list(labels)}"
         laws.refuse(law, index < 0, outcome, rows, "name every class in labels=, also one without cases.")
     return index
+
+
+def read_rates(values: object, predictions: Predictions) -> NDArray[Any] | None:
+    """Read a constant forecast for predictions: one rate, or one for each class; None if it is not constant."""
+    shape = predictions.forecast.shape[1:]
+    if np.ndim(values) == 0 and not shape and not isinstance(values, str | bytes):  # type: ignore[arg-type]  # anything
+        reading = Reading("reference", np.asarray(values))
+    else:
+        reading = read_array(values, "reference")
+        if not shape or reading.values.shape != shape:
+            return None
+    if reading.missing is not None:
+        laws.refuse_missing("reference", reading.missing)
+    if isinstance(predictions, ClassPredictions) and reading.index is not None:
+        names = tuple(reading.index)
+        if set(names) == set(predictions.labels) and names != predictions.labels:
+            law = f"reference must be in the order of the labels {list(predictions.labels)}; got {list(names)}"
+            raise InputValueError(sentence(law))
+    return _numbers(reading, None)
