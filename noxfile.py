@@ -62,3 +62,19 @@ def wheel(session: nox.Session) -> None:
 def benchmarks(session: nox.Session) -> None:
     """Time the package; not one of the default checks, because its answer depends on the machine."""
     session.run("pytest", "benchmarks", "--benchmark-only", *session.posargs)
+
+
+@nox.session(venv_backend="virtualenv")
+def peers(session: nox.Session) -> None:
+    """Time the package beside others in an environment of their own, and write the tables; takes some minutes."""
+    session.install("--requirement", "benchmarks/peers/requirements.txt", ".")
+    for script in sorted(Path("benchmarks/peers").glob("*.py")):
+        session.run("python", str(script))
+
+
+@nox.session
+def studies(session: nox.Session) -> None:
+    """Run the simulation studies again, which takes about an hour; what follows `--` names some of them."""
+    names = session.posargs or ["coverage", "efficiency", "miscalibration"]
+    for name in names:
+        session.run("python", f"studies/{name}.py")

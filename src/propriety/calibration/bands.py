@@ -1,0 +1,211 @@
+"""Bands around a reliability diagram: what noise alone would do, and where the truth may lie.
+
+A consistency band stands around the diagonal: it holds the curve of a calibrated forecast with the stated
+probability at each forecast. A confidence band stands around the curve and holds the true event rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from propriety.calibration.chernoff import chernoff_quantile
+from propriety.calibration.density import beta_kernel_density
+from propriety.calibration.pav import Blocks
+from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles, resampled_curves
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["Band", "BandMethod", "band_around_curve", "band_around_diagonal"]
+
+BandMethod: TypeAlias = Literal["auto", "resampling", "discrete", "continuous"]
+
+FEWEST_GROUPS = 256
+ENDS = 16
+GRID = np.linspace(0.0, 1.0, 101)  # Where the continuous asymptotic band is given.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Band(Result):
+    """Lower and upper limits at forecasts, and how they were made.
+
+    Parameters
+    ----------
+    forecast, lower, upper : array of shape (points,)
+        The limits between the points are linear; those of a simultaneous band are steps, the lower one holding up to
+        the next forecast, the upper one from the forecast before.
+    kind : {"consistency", "confidence", "simultaneous"}
+        Around the diagonal; around the curve; around the curve and for all forecasts at once.
+    level : float
+        Probability with which the band holds, at each forecast or at all.
+    method : str
+        "resampling", "discrete" or "continuous" asymptotics, or "union bound".
+    n_resamples, seed : int, optional
+        Of a resampled band.
+    """
+
+    forecast: Floats
+    lower: Floats
+    upper: Floats
+    kind: str
+    level: float
+    method: str
+    n_resamples: int | None = None
+    seed: int | None = None
+
+
+def band_around_diagonal(
+    table: ForecastTable, *, level: float, method: BandMethod, n_resamples: int, seed: int | None, progress: bool
+) -> Band:
+    """Make the consistency band of a table."""
+    _check(level, method, n_resamples)
+    chosen = _method_around_diagonal(table) if method == "auto" else method
+    if chosen == "resampling":
+        pooled = _grouped(table)
+        return _resampled(
+            pooled, pooled.forecast, "consistency", level, n_resamples, fresh_seed(seed), progress=progress
+        )
+    if chosen == "discrete":
+        half = _normal_half_width(table, table.forecast, level)
+        return _band(table.forecast, table.forecast, half, kind="consistency", level=level, method=chosen)
+    half = _chernoff_half_width(table, GRID, GRID, level)
+    return _band(GRID, GRID, half, kind="consistency", level=level, method=chosen)
+
+
+def band_around_curve(
+    table: ForecastTable,
+    blocks: Blocks,
+    *,
+    level: float,
+    method: BandMethod,
+    n_resamples: int,
+    seed: int | None,
+    progress: bool,
+) -> Band:
+    """Make the confidence band of a table with its pooled blocks."""
+    _check(level, method, n_resamples)
+    rate = blocks.per_row()
+    chosen = "resampling" if method == "auto" else method
+    if chosen == "resampling":
+        pooled = _grouped(table)
+        centre = np.interp(pooled.forecast, table.forecast, rate)
+        band = _resampled(pooled, centre, "confidence", level, n_resamples, fresh_seed(seed), progress=progress)
+        return _with_certain_rates_bridged(band, centre)
+    if chosen == "discrete":
+        half = _normal_half_width(table, rate, level)
+        band = _band(table.forecast, rate, half, kind="confidence", level=level, method=chosen)
+        return _with_certain_rates_bridged(band, rate)
+    grid = GRID[(table.forecast[0] <= GRID) & (table.forecast[-1] >= GRID)]
+    centre = np.interp(grid, table.forecast, rate)
+    band = _band(
+        grid, centre, _chernoff_half_width(table, grid, centre, level), kind="confidence", level=level, method=chosen
+    )
+    return _with_certain_rates_bridged(band, centre)
+
+
+def _method_around_diagonal(table: ForecastTable) -> BandMethod:
+    """Choose as Dimitriadis, Gneiting & Jordan (2021) do, by the number of cases and of distinct forecasts."""
+    n, distinct = table.effective_n, len(table)
+    if n <= max(1000, min(5000, 50 * distinct)):
+        return "resampling"
+    return "discrete" if n >= 8 * distinct**2 else "continuous"
+
+
+def _grouped(table: ForecastTable) -> ForecastTable:
+    """Pool neighbouring forecasts into groups much smaller than the blocks that PAV makes.
+
+    A block of a curve that rises holds about n^(2/3) cases; groups of a tenth of that move a band by less than
+    resampling noise does, and make the work grow with the cube root of n. Both ends stay as they are, because the
+    blocks there are small.
+    """
+    groups = max(int(np.ceil(10.0 * np.cbrt(table.effective_n))), FEWEST_GROUPS)
+    if len(table) <= groups:
+        return table
+    share = (np.cumsum(table.weights) - table.weights / 2.0) / table.weight
+    group = np.floor(groups * share)
+    group[:ENDS] = np.arange(ENDS) - ENDS
+    group[-ENDS:] = groups + np.arange(ENDS)
+    start = np.flatnonzero(np.diff(group, prepend=-np.inf))
+    weight = np.add.reduceat(table.weights, start)
+    events = np.add.reduceat(table.events, start)
+    return ForecastTable(
+        forecast=np.add.reduceat(table.weights * table.forecast, start) / weight,
+        events=events,
+        non_events=np.maximum(weight - events, 0.0),
+        n=table.n,
+        weight_squares=table.weight_squares,
+    )
+
+
+def _resampled(
+    table: ForecastTable, rate: Floats, kind: str, level: float, n_resamples: int, seed: int, *, progress: bool
+) -> Band:
+    curves = resampled_curves(
+        table.forecast,
+        table.weights,
+        rate,
+        cases=max(round(table.effective_n), 1),
+        n_resamples=n_resamples,
+        seed=seed,
+        progress=progress,
+    )
+    lower, upper = quantiles(curves, (0.5 - level / 2.0, 0.5 + level / 2.0))
+    return Band(
+        forecast=table.forecast,
+        lower=lower,
+        upper=upper,
+        kind=kind,
+        level=level,
+        method="resampling",
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def _normal_half_width(table: ForecastTable, centre: Floats, level: float) -> Floats:
+    cases = table.weights * (table.effective_n / table.weight)
+    half: Floats = special.ndtri(0.5 + level / 2.0) * np.sqrt(centre * (1.0 - centre) / cases)
+    return half
+
+
+def _chernoff_half_width(table: ForecastTable, at: Floats, centre: Floats, level: float) -> Floats:
+    """Half-width for a rate that rises with slope one, by Chernoff's distribution (Wright 1981)."""
+    n = table.effective_n
+    density = beta_kernel_density(at, table.forecast, table.weights, n=n)
+    half: Floats = chernoff_quantile(0.5 + level / 2.0) * np.cbrt(4.0 * centre * (1.0 - centre) / (n * density))
+    return half
+
+
+def _band(forecast: Floats, centre: Floats, half: Floats, *, kind: str, level: float, method: str) -> Band:
+    lower, upper = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    return Band(forecast=forecast, lower=lower, upper=upper, kind=kind, level=level, method=method)
+
+
+def _with_certain_rates_bridged(band: Band, rate: Floats) -> Band:
+    """Bridge the upper limit over rates of 0, and the lower one over rates of 1, from their neighbours.
+
+    A block without events, or of nothing else, has no variance to draw from, so that its band would be empty; the
+    limits run through it from the point before, or the corner of the diagram, to the point after.
+    """
+    inside = (band.forecast > 0.0) & (band.forecast < 1.0)
+    upper = _bridged(band.forecast, band.upper, (rate == 0.0) & inside)
+    lower = _bridged(band.forecast, band.lower, (rate == 1.0) & inside)
+    return replace(band, lower=lower, upper=upper)
+
+
+def _bridged(forecast: Floats, limit: Floats, certain: NDArray[np.bool_]) -> Floats:
+    kept = np.concatenate([[0.0], forecast[~certain], [1.0]])
+    ends = np.concatenate([[0.0], limit[~certain], [1.0]])
+    return np.where(certain, np.interp(forecast, kept, ends), limit)
+
+
+def _check(level: float, method: str, n_resamples: int) -> None:
+    check_level(level)
+    check_resamples(n_resamples)
+    if method not in get_args(BandMethod):
+        raise InputValueError(sentence(f"method must be one of {get_args(BandMethod)}; got {method!r}"))

@@ -1,0 +1,58 @@
+"""Rows of a table gathered into bins, for the diagrams and decompositions that still use them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["Strategy", "bin_starts", "weighted_quantile"]
+
+Strategy: TypeAlias = Literal["uniform", "quantile"]
+
+
+def bin_starts(table: ForecastTable, *, bins: int, strategy: Strategy) -> NDArray[np.intp]:
+    """Return the first row of each bin that is not empty.
+
+    Uniform bins are equally wide, closed on the left, the last on both sides. Quantile bins hold about equal
+    weight; equal forecasts are never split, so that there can be fewer than asked for.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.15, 0.5, 0.8])
+    >>> bin_starts(table, bins=10, strategy="uniform")
+    array([0, 2, 3])
+    """
+    if not isinstance(bins, int | np.integer) or bins < 1:
+        raise InputValueError(sentence(f"bins must be a positive whole number; got {bins!r}"))
+    if strategy not in get_args(Strategy):
+        raise InputValueError(sentence(f"strategy must be one of {get_args(Strategy)}; got {strategy!r}"))
+    if strategy == "uniform":
+        # Divided, the edges are the floats that a user writes: 3 / 10 is 0.3, and 3 * 0.1 is not.
+        edges = np.arange(bins + 1) / bins
+        index = np.minimum(np.searchsorted(edges, table.forecast, side="right") - 1, bins - 1)
+    else:
+        before = np.cumsum(table.weights) - table.weights
+        index = np.floor(bins * (before + table.weights / 2.0) / table.weight).astype(np.intp)
+    return np.flatnonzero(np.diff(index, prepend=-1))
+
+
+def weighted_quantile(values: Floats, weight: Floats, levels: Floats) -> Floats:
+    """Smallest values that at least the given shares of the weight do not exceed.
+
+    Examples
+    --------
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.9]))
+    array([1., 2., 3.])
+    """
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weight[order])
+    # A share that is met exactly must not be missed by rounding, hence the little less.
+    reached = np.searchsorted(share, levels * share[-1] * (1.0 - 1e-12))
+    quantile: Floats = values[order[reached]]
+    return quantile

@@ -1,0 +1,341 @@
+"""What a mean score is made of: miscalibration, discrimination and uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.calibration.pav import Blocks, pool_adjacent_violators
+from propriety.calibration.recalibration import (
+    NOISE,
+    FixedForecasts,
+    check_proper,
+    cleared,
+    parts_of,
+    proper_binary_rule,
+    scores_of,
+)
+from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
+from propriety.errors import InputValueError, sentence
+from propriety.progress import track
+from propriety.results import Floats, Result
+from propriety.rules.families import Brier
+from propriety.rules.ordinal import RankedProbability
+from propriety.rules.rule import BinaryRule, Rule
+from propriety.tables.arrays import read_array
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Labels, Missing
+
+__all__ = ["Decomposition", "decompose", "decompose_table"]
+
+BRIER = Brier()
+PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
+
+Interval: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Decomposition(Result):
+    """Mean score = miscalibration - discrimination + uncertainty; every part is at least zero.
+
+    Parameters
+    ----------
+    score : float
+        Mean score of the forecasts.
+    miscalibration : float
+        What they lose to their own recalibrated form; zero if each forecast is the event rate of its cases.
+    discrimination : float
+        What the recalibrated forecasts gain on the constant event rate; zero if they are constant.
+    uncertainty : float
+        Mean score of the constant event rate.
+    rule : str
+        The rule.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    parts : mapping of label to Decomposition, optional
+        For rows of classes, the decomposition of each event, of which this one is the sum or the mean.
+    thresholds, score_curve, miscalibration_curve, discrimination_curve, uncertainty_curve : array, optional
+        Regret at each threshold, and its parts; see `decompose`.
+    score_interval, miscalibration_interval, discrimination_interval, uncertainty_interval : (float, float), optional
+        Lower and upper limits; see `with_intervals`.
+    level, method, n_resamples, seed : optional
+        How the intervals were made.
+    """
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    rule: str
+    n: int
+    dropped: int = 0
+    parts: Mapping[Any, Decomposition] | None = None
+    thresholds: Floats | None = None
+    score_curve: Floats | None = None
+    miscalibration_curve: Floats | None = None
+    discrimination_curve: Floats | None = None
+    uncertainty_curve: Floats | None = None
+    score_interval: Interval | None = None
+    miscalibration_interval: Interval | None = None
+    discrimination_interval: Interval | None = None
+    uncertainty_interval: Interval | None = None
+    level: float | None = None
+    method: str | None = None
+    n_resamples: int | None = None
+    seed: int | None = None
+    source: tuple[ForecastTable, BinaryRule] | None = field(default=None, metadata={"hidden": True})
+
+    def with_intervals(
+        self, *, level: float = 0.95, n_resamples: int = 1000, seed: int | None = None, progress: bool = False
+    ) -> Decomposition:
+        """Return a copy with a bootstrap interval for the score and each part.
+
+        The cases of the table are drawn with replacement, as counts per forecast and outcome, and the draw is
+        recalibrated anew; an interval leaves out the share ``(1 - level) / 2`` of the draws at either end
+        (percentile method).
+
+        Parameters
+        ----------
+        level : float
+            Share of the draws inside.
+        n_resamples : int
+            Number of draws.
+        seed : int, optional
+            Seed of the draws; without it one is made and kept with the result.
+        progress : bool
+            Whether to show a bar.
+
+        Notes
+        -----
+        Recalibration fits the noise of a draw on top of that of the sample, so that miscalibration and
+        discrimination are larger in the draws than in the sample. The intervals describe how the parts spread from
+        sample to sample. They are no test of calibration, which `propriety.miscalibration_test` is.
+
+        A weighted table does not know the weights of its cases, so that it is treated as a sample of its effective
+        size (Kish): `effective_n` cases, drawn in proportion to the weights. `method` says so.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> y, p = [0, 1, 0, 1, 1] * 20, [0.1, 0.3, 0.5, 0.7, 0.9] * 20
+        >>> low, high = pr.decompose(y, p).with_intervals(seed=1).uncertainty_interval
+        >>> round(low, 3), round(high, 3)
+        (0.214, 0.25)
+        """
+        check_resamples(n_resamples)
+        check_level(level)
+        if self.source is None:
+            law = "intervals need the table of one event; the tables of several do not say which cases are the same"
+            raise InputValueError(sentence(law, hint="take those of one event, .parts[label].with_intervals()."))
+        seed = fresh_seed(seed)
+        draws = _bootstrap(*self.source, n_resamples=n_resamples, seed=seed, progress=progress)
+        outside = math.floor((1.0 - level) / 2.0 * n_resamples + NOISE)
+        ordered = np.sort(draws, axis=0)[[outside, -1 - outside]]
+        limits = {
+            f"{part}_interval": (float(low), float(high)) for part, (low, high) in zip(PARTS, ordered.T, strict=True)
+        }
+        method = "percentile bootstrap"
+        if self.source[0].is_weighted:
+            method += " at Kish's effective sample size"
+        return replace(self, **limits, level=level, method=method, n_resamples=n_resamples, seed=seed)  # type: ignore[arg-type]  # by name
+
+    def rows(self) -> Mapping[str, Any]:
+        """Columns of the tidy table: the curves where there are any, else one row per event and one in total."""
+        if self.thresholds is not None:
+            return Result.rows(self)
+        events = [*(self.parts or {}).values(), self]
+        columns: dict[str, Any] = {}
+        if self.parts is not None:
+            columns["event"] = [*(str(label) for label in self.parts), "total"]
+        for name in (*PARTS, "rule", "n", "dropped"):
+            columns[name] = [getattr(event, name) for event in events]
+        if self.level is not None:
+            for part in PARTS:
+                columns[f"{part}_low"], columns[f"{part}_high"] = (
+                    [limit] for limit in getattr(self, f"{part}_interval")
+                )
+        return columns
+
+    def _facts(self) -> dict[str, Any]:
+        shown = (*PARTS, "rule", "n", "level") if self.level else (*PARTS, "rule", "n")
+        facts = {name: getattr(self, name) for name in shown}
+        facts |= {"dropped": self.dropped} if self.dropped else {}
+        facts |= {"parts": list(self.parts)} if self.parts else {}
+        return facts | ({} if self.thresholds is None else {"thresholds": len(self.thresholds)})
+
+
+def decompose(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    rule: Rule = BRIER,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+    curve: bool | ArrayLike = False,
+) -> Decomposition:
+    r"""Decompose a mean score into miscalibration, discrimination and uncertainty, by the CORP approach.
+
+    .. math::
+
+       \bar S_X = \underbrace{(\bar S_X - \bar S_C)}_{\text{miscalibration}}
+                - \underbrace{(\bar S_R - \bar S_C)}_{\text{discrimination}}
+                + \underbrace{\bar S_R}_{\text{uncertainty}}
+
+    with the forecasts as they are (X), recalibrated by isotonic regression (C), and replaced by the constant event
+    rate (R). The recalibrated forecasts are the same for every proper rule, and no part is ever negative.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing, tolerance
+        As in `propriety.mean_score`; a ForecastTable takes the place of binary predictions.
+    rule : Rule
+        Any proper rule for one event; for rows of classes ``Brier()``, which decomposes class by class and sums,
+        or ``RankedProbability()``, which decomposes cut point by cut point and averages. Each event is
+        recalibrated by itself, so that recalibrated rows need not sum to one.
+    curve : bool or array-like of thresholds in [0, 1]
+        Whether to decompose the regret :math:`R^*(c)` at thresholds :math:`c`, whatever the rule: the mean of
+        ``Elementary(c)``, which costs :math:`1 - c` for an event with a forecast below :math:`c` and :math:`c` for
+        a non-event with a forecast of at least :math:`c`. The area under it is half the Brier score.
+
+    Notes
+    -----
+    With ``curve=True`` the thresholds are 0, 1, all forecasts and all recalibrated forecasts, between which the
+    curves are straight. Where they jump, at each forecast, the threshold stands twice: first with the value
+    there, then with the limit from above. So straight lines through the points are the exact curves, and the
+    trapezoidal rule gives their exact areas. Given thresholds get the value there.
+
+    Under the log score an event that was called impossible makes score and miscalibration infinite; the other
+    parts stay finite.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), doi:10.1073/pnas.2016191118; Ehm, Gneiting, Jordan & Krüger (2016),
+    doi:10.1111/rssb.12154, for the curves.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    Decomposition(score=0.175, miscalibration=0.05, discrimination=0.125, uncertainty=0.25, rule=Brier(), n=4)
+    >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], curve=[0.5]).miscalibration_curve
+    array([0.])
+    """
+    classes = None if y_proba is None or isinstance(y_true, ForecastTable) else _columns(y_proba)
+    options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
+    if classes is None:
+        table = ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)
+        return decompose_table(table, rule, curve=curve)
+    if pos_label is not None:
+        law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
+        raise InputValueError(sentence(law))
+    if curve is not False:
+        law = "curve belongs to the forecast of one event; got rows of probabilities"
+        raise InputValueError(sentence(law, hint="decompose one class, such as y == 2 with y_proba[:, 2]."))
+    check_proper(rule, classes)
+    options["tolerance"] = tolerance
+    if type(rule) is RankedProbability:
+        tables, share = ForecastTable.per_cut_point(y_true, y_proba, **options), 1.0 / (classes - 1)
+    elif type(rule) is Brier:
+        tables, share = ForecastTable.per_class(y_true, y_proba, **options), 1.0 if rule.scale == "sum" else 0.5
+    else:
+        law = f"{rule!r} has no exact decomposition for rows of classes, because it is no sum over events"
+        hint = "use Brier() or RankedProbability(), or decompose one class, such as y == 2 with y_proba[:, 2]."
+        raise InputValueError(sentence(law, hint=hint))
+    parts = {label: decompose_table(table, BRIER) for label, table in tables.items()}
+    totals: dict[str, Any] = {name: share * math.fsum(getattr(part, name) for part in parts.values()) for name in PARTS}
+    event = next(iter(parts.values()))
+    return Decomposition(**totals, rule=repr(rule), n=event.n, dropped=event.dropped, parts=parts)
+
+
+def decompose_table(
+    table: ForecastTable, rule: Rule, blocks: Blocks | None = None, *, curve: bool | ArrayLike = False
+) -> Decomposition:
+    """Decompose the mean score of a table, with its pooled blocks where they are known already; see `decompose`.
+
+    Examples
+    --------
+    >>> decompose_table(ForecastTable.from_predictions([0, 1], [0.2, 0.4]), Brier()).discrimination
+    0.25
+    """
+    binary = proper_binary_rule(rule)
+    if blocks is None:
+        blocks = pool_adjacent_violators(table)
+    parts = parts_of(binary, np.array([scores_of(table, blocks, binary)]))[0]
+    numbers: dict[str, Any] = dict(zip(PARTS, parts.tolist(), strict=True))
+    if curve is not False:
+        numbers |= _curves(table, blocks, curve=curve)
+    return Decomposition(
+        **numbers,
+        rule=repr(rule),
+        n=table.n,
+        dropped=table.dropped,
+        source=(table, binary),
+    )
+
+
+def _columns(y_proba: object) -> int | None:
+    """Return the number of classes of rows, or None for the forecast of one event."""
+    shape = read_array(y_proba, "y_proba").values.shape
+    return None if len(shape) == 1 else int(shape[1])
+
+
+def _bootstrap(table: ForecastTable, rule: BinaryRule, *, n_resamples: int, seed: int, progress: bool) -> Floats:
+    """Return the score and its parts in each draw, shape (n_resamples, 4)."""
+    cells = np.concatenate([table.events, table.non_events])
+    occupied = np.flatnonzero(cells)
+    share = cells[occupied] / cells.sum()
+    size = max(round(table.effective_n), 1)  # The number of cases where they are not weighted.
+    forecasts = FixedForecasts.of(rule, table.forecast, table.events > 0.0, table.non_events > 0.0)
+    generator = np.random.default_rng(seed)
+    scores = np.empty((n_resamples, 3))
+    for draw in track(scores, total=n_resamples, label="resampling", enabled=progress):
+        cells[occupied] = generator.multinomial(size, share)
+        draw[:] = forecasts.scores(cells[: len(table)], cells[len(table) :])
+    return parts_of(rule, scores)
+
+
+def _curves(table: ForecastTable, blocks: Blocks, *, curve: bool | ArrayLike) -> dict[str, Floats]:
+    rate = table.event_rate
+    if curve is True:
+        bends = np.unique(np.concatenate([[0.0, 1.0, rate], table.forecast, blocks.event_rate]))
+        thresholds = np.sort(np.concatenate([bends, table.forecast]))
+        above = np.diff(thresholds, prepend=-1.0) == 0.0
+    else:
+        thresholds = _thresholds(curve)
+        above = np.zeros(len(thresholds), dtype=bool)
+    score = _regret(thresholds, above, table.forecast, table.events, table.non_events)
+    recalibrated = _regret(thresholds, above, blocks.event_rate, blocks.events, blocks.non_events)
+    uncertainty = np.minimum(thresholds * (1.0 - rate), (1.0 - thresholds) * rate)
+    return {
+        "thresholds": thresholds,
+        "score_curve": score,
+        "miscalibration_curve": cleared(score - recalibrated, NOISE),
+        "discrimination_curve": cleared(uncertainty - recalibrated, NOISE),
+        "uncertainty_curve": uncertainty,
+    }
+
+
+def _regret(c: Floats, above: NDArray[np.bool_], forecast: Floats, events: Floats, non_events: Floats) -> Floats:
+    """Return the regret at each threshold, or where `above` is set its limit from above."""
+    passive = np.searchsorted(forecast, c, side="left")  # So many rows have a forecast on which nobody acts.
+    passive[above] = np.searchsorted(forecast, c[above], side="right")
+    missed = np.concatenate([[0.0], np.cumsum(events)])[passive]
+    alarmed = np.concatenate([np.cumsum(non_events[::-1])[::-1], [0.0]])[passive]
+    regret: Floats = ((1.0 - c) * missed + c * alarmed) / (events.sum() + non_events.sum())
+    return regret
+
+
+def _thresholds(curve: ArrayLike) -> Floats:
+    given = read_array(curve, "curve").values
+    if given.dtype.kind not in "iuf" or given.ndim != 1 or not ((given >= 0.0) & (given <= 1.0)).all():
+        law = "curve must be True, False or a 1-D array of thresholds in [0, 1]"
+        raise InputValueError(sentence(law))
+    return given.astype(np.float64)

@@ -1,0 +1,50 @@
+"""How often which forecast was made: bars for discrete forecasts, a histogram for continuous ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from propriety.calibration.binning import weighted_quantile
+from propriety.results import Floats, Result
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["ForecastHistogram", "forecast_histogram", "is_discrete"]
+
+SMALLEST_GAP = 0.01  # Forecasts no closer than this count as discrete (Dimitriadis, Gneiting & Jordan 2021).
+MOST_BINS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ForecastHistogram(Result):
+    """Weight of the forecasts between `left` and `right`; of a single value where the two are equal."""
+
+    left: Floats
+    right: Floats
+    weight: Floats
+
+
+def is_discrete(table: ForecastTable) -> bool:
+    """Whether no two distinct forecasts are closer than 0.01."""
+    rounding = 1e-12  # Hundredths differ by a little less than one in floating point.
+    return len(table) == 1 or bool(np.diff(table.forecast).min() >= SMALLEST_GAP - rounding)
+
+
+def forecast_histogram(table: ForecastTable) -> ForecastHistogram:
+    """Count the forecasts: each value if they are discrete, else in bins by the rule of Freedman and Diaconis.
+
+    The bins span [0, 1] and are twice the interquartile range over the cube root of the sample size wide, but
+    never more than 200.
+
+    References
+    ----------
+    Freedman & Diaconis (1981), doi:10.1007/BF01025868.
+    """
+    if is_discrete(table):
+        return ForecastHistogram(left=table.forecast, right=table.forecast, weight=table.weights)
+    lower, upper = weighted_quantile(table.forecast, table.weights, np.array([0.25, 0.75]))
+    width = 2.0 * (upper - lower) / np.cbrt(table.effective_n)
+    bins = int(np.clip(np.ceil(1.0 / max(width, 1e-9)), 1, MOST_BINS))
+    weight, edges = np.histogram(table.forecast, bins=bins, range=(0.0, 1.0), weights=table.weights)
+    return ForecastHistogram(left=edges[:-1], right=edges[1:], weight=weight)

@@ -1,0 +1,201 @@
+"""What forecasts lose to their own recalibrated form, and whether chance alone could make them lose as much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.recalibration import NOISE, FixedForecasts, parts_of, proper_binary_rule, scores_of
+from propriety.calibration.resampling import check_resamples, fresh_seed
+from propriety.errors import InputValueError, sentence
+from propriety.progress import track
+from propriety.results import Floats, Result
+from propriety.rules.families import Brier
+from propriety.rules.rule import Rule
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Labels, Missing, read_binary
+
+__all__ = ["MiscalibrationTest", "miscalibration_test"]
+
+BRIER = Brier()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MiscalibrationTest(Result):
+    """How much forecasts are miscalibrated, and how often calibrated forecasts would seem to be as much.
+
+    Parameters
+    ----------
+    statistic : float
+        Miscalibration of the score, as in `propriety.decompose`.
+    p_value : float
+        Share of the draws from calibrated forecasts with at least that miscalibration, the sample counted in.
+    spiegelhalter_z, spiegelhalter_p_value : float
+        Spiegelhalter's statistic, standard normal if the forecasts are calibrated and cases many, and its
+        two-sided p-value; NaN where all forecasts are 0, 1/2 or 1 and came true as they say.
+    rule : str
+        The rule.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    method : str
+        What was drawn.
+    n_resamples, seed : int
+        Number and seed of the draws.
+    """
+
+    statistic: float
+    p_value: float
+    spiegelhalter_z: float
+    spiegelhalter_p_value: float
+    rule: str
+    n: int
+    dropped: int
+    method: str
+    n_resamples: int
+    seed: int
+
+
+def miscalibration_test(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    rule: Rule = BRIER,
+    n_resamples: int = 1000,
+    seed: int | None = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    progress: bool = False,
+) -> MiscalibrationTest:
+    r"""Test whether forecasts are calibrated, or miss the event rates by more than chance explains.
+
+    If forecasts are calibrated, the event happens with the forecast probability. So outcomes are drawn anew
+    with the forecasts as probabilities, as counts per distinct forecast, and the miscalibration of each draw is
+    compared with that of the sample:
+
+    .. math:: p = \frac{1 + \#\{\mathrm{MCB}^* \ge \mathrm{MCB}\}}{1 + B} .
+
+    Given the forecasts, and independent cases, a p-value of at most :math:`\alpha` then has a probability of at
+    most :math:`\alpha`, in samples of any size. Beside it stands Spiegelhalter's test, which is fast and
+    blind to errors that cancel:
+
+    .. math:: z = \frac{\sum_i (y_i - p_i) (1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}} .
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`: binary predictions, or a ForecastTable.
+    rule : Rule
+        Any proper rule for one event.
+    n_resamples : int
+        Number of draws :math:`B`.
+    seed : int, optional
+        Seed of the draws; without it one is made and kept with the result.
+    progress : bool
+        Whether to show a bar.
+
+    Notes
+    -----
+    With `sample_weight` a case keeps its forecast and its weight and draws its outcome. This asks that weights say
+    nothing about outcomes beyond the forecasts. Weights of cases and controls do, and the test is not valid
+    with them; nor does it take whole numbers as counts of cases, which belong into the `events` and
+    `non_events` of a ForecastTable. A weighted ForecastTable is refused, because it no longer knows the
+    weights of its cases.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), doi:10.1073/pnas.2016191118; Spiegelhalter (1986),
+    doi:10.1002/sim.4780050506; Phipson & Smyth (2010), doi:10.2202/1544-6115.1585, for counting the sample in.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, p = [0, 1, 0, 1, 1] * 20, [0.1, 0.3, 0.5, 0.7, 0.9] * 20
+    >>> test = pr.miscalibration_test(y, p, seed=1)
+    >>> round(test.statistic, 3), round(test.p_value, 3), round(test.spiegelhalter_p_value, 3)
+    (0.07, 0.001, 1.0)
+    """
+    binary = proper_binary_rule(rule)
+    check_resamples(n_resamples)
+    options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels, "missing": missing}
+    table = ForecastTable.of(y_true, y_proba, **options)
+    cells = _weighted_cells(table, y_true, y_proba, options) if table.is_weighted else _cells(table)
+    seed = fresh_seed(seed)
+    generator = np.random.default_rng(seed)
+    forecasts = FixedForecasts.of(
+        binary,
+        table.forecast,
+        (table.forecast > 0.0) | (table.events > 0.0),
+        (table.forecast < 1.0) | (table.non_events > 0.0),
+    )
+    scores = np.empty((n_resamples + 1, 3))
+    scores[0] = scores_of(table, pool_adjacent_violators(table), binary)
+    for draw in track(range(1, n_resamples + 1), total=n_resamples, label="drawing outcomes", enabled=progress):
+        events = cells.draw(generator)
+        scores[draw] = forecasts.scores(events, np.maximum(table.weights - events, 0.0))
+    _, miscalibration, _, uncertainty = parts_of(binary, scores).T
+    # Draws that are as miscalibrated as the sample must not escape the count by rounding.
+    as_much = miscalibration[1:] >= miscalibration[0] * (1.0 - NOISE) - NOISE * uncertainty[0]
+    z, p_value = _spiegelhalter(table, cells)
+    return MiscalibrationTest(
+        statistic=float(miscalibration[0]),
+        p_value=float((1 + np.count_nonzero(as_much)) / (1 + n_resamples)),
+        spiegelhalter_z=z,
+        spiegelhalter_p_value=p_value,
+        rule=repr(rule),
+        n=table.n,
+        dropped=table.dropped,
+        method="outcomes drawn given forecasts" + (" and weights" if table.is_weighted else ""),
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    """Cases that share a forecast and a weight: the row of the table they are in, and how many they are."""
+
+    row: NDArray[np.intp]
+    forecast: Floats
+    weight: Floats
+    count: NDArray[np.int64]
+
+    def draw(self, generator: np.random.Generator) -> Floats:
+        """Return the weight of the events in each row of the table, drawn with the forecasts as probabilities."""
+        several = self.count > 1
+        events = (generator.random(len(self.count)) < self.forecast).astype(np.float64)  # A tenth of a binomial's time.
+        if several.any():
+            events[several] = generator.binomial(self.count[several], self.forecast[several])
+        summed: Floats = np.bincount(self.row, weights=events * self.weight).astype(np.float64, copy=False)
+        return summed
+
+
+def _cells(table: ForecastTable) -> _Cells:
+    rows = np.arange(len(table))
+    return _Cells(rows, table.forecast, np.ones(len(table)), np.rint(table.weights).astype(np.int64))
+
+
+def _weighted_cells(table: ForecastTable, y_true: object, y_proba: object, options: dict[str, Any]) -> _Cells:
+    if isinstance(y_true, ForecastTable):
+        law = "the test needs the weight of each case, which a weighted ForecastTable does not hold"
+        raise InputValueError(sentence(law, hint="pass y_true, y_proba and sample_weight."))
+    chunks = list(read_binary(y_true, y_proba, **options).chunks())
+    forecast, _, weight = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(3))
+    pairs, count = np.unique((forecast + 1j * weight)[weight > 0.0], return_counts=True)
+    return _Cells(np.searchsorted(table.forecast, pairs.real), pairs.real, pairs.imag, count.astype(np.int64))
+
+
+def _spiegelhalter(table: ForecastTable, cells: _Cells) -> tuple[float, float]:
+    """Return the z statistic and its two-sided p-value."""
+    excess = float((table.events - table.weights * table.forecast) @ (1.0 - 2.0 * table.forecast))
+    spread = (1.0 - 2.0 * cells.forecast) ** 2 * cells.forecast * (1.0 - cells.forecast)
+    variance = float((cells.count * cells.weight**2) @ spread)
+    with np.errstate(divide="ignore", invalid="ignore"):  # Certain forecasts have no variance to divide by.
+        z = float(np.divide(excess, np.sqrt(variance)))
+    return z, math.erfc(abs(z) / math.sqrt(2.0))

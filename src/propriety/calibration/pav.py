@@ -1,0 +1,75 @@
+"""Isotonic regression of the events on the forecasts of a table, by pooling adjacent violators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.results import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["Blocks", "pool_adjacent_violators"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Runs of rows of a table that isotonic regression gives one event rate, which rises from run to run.
+
+    `start` holds the first row of each block and, at the end, the number of rows.
+    """
+
+    start: NDArray[np.intp]
+    events: Floats
+    non_events: Floats
+
+    @property
+    def weight(self) -> Floats:
+        """Weight of each block."""
+        return self.events + self.non_events
+
+    @property
+    def event_rate(self) -> Floats:
+        """Event rate of each block, strictly increasing."""
+        return self.events / self.weight
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def per_row(self) -> Floats:
+        """Recalibrated forecast of each row of the table."""
+        return np.repeat(self.event_rate, np.diff(self.start))
+
+
+def pool_adjacent_violators(table: ForecastTable) -> Blocks:
+    """Pool the rows of a table until their event rates rise.
+
+    The regression minimises the Brier score, and every other proper score, over all forecasts that are a
+    nondecreasing function of the given ones.
+
+    References
+    ----------
+    Ayer, Brunk, Ewing, Reid & Silverman (1955), doi:10.1214/aoms/1177728423; Dimitriadis, Gneiting & Jordan
+    (2021), doi:10.1073/pnas.2016191118.
+
+    Examples
+    --------
+    >>> from propriety import ForecastTable
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> pool_adjacent_violators(table).event_rate
+    array([0. , 0.5, 1. ])
+    """
+    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+
+    start = isotonic_regression(table.event_rates, weights=table.weights).blocks.astype(np.intp)
+    while True:
+        events = np.add.reduceat(table.events, start[:-1])
+        non_events = np.add.reduceat(table.non_events, start[:-1])
+        # The running means of the regression round, so that blocks of one and the same rate can stay apart.
+        # Rates made from the sums of a block do not, where weights are counts.
+        rate = events / (events + non_events)
+        rises = rate[1:] > rate[:-1]
+        if rises.all():
+            return Blocks(start, events, non_events)
+        start = start[np.concatenate([[True], rises, [True]])]

@@ -1,0 +1,140 @@
+"""The three scores behind a decomposition: of forecasts, of their recalibrated form, and of the constant event rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.calibration.pav import Blocks
+from propriety.errors import ImproperRuleError, InputTypeError, InputValueError, sentence
+from propriety.results import Floats
+from propriety.rules.elementary import ShiftedBrier
+from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
+from propriety.rules.rule import BinaryRule, Rule
+from propriety.rules.scoring import mean_loss
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = [
+    "NOISE",
+    "FixedForecasts",
+    "check_proper",
+    "cleared",
+    "parts_of",
+    "proper_binary_rule",
+    "recalibrated_scores",
+    "scores_of",
+]
+
+NOISE = 1e-12  # A part below zero by no more than this share of the scores is rounding error.
+BELOW_ONE = np.nextafter(1.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedForecasts:
+    """Forecasts with their losses under a rule, to be scored with many draws of their outcomes.
+
+    A loss is evaluated only where such a case can be drawn.
+    """
+
+    rule: BinaryRule
+    event_loss: Floats
+    non_event_loss: Floats
+
+    @classmethod
+    def of(
+        cls, rule: BinaryRule, forecast: Floats, happens: NDArray[np.bool_], fails: NDArray[np.bool_]
+    ) -> FixedForecasts:
+        """Evaluate the losses where the event can happen, and where it can fail."""
+        event_loss, non_event_loss = np.zeros(len(forecast)), np.zeros(len(forecast))
+        event_loss[happens] = rule.loss(forecast[happens], event=True)
+        non_event_loss[fails] = rule.loss(forecast[fails], event=False)
+        return cls(rule, event_loss, non_event_loss)
+
+    def scores(self, events: Floats, non_events: Floats) -> tuple[float, float, float]:
+        """Return the mean scores of the forecasts, of their recalibrated form, and of the constant event rate."""
+        from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+
+        weight = events + non_events
+        total = _total(self.event_loss, events) + _total(self.non_event_loss, non_events)
+        score = total / float(weight.sum())
+        if not weight.all():
+            drawn = np.flatnonzero(weight)
+            events, non_events, weight = events[drawn], non_events[drawn], weight[drawn]
+        start = isotonic_regression(events / weight, weights=weight).blocks[:-1]
+        events, non_events = np.add.reduceat(events, start), np.add.reduceat(non_events, start)
+        return score, *recalibrated_scores(self.rule, events, non_events)
+
+
+def scores_of(table: ForecastTable, blocks: Blocks, rule: BinaryRule) -> tuple[float, float, float]:
+    """Return the three mean scores of a table with its pooled blocks; of calibrated forecasts the first two are one."""
+    score = mean_loss(rule, table.forecast, table.events, table.non_events)
+    return score, *recalibrated_scores(rule, blocks.events, blocks.non_events)
+
+
+def recalibrated_scores(rule: BinaryRule, events: Floats, non_events: Floats) -> tuple[float, float]:
+    """Return the mean scores of blocks that are forecast at their own event rates, and all at the common one."""
+    common = (events.sum(keepdims=True), non_events.sum(keepdims=True))
+    return _mean_loss_of_rates(rule, events, non_events), _mean_loss_of_rates(rule, *common)
+
+
+def parts_of(rule: BinaryRule, scores: Floats) -> Floats:
+    """Turn rows of the three scores into rows of score, miscalibration, discrimination and uncertainty."""
+    score, recalibrated, reference = scores.T
+    worst = rule.properties().worst
+    size = np.abs(np.append(scores, 0.0 if worst is None else worst))
+    noise = NOISE * size[np.isfinite(size)].max()
+    miscalibration, discrimination = cleared(score - recalibrated, noise), cleared(reference - recalibrated, noise)
+    return np.column_stack([score, miscalibration, discrimination, reference])
+
+
+def cleared(part: Floats, noise: float) -> Floats:
+    """Return the part with zero where rounding error made it negative; a larger violation is left to show."""
+    return np.where((part < 0.0) & (part >= -noise), 0.0, part)
+
+
+def check_proper(rule: Rule, classes: int | None) -> None:
+    """Refuse a rule that is not declared proper, for so many classes or, with None, for one event."""
+    if not isinstance(rule, Rule):
+        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
+        raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))
+    proper = rule.properties(classes).proper
+    if proper:
+        return
+    law = f"a decomposition needs a proper rule, or its parts may be negative; {rule!r} "
+    if proper is None:
+        law += "does not declare whether it is proper"
+        hint = "let propriety.audit try it, and declare proper=True in its properties if the claim stands."
+    else:
+        law += "is declared improper"
+        hint = "propriety.audit shows a lie that beats the truth."
+    if isinstance(rule, ShiftedBrier):
+        hint = f"ShiftedBrier({rule.mu!r}, weighted=True) is the proper form."
+    elif isinstance(rule, SquaredAbsoluteRankedProbability):
+        hint = "RankedProbability() is proper and knows the order of the classes."
+    raise ImproperRuleError(sentence(law, hint=hint))
+
+
+def proper_binary_rule(rule: Rule) -> BinaryRule:
+    """Return the rule if it scores the forecast of one event and is declared proper, else refuse it."""
+    check_proper(rule, None)
+    if isinstance(rule, BinaryRule):
+        return rule
+    law = f"{rule!r} scores rows with one column per class and has no exact decomposition from the table of one event"
+    raise InputValueError(sentence(law, hint="use a rule for one event, such as Brier() or Log()."))
+
+
+def _mean_loss_of_rates(rule: BinaryRule, events: Floats, non_events: Floats) -> float:
+    rate = events / (events + non_events)
+    # A rate that weights of very different size round to 1 is not certain, as the log score would take it to be.
+    rate = np.where(non_events > 0.0, np.minimum(rate, BELOW_ONE), rate)
+    return mean_loss(rule, rate, events, non_events)
+
+
+def _total(loss: Floats, weight: Floats) -> float:
+    """Return the sum of the losses; one that meets no case does not count, even where it is infinite."""
+    if np.isfinite(loss).all():
+        return float(weight @ loss)
+    present = weight > 0.0
+    return float(weight[present] @ loss[present])

@@ -1,0 +1,278 @@
+"""Reliability curves: the event rate that belongs to each forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.calibration.bands import Band, BandMethod, band_around_curve, band_around_diagonal
+from propriety.calibration.binning import Strategy, bin_starts
+from propriety.calibration.decomposition import Decomposition, decompose_table
+from propriety.calibration.histogram import ForecastHistogram, forecast_histogram, is_discrete
+from propriety.calibration.logistic import smooth_recalibration
+from propriety.calibration.pav import Blocks, pool_adjacent_violators
+from propriety.calibration.simultaneous import simultaneous_band
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.rules.families import Brier
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Missing
+
+__all__ = ["CurveMethod", "ReliabilityCurve", "reliability_curve"]
+
+CurveMethod: TypeAlias = Literal["corp", "bins", "smooth"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ReliabilityCurve(Result):
+    """Event rate against forecast, one row per pooled block of forecasts.
+
+    Parameters
+    ----------
+    forecast_min, forecast_max, forecast_mean : array of shape (rows,)
+        Smallest, largest and mean forecast of the row.
+    event_rate : array of shape (rows,)
+        Event rate of the row.
+    weight : array of shape (rows,)
+        Weight of the cases of the row; NaN on a smooth curve, whose rows are points.
+    method : {"corp", "bins", "smooth"}
+        How the rows were made.
+    discrete : bool
+        Whether no two forecasts are closer than 0.01.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    decomposition : Decomposition
+        Miscalibration, discrimination and uncertainty of the Brier score.
+    histogram : ForecastHistogram
+        How often which forecast was made.
+    bands : tuple of Band
+        Bands added by the `with_...` methods.
+    """
+
+    forecast_min: Floats
+    forecast_max: Floats
+    forecast_mean: Floats
+    event_rate: Floats
+    weight: Floats
+    method: CurveMethod
+    discrete: bool
+    n: int
+    dropped: int
+    decomposition: Decomposition
+    histogram: ForecastHistogram
+    bands: tuple[Band, ...] = ()
+    table: ForecastTable = field(metadata={"hidden": True})
+    blocks: Blocks = field(metadata={"hidden": True})
+
+    def at(self, forecast: ArrayLike) -> Floats:
+        """Return the event rate that belongs to any forecast: linear between blocks, NaN outside their range.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> pr.reliability_curve([0, 0, 1, 1], [0.1, 0.2, 0.6, 0.8]).at([0.15, 0.4, 0.7, 0.9])
+        array([0. , 0.5, 1. , nan])
+        """
+        if self.method == "bins":
+            ends, rates = self.forecast_mean, self.event_rate
+        else:
+            ends = np.stack([self.forecast_min, self.forecast_max], axis=1).ravel()
+            rates = np.repeat(self.event_rate, 2)
+        return np.interp(np.asarray(forecast, dtype=np.float64), ends, rates, left=np.nan, right=np.nan)
+
+    def with_consistency_band(
+        self,
+        *,
+        level: float = 0.9,
+        method: BandMethod = "auto",
+        n_resamples: int = 1000,
+        seed: int | None = None,
+        progress: bool = False,
+    ) -> ReliabilityCurve:
+        """Add the band around the diagonal that holds the curve of a calibrated forecast.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which the band holds at each forecast.
+        method : {"auto", "resampling", "discrete", "continuous"}
+            "auto" resamples small samples and uses asymptotics for large ones, as published: resampling up to
+            max(1000, min(5000, 50 k)) cases with k distinct forecasts, discrete asymptotics from 8 k^2 cases on,
+            continuous ones between.
+        n_resamples : int
+            Number of samples drawn. Where there are many distinct forecasts, neighbours are pooled into groups
+            of a tenth of n^(2/3) cases, far smaller than the blocks of the curve.
+        seed : int, optional
+            Seed of the draws; without it one is made and kept with the band.
+        progress : bool
+            Whether to show a bar.
+
+        Notes
+        -----
+        A weighted table is treated as a sample of its effective size (Kish): `effective_n` cases, spread over the
+        forecasts in proportion to their weights.
+
+        References
+        ----------
+        Bröcker & Smith (2007), doi:10.1175/WAF993.1; Dimitriadis, Gneiting & Jordan (2021),
+        doi:10.1073/pnas.2016191118.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import propriety as pr
+        >>> p = np.linspace(0.05, 0.95, 10).repeat(100)
+        >>> y = np.tile(np.arange(100), 10) < 100 * p
+        >>> curve = pr.reliability_curve(y, p).with_consistency_band(seed=1)
+        >>> curve.bands[0].method, bool((curve.bands[0].lower < curve.at(p[::100])).all())
+        ('resampling', True)
+        """
+        band = band_around_diagonal(
+            self.table, level=level, method=method, n_resamples=n_resamples, seed=seed, progress=progress
+        )
+        return self._with_band(band)
+
+    def with_confidence_band(
+        self,
+        *,
+        level: float = 0.9,
+        method: BandMethod = "auto",
+        n_resamples: int = 1000,
+        seed: int | None = None,
+        progress: bool = False,
+    ) -> ReliabilityCurve:
+        """Add the band around the curve that holds the true event rate at each forecast.
+
+        The arguments are those of `with_consistency_band`; "auto" always resamples, because the asymptotics assume
+        a curve that rises. The outcomes of the samples are drawn at the rates of the curve.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> y, p = [0, 1, 0, 1, 1] * 20, [0.1, 0.3, 0.5, 0.7, 0.9] * 20
+        >>> band = pr.reliability_curve(y, p).with_confidence_band(level=0.8, seed=1).bands[0]
+        >>> band.kind, band.level
+        ('confidence', 0.8)
+        """
+        band = band_around_curve(
+            self.table,
+            self.blocks,
+            level=level,
+            method=method,
+            n_resamples=n_resamples,
+            seed=seed,
+            progress=progress,
+        )
+        return self._with_band(band)
+
+    def with_simultaneous_band(self, *, level: float = 0.9) -> ReliabilityCurve:
+        """Add the band that holds the whole true curve at once, assuming only that it does not fall.
+
+        See `propriety.calibration.simultaneous` for the construction. It needs no draws and is wider than the others:
+        the price of a statement about all forecasts together.
+
+        References
+        ----------
+        Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023), doi:10.1093/biomet/asac068.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> y, p = [0, 1, 0, 1, 1] * 20, [0.1, 0.3, 0.5, 0.7, 0.9] * 20
+        >>> pr.reliability_curve(y, p).with_simultaneous_band().bands[0].kind
+        'simultaneous'
+        """
+        forecast, lower, upper = simultaneous_band(self.table, level=level)
+        band = Band(forecast=forecast, lower=lower, upper=upper, kind="simultaneous", level=level, method="union bound")
+        return self._with_band(band)
+
+    def _with_band(self, band: Band) -> ReliabilityCurve:
+        others = tuple(other for other in self.bands if other.kind != band.kind)
+        return replace(self, bands=(*others, band))
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"method": self.method, "rows": len(self.event_rate), "n": self.n}
+        facts["miscalibration"] = self.decomposition.miscalibration
+        return facts | ({"bands": ", ".join(band.kind for band in self.bands)} if self.bands else {})
+
+
+def reliability_curve(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    method: CurveMethod = "corp",
+    bins: int = 10,
+    strategy: Strategy = "uniform",
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Sequence[Any] | None = None,
+    missing: Missing = "raise",
+) -> ReliabilityCurve:
+    """Event rate that belongs to each forecast, by default as the CORP approach estimates it.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+    method : {"corp", "bins", "smooth"}
+        "corp" pools adjacent violators: consistent, optimally binned, reproducible, without a choice to make. For
+        comparison there are "bins", which depend on their number and place, and "smooth", a logistic
+        recalibration with a natural spline, which assumes that the curve is smooth.
+    bins, strategy
+        Number and kind ("uniform" or "quantile") of bins, for ``method="bins"``.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), doi:10.1073/pnas.2016191118.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> curve = pr.reliability_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> curve
+    ReliabilityCurve(method=corp, rows=3, n=4, miscalibration=0.05)
+    >>> curve.event_rate
+    array([0. , 0.5, 1. ])
+    """
+    if method not in get_args(CurveMethod):
+        raise InputValueError(sentence(f"method must be one of {get_args(CurveMethod)}; got {method!r}"))
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    blocks = pool_adjacent_violators(table)
+    if method == "smooth":
+        forecast, rate = smooth_recalibration(table)
+        rows = (forecast, forecast, forecast, rate, np.full(len(forecast), np.nan))
+    elif method == "bins":
+        rows = _rows(table, bin_starts(table, bins=bins, strategy=strategy))
+    else:
+        rows = _rows(table, blocks.start[:-1])
+    forecast_min, forecast_max, forecast_mean, event_rate, weight = rows
+    return ReliabilityCurve(
+        forecast_min=forecast_min,
+        forecast_max=forecast_max,
+        forecast_mean=forecast_mean,
+        event_rate=event_rate,
+        weight=weight,
+        method=method,
+        discrete=is_discrete(table),
+        n=table.n,
+        dropped=table.dropped,
+        decomposition=decompose_table(table, Brier(), blocks),
+        histogram=forecast_histogram(table),
+        table=table,
+        blocks=blocks,
+    )
+
+
+def _rows(table: ForecastTable, start: Any) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return smallest, largest and mean forecast, event rate and weight of runs of rows."""
+    last = np.append(start[1:], len(table)) - 1
+    weight = np.add.reduceat(table.weights, start)
+    mean = np.add.reduceat(table.weights * table.forecast, start) / weight
+    rate = np.add.reduceat(table.events, start) / weight
+    return table.forecast[start], table.forecast[last], mean, rate, weight

@@ -1,0 +1,102 @@
+"""Resampled reliability curves: counts drawn for the rows of a table, never for its cases."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.progress import track
+from propriety.results import Floats
+
+__all__ = ["check_level", "check_resamples", "fresh_seed", "pav_of_draws", "quantiles", "resampled_curves"]
+
+BLOCK = 2**21  # Table cells drawn at a time: bounds the memory, whatever the number of replicates.
+
+
+def fresh_seed(seed: int | None) -> int:
+    """Return the seed, or a new one that is kept with the result, so that it can be had again."""
+    return int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+
+
+def check_resamples(n_resamples: int) -> None:
+    """Refuse a number of draws that is none."""
+    if not isinstance(n_resamples, int | np.integer) or n_resamples < 1:
+        raise InputValueError(sentence(f"n_resamples must be a positive whole number; got {n_resamples!r}"))
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that is no probability, or certain."""
+    if not isinstance(level, float | int) or not 0.0 < level < 1.0:
+        raise InputValueError(sentence(f"level must lie strictly between 0 and 1; got {level!r}"))
+
+
+def resampled_curves(
+    forecast: Floats, weight: Floats, rate: Floats, *, cases: int, n_resamples: int, seed: int, progress: bool = False
+) -> Floats:
+    """Draw samples and return their recalibrated rates at the forecasts, shape (n_resamples, rows).
+
+    Each sample has `cases` cases, spread over the forecasts in proportion to `weight` with replacement; the
+    event happens at `rate`.
+    """
+    generator = np.random.default_rng(seed)
+    share = weight / weight.sum()
+    block = max(BLOCK // len(forecast), 1)
+    curves = np.empty((n_resamples, len(forecast)))
+    starts = range(0, n_resamples, block)
+    for start in track(starts, total=len(starts), label="resampling", enabled=progress):
+        size = min(block, n_resamples - start)
+        drawn = generator.multinomial(cases, share, size=size)
+        events = generator.binomial(drawn, rate)
+        curves[start : start + size] = pav_of_draws(forecast, drawn, events)
+    return curves
+
+
+def pav_of_draws(forecast: Floats, drawn: NDArray[np.integer], events: NDArray[np.integer]) -> Floats:
+    """Return the recalibrated rate of each draw (a row of counts) at every forecast.
+
+    Where a forecast was not drawn, the curve is interpolated linearly between those that were, and is NaN
+    outside their range; a draw of a single forecast is constant.
+    """
+    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+
+    draws, columns = np.nonzero(drawn)
+    counts = drawn[draws, columns].astype(np.float64)
+    # Every draw stands two higher than the one before, so that one regression keeps them apart.
+    offset = 2.0 * draws
+    fitted = isotonic_regression(events[draws, columns] / counts + offset, weights=counts).x - offset
+    curves = np.full(drawn.shape, np.nan)
+    curves[draws, columns] = np.clip(fitted, 0.0, 1.0)
+    return curves if len(draws) == drawn.size else _interpolated(forecast, curves)
+
+
+def quantiles(curves: Floats, levels: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return two quantiles of each column, linear between order statistics (type 7), without its NaN."""
+    ordered = np.sort(curves, axis=0)
+    last = np.count_nonzero(~np.isnan(curves), axis=0) - 1
+    columns = np.arange(curves.shape[1])
+
+    def at(level: float) -> Floats:
+        position = np.maximum(last, 0) * level
+        below = np.floor(position).astype(np.intp)
+        above = np.minimum(below + 1, np.maximum(last, 0))
+        low, high = ordered[below, columns], ordered[above, columns]
+        found: Floats = low + (position - below) * (high - low)
+        return found
+
+    return at(levels[0]), at(levels[1])
+
+
+def _interpolated(forecast: Floats, curves: Floats) -> Floats:
+    """Fill the gaps of each curve from its neighbours on both sides."""
+    known = ~np.isnan(curves)
+    columns = np.arange(curves.shape[1])
+    before = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
+    after = np.minimum.accumulate(np.where(known, columns, len(columns))[:, ::-1], axis=1)[:, ::-1]
+    draw, gap = np.nonzero(~known & (before >= 0) & (after < len(columns)))
+    left, right = before[draw, gap], after[draw, gap]
+    part = (forecast[gap] - forecast[left]) / (forecast[right] - forecast[left])
+    curves[draw, gap] = (1.0 - part) * curves[draw, left] + part * curves[draw, right]
+    single = known.sum(axis=1) == 1
+    curves[single] = np.nanmax(curves[single], axis=1, keepdims=True) if single.any() else 0.0
+    return curves

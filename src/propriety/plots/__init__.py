@@ -1,0 +1,18 @@
+"""One drawer per result type. Drawing never computes, changes no settings, and goes on the caller's axes."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from propriety.errors import MissingDependencyError
+
+if find_spec("matplotlib") is None:
+    _message = 'Pictures need matplotlib. Hint: pip install "propriety[plot]".'
+    raise MissingDependencyError(_message)
+
+from propriety.plots.decomposition import plot_decompositions
+from propriety.plots.display import ReliabilityDisplay
+from propriety.plots.drawing import draw
+from propriety.plots.reliability import plot_curves, plot_grid
+
+__all__ = ["ReliabilityDisplay", "draw", "plot_curves", "plot_decompositions", "plot_grid"]

@@ -1,0 +1,136 @@
+"""Miscalibration against discrimination: where a score comes from, for several models at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.transforms import Bbox
+
+from propriety.calibration.decomposition import Decomposition
+from propriety.errors import InputValueError, sentence
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.results import Floats
+
+__all__ = ["plot_decompositions"]
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+@draw.register
+def _(parts: Decomposition, ax: Axes | None = None, *, label: str = "forecast") -> Axes:
+    return plot_decompositions({label: parts}, ax)
+
+
+def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | None = None) -> Axes:
+    """Draw each model at its miscalibration and discrimination, over lines of equal score.
+
+    Up is better, left is better, and the score falls towards the upper left; the line through the origin is the
+    score of the constant forecast.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y = [0, 1, 0, 1]
+    >>> parts = {"a": pr.decompose(y, [0.1, 0.6, 0.4, 0.8]), "b": pr.decompose(y, [0.3, 0.4, 0.5, 0.9])}
+    >>> ax = pr.plots.plot_decompositions(parts)
+    >>> ax.get_xlabel()
+    'Miscalibration (MCB, lower is better)'
+    """
+    ax = new_axes(ax)
+    finite = {name: parts for name, parts in decompositions.items() if np.isfinite(parts.score)}
+    if not finite:
+        raise InputValueError(sentence("no model has a finite score, so there is nothing to place"))
+    right = 1.25 * max([1e-6, *(parts.miscalibration for parts in finite.values())])
+    top = 1.2 * max([1e-6, *(parts.discrimination for parts in finite.values())])
+    uncertainty = next(iter(finite.values())).uncertainty
+    _draw_isolines(ax, right, top, uncertainty)
+    ax.set(
+        xlim=(0, right),
+        ylim=(0, top),
+        xlabel="Miscalibration (MCB, lower is better)",
+        ylabel="Discrimination (DSC, higher is better)",
+    )
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    taken: list[Bbox] = []
+    for index, (name, parts) in enumerate(finite.items()):
+        color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
+        place = (parts.miscalibration, parts.discrimination)
+        ax.plot(*place, marker, color=color, markersize=7, label=name, zorder=3, clip_on=False)
+        taken.append(_label(ax, f"{name}  {shown(parts.score)}", place, color, taken))
+    absent = [name for name in decompositions if name not in finite]
+    note = f"lines of equal score, UNC {shown(uncertainty)}" + (
+        f"\nnot shown, infinite: {', '.join(absent)}" if absent else ""
+    )
+    ax.text(
+        0.98,
+        0.02,
+        note,
+        transform=ax.transAxes,
+        ha="right",
+        va="bottom",
+        fontsize=SMALL,
+        color=GREY["text"],
+        bbox=on_white(),
+    )
+    return ax
+
+
+def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: list[Bbox]) -> Bbox:
+    """Write a label beside its point, on the first side where it covers no other label and stays within the axes."""
+    inside = ax.get_window_extent()
+    sides = (("left", "bottom", 7, 3), ("left", "top", 7, -3), ("right", "bottom", -7, 3), ("right", "top", -7, -3))
+    label = ax.annotate("", place)
+    for across, along, right, up in sides:
+        label.remove()
+        label = ax.annotate(
+            text,
+            place,
+            xytext=(right, up),
+            textcoords="offset points",
+            ha=across,
+            va=along,
+            fontsize=SMALL,
+            color=color,
+            zorder=3.1,
+        )
+        box = label.get_window_extent()
+        if inside.x0 <= box.x0 and box.x1 <= inside.x1 and not any(box.overlaps(other) for other in taken):
+            break
+    return label.get_window_extent()
+
+
+def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> None:
+    """Draw lines of equal score, DSC = MCB + UNC - score, and write the score at their ends."""
+    levels = uncertainty - _nice_steps(-right, top)
+    for level in levels:
+        start = uncertainty - level
+        x = np.array([0.0, right])
+        constant = abs(start) < 1e-12
+        ax.plot(
+            x, x + start, color=GREY["line"] if constant else GREY["isoline"], linewidth=0.9, zorder=1, label="_isoline"
+        )
+        end = (right, right + start) if right + start <= top else (top - start, top)
+        if 0.1 * right < end[0] and 0.1 * top < end[1]:
+            ax.annotate(
+                shown(level),
+                end,
+                xytext=(-2, -2),
+                textcoords="offset points",
+                ha="right",
+                va="top",
+                fontsize=SMALL - 1.5,
+                color=GREY["line"],
+                bbox=on_white(),
+                zorder=1.1,
+            )
+
+
+def _nice_steps(low: float, high: float) -> Floats:
+    about = (high - low) / 8
+    unit = 10 ** np.floor(np.log10(about))
+    step = unit * next(factor for factor in (1, 2, 5, 10) if factor * unit >= 0.7 * about)
+    steps: Floats = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    return steps

@@ -1,0 +1,46 @@
+"""The drawer of each kind of result, found by its type, and the look that all share."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from propriety.results import Result
+
+__all__ = ["COLORS", "DASHES", "GREY", "SMALL", "draw", "new_axes", "on_white", "shown"]
+
+# Okabe and Ito's colours, told apart by colour-blind readers; dashes tell the lines apart in grey.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", (0, (5, 2)), (0, (6, 2, 1.5, 2)), (0, (1.5, 1.5)), (0, (8, 2, 1.5, 2, 1.5, 2)), (0, (3, 1)), "-")
+GREY = {"line": "0.55", "band": "0.86", "bars": "0.60", "isoline": "0.80", "text": "0.25"}
+SMALL = 8.5
+
+
+@singledispatch
+def draw(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
+    """Draw a result on axes; each kind of result registers its own drawer."""
+    del ax, options
+    message = f"There is no picture of a {type(result).__name__} yet. Hint: look at its .to_frame()."
+    raise NotImplementedError(message)
+
+
+def new_axes(ax: Axes | None, *, size: tuple[float, float] = (4.2, 4.2)) -> Axes:
+    """Return the caller's axes, or new ones of a size that suits a column."""
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def on_white() -> dict[str, Any]:
+    """Return the box that keeps text readable where it stands over lines."""
+    return {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
+
+
+def shown(value: float) -> str:
+    """Write a score in three places, or more where it is small."""
+    if not np.isfinite(value):
+        return "∞" if value > 0 else str(value)
+    places = 3 if abs(value) >= 0.01 or value == 0 else min(2 - int(np.floor(np.log10(abs(value)))), 7)
+    return f"{value:.{places}f}"

@@ -1,0 +1,223 @@
+"""Reliability diagrams: one curve with its bands and histogram, several on one, or one beside the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from propriety.calibration.bands import Band
+from propriety.calibration.histogram import ForecastHistogram
+from propriety.calibration.reliability import ReliabilityCurve
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.results import Floats
+
+__all__ = ["plot_curves", "plot_grid"]
+
+HISTOGRAM_HEIGHT = 0.1
+NICE_LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+
+@draw.register
+def _(
+    curve: ReliabilityCurve,
+    ax: Axes | None = None,
+    *,
+    color: str = COLORS[0],
+    label: str = "",
+    histogram: bool = True,
+    scores: bool = True,
+) -> Axes:
+    """Draw one curve: `label` names it, `histogram` and `scores` tell whether to add those."""
+    ax = new_axes(ax)
+    limit = _limit([curve])
+    _frame(ax, limit)
+    if histogram:
+        _draw_histogram(ax, curve.histogram, limit)
+    for band in curve.bands:
+        _draw_band(ax, band, color, limit)
+    _draw_line(ax, curve, color=color, dash=DASHES[0], limit=limit)
+    if scores:
+        _print_scores(ax, curve)
+    if label:
+        ax.set_title(label, fontsize=10, loc="left")
+    return ax
+
+
+def plot_curves(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) -> Axes:
+    """Draw several curves on one diagram, each named at its end; bands are left out, because they would overlap.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y = [0, 1, 0, 1]
+    >>> curves = {
+    ...     "a": pr.reliability_curve(y, [0.1, 0.6, 0.4, 0.8]),
+    ...     "b": pr.reliability_curve(y, [0.3, 0.4, 0.5, 0.9]),
+    ... }
+    >>> ax = pr.plots.plot_curves(curves)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a  (MCB 0.093)', 'b  (MCB 0.052)']
+    """
+    ax = new_axes(ax)
+    limit = _limit(list(curves.values()))
+    _frame(ax, limit)
+    for index, (name, curve) in enumerate(curves.items()):
+        color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
+        _draw_line(ax, curve, color=color, dash=dash, limit=limit, label=name)
+    labels = [f"{name}  (MCB {shown(curve.decomposition.miscalibration)})" for name, curve in curves.items()]
+    handles = [line for line in ax.get_lines() if line.get_label() in curves]
+    ax.legend(handles, labels, loc="upper left", fontsize=SMALL, frameon=False, handlelength=2.6)
+    return ax
+
+
+def plot_grid(
+    curves: Mapping[str, ReliabilityCurve], *, columns: int = 3, size: float = 2.9, figure: Figure | None = None
+) -> Figure:
+    """Draw curves side by side, one panel each: classes, cut points, groups or models.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> curve = pr.reliability_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
+    >>> len(pr.plots.plot_grid({"a": curve, "b": curve}).axes)
+    2
+    """
+    columns = min(columns, len(curves))
+    lines = -(-len(curves) // columns)
+    if figure is None:
+        figure = plt.figure(figsize=(size * columns, size * lines + 0.2), layout="constrained")
+    panels = figure.subplots(lines, columns, squeeze=False)
+    for panel, (name, curve) in zip(panels.flat, curves.items(), strict=False):
+        draw(curve, panel, label=str(name))
+    for panel in panels.flat[len(curves) :]:
+        panel.remove()
+    for place, panel in np.ndenumerate(panels):
+        below = place[0] + 1 < lines and place[0] * columns + place[1] + columns < len(curves)
+        if below:
+            panel.set_xlabel("")
+        if place[1] > 0:
+            panel.set_ylabel("")
+    return figure
+
+
+def _limit(curves: list[ReliabilityCurve]) -> float:
+    """Return the end of both axes: 1, or less where all forecasts and rates are small."""
+    largest = max(max(curve.forecast_max[-1], curve.event_rate.max()) for curve in curves)
+    return next((nice for nice in NICE_LIMITS if largest <= nice), 1.0)
+
+
+def _frame(ax: Axes, limit: float) -> None:
+    ax.plot([0, limit], [0, limit], color=GREY["line"], linewidth=0.9, zorder=1.5)
+    ax.set(
+        xlim=(0, limit), ylim=(0, limit), aspect="equal", xlabel="Forecast probability", ylabel="Observed event rate"
+    )
+    ticks = np.linspace(0, limit, 6)
+    ax.set_xticks(ticks)
+    ax.set_yticks(ticks)
+    ax.margins(0)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+
+
+def _draw_line(
+    ax: Axes, curve: ReliabilityCurve, *, color: str, dash: Any, limit: float, label: str = "_curve"
+) -> None:
+    x, y = _path(curve)
+    reach: dict[str, Any] = {"clip_on": bool(max(x.max(), y.max()) > limit)}
+    ax.plot(x, y, color=color, linestyle=dash, linewidth=1.7, label=label, zorder=3, solid_capstyle="round", **reach)
+    if curve.method == "bins" or curve.discrete:
+        dots, rates = (
+            (curve.forecast_mean, curve.event_rate)
+            if curve.method == "bins"
+            else (curve.table.forecast, curve.blocks.per_row())
+        )
+        ax.plot(dots, rates, "o", color=color, markersize=4, label="_dots", zorder=3.2, **reach)
+
+
+def _path(curve: ReliabilityCurve) -> tuple[Floats, Floats]:
+    """Return the corners of the curve: horizontal through each block, straight between."""
+    if curve.method == "bins":
+        return curve.forecast_mean, curve.event_rate
+    corners = np.stack([curve.forecast_min, curve.forecast_max], axis=1).ravel()
+    return corners, np.repeat(curve.event_rate, 2)
+
+
+def _draw_band(ax: Axes, band: Band, color: str, limit: float) -> None:
+    around_diagonal = band.kind == "consistency"
+    face = GREY["band"] if around_diagonal else color
+    forecast, lower, upper = _corners(band)
+    ax.fill_between(
+        forecast,
+        lower,
+        upper,
+        color=face,
+        alpha=1.0 if around_diagonal else 0.16,
+        linewidth=0,
+        zorder=1.2 if around_diagonal else 2.2,
+        label=f"{100 * band.level:g}% {band.kind} band",
+    )
+    if band.kind == "simultaneous":
+        for edge in (lower, upper):
+            ax.plot(forecast, edge, color=color, linewidth=0.8, linestyle=DASHES[3], label="_edge", zorder=2.3)
+    position = {"consistency": 0.075, "confidence": 0.035, "simultaneous": 0.115}[band.kind]
+    shade = GREY["text"] if around_diagonal else color
+    ax.text(
+        0.98 * limit,
+        (position + HISTOGRAM_HEIGHT) * limit,
+        f"{100 * band.level:g}% {band.kind} band",
+        ha="right",
+        va="bottom",
+        fontsize=SMALL - 1,
+        color=shade,
+        bbox=on_white(),
+        zorder=4,
+    )
+
+
+def _corners(band: Band) -> tuple[Floats, Floats, Floats]:
+    """Return the corners of the band: its points, or for a simultaneous band its steps."""
+    if band.kind != "simultaneous":
+        return band.forecast, band.lower, band.upper
+    # At each point the upper limit rises to that of the next, up to which the lower limit holds.
+    forecast = np.stack([band.forecast[:-1], band.forecast[:-1], band.forecast[1:]], axis=1).ravel()
+    lower = np.repeat(band.lower[:-1], 3)
+    upper = np.stack([band.upper[:-1], band.upper[1:], band.upper[1:]], axis=1).ravel()
+    ends = (band.forecast[-1:], band.lower[-1:], band.upper[-1:])
+    return tuple(np.append(column, end) for column, end in zip((forecast, lower, upper), ends, strict=True))  # type: ignore[return-value]  # three
+
+
+def _draw_histogram(ax: Axes, histogram: ForecastHistogram, limit: float) -> None:
+    width = histogram.right - histogram.left
+    single = width == 0.0
+    width = np.where(single, 0.008 * limit, width)
+    left = np.where(single, histogram.left - width / 2, histogram.left)
+    height = HISTOGRAM_HEIGHT * limit * histogram.weight / histogram.weight.max()
+    ax.bar(left, height, width, align="edge", color=GREY["bars"], linewidth=0, zorder=1.4, label="_histogram")
+
+
+def _print_scores(ax: Axes, curve: ReliabilityCurve) -> None:
+    parts = curve.decomposition
+    lines = [
+        f"MCB  {shown(parts.miscalibration)}",
+        f"DSC  {shown(parts.discrimination)}",
+        f"UNC  {shown(parts.uncertainty)}",
+    ]
+    method = {"corp": "", "bins": "\nbinned, for comparison", "smooth": "\nsmooth, for comparison"}[curve.method]
+    ax.text(
+        0.03,
+        0.97,
+        "\n".join(lines) + f"\nn = {curve.n:,}" + method,
+        transform=ax.transAxes,
+        ha="left",
+        va="top",
+        fontsize=SMALL,
+        color=GREY["text"],
+        bbox=on_white(),
+        zorder=4,
+        linespacing=1.35,
+    )

@@ -1,0 +1,30 @@
+"""A bar for long work, shown when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from propriety.errors import MissingDependencyError
+
+__all__ = ["track"]
+
+Item = TypeVar("Item")
+
+
+def track(items: Iterable[Item], *, total: int, label: str, enabled: bool) -> Iterable[Item]:
+    """Pass the items on, with a progress bar on the terminal or in the notebook if `enabled`.
+
+    Examples
+    --------
+    >>> list(track(range(3), total=3, label="counting", enabled=False))
+    [0, 1, 2]
+    """
+    if not enabled:
+        return items
+    try:
+        from rich import progress
+    except ImportError as error:
+        message = 'A progress bar needs rich. Hint: pip install "propriety[cli]", or leave progress=False.'
+        raise MissingDependencyError(message) from error
+    return progress.track(items, total=total, description=label)

@@ -1,0 +1,211 @@
+"""Bands against golden values, against each other, and against what they promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import propriety as pr
+from propriety.calibration import bands
+from propriety.calibration.bands import band_around_diagonal
+from propriety.calibration.resampling import pav_of_draws, quantiles, resampled_curves
+from propriety.errors import InputValueError, MissingDependencyError
+
+
+def table_of(p, seed=0, **options):
+    y = np.random.default_rng(seed).random(len(p)) < p
+    return pr.ForecastTable.from_predictions(y, p, **options)
+
+
+def diagonal(table, **options):
+    defaults = {"level": 0.9, "method": "auto", "n_resamples": 200, "seed": 1, "progress": False}
+    return band_around_diagonal(table, **(defaults | options))
+
+
+def test_the_discrete_band(golden):
+    given_, expected = golden("band_discrete")
+    p = np.repeat(given_["x"], given_["n"])
+    band = diagonal(table_of(p), level=given_["level"], method="discrete")
+    np.testing.assert_allclose(band.lower, expected["lower"], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(band.upper, expected["upper"], rtol=1e-12)
+
+
+def test_the_continuous_band(golden, monkeypatch):
+    given_, expected = golden("band_continuous")
+    x, n = np.array(given_["x"]), given_["n"]
+    monkeypatch.setattr(bands, "beta_kernel_density", lambda *_, **__: np.array(given_["density"]))
+    half = bands._chernoff_half_width(table_of(np.full(n, 0.5)), x, x, given_["level"])
+    np.testing.assert_allclose(half, expected["half_width"], rtol=1e-12)
+
+
+def test_the_resampled_band_of_fixed_draws(golden):
+    given_, expected = golden("band_resampling_fixed_draws")
+    x = np.array(given_["x"])
+    unique, place = np.unique(x, return_inverse=True)
+    drawn, events = np.zeros((4, 4), dtype=int), np.zeros((4, 4), dtype=int)
+    for draw, (indices, outcomes) in enumerate(zip(given_["indices"], given_["outcomes"], strict=True)):
+        np.add.at(drawn[draw], place[indices], 1)
+        np.add.at(events[draw], place[indices], outcomes)
+    curves = pav_of_draws(unique, drawn, events)
+    np.testing.assert_allclose(curves, expected["curves"], rtol=1e-12, atol=1e-15)
+    lower, upper = quantiles(curves, (0.05, 0.95))
+    np.testing.assert_allclose(lower, expected["lower"], rtol=1e-12)
+    np.testing.assert_allclose(upper, expected["upper"], rtol=1e-12)
+
+
+def test_a_forecast_that_was_not_drawn_lies_between_its_neighbours():
+    forecast = np.array([0.1, 0.2, 0.4, 0.9])
+    drawn = np.array([[2, 0, 2, 0], [0, 0, 3, 0]])
+    events = np.array([[0, 0, 1, 0], [0, 0, 1, 0]])
+    curves = pav_of_draws(forecast, drawn, events)
+    np.testing.assert_allclose(curves[0], [0, 1 / 6, 0.5, np.nan], rtol=1e-12)
+    np.testing.assert_allclose(curves[1], [1 / 3] * 4, rtol=1e-12)
+
+
+@given(
+    columns=st.lists(
+        st.lists(st.one_of(st.floats(0, 1), st.just(np.nan)), min_size=6, max_size=6), min_size=1, max_size=4
+    ),
+    level=st.floats(0.01, 0.99),
+)
+def test_quantiles_are_numpys_without_the_nan(columns, level):
+    curves = np.array(columns).T
+    low, high = quantiles(curves, (1 - level, level))
+    for column, (a, b) in zip(columns, zip(low, high, strict=True), strict=True):
+        kept = [value for value in column if not np.isnan(value)]
+        expected = np.quantile(kept, [1 - level, level]) if kept else [np.nan, np.nan]
+        np.testing.assert_allclose([a, b], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "distinct", "method"),
+    [(1000, 900, "resampling"), (4000, 100, "resampling"), (4000, 20, "discrete"), (6000, 100, "continuous")],
+)
+def test_the_published_choice_of_method(n, distinct, method):
+    p = (np.arange(n) % distinct + 0.5) / distinct
+    assert diagonal(table_of(p)).method == method
+
+
+def test_the_same_seed_gives_the_same_band_whatever_the_memory(monkeypatch):
+    table = table_of(np.linspace(0.01, 0.99, 99).repeat(3))
+    band = diagonal(table, seed=7)
+    again = diagonal(table, seed=7)
+    np.testing.assert_array_equal(band.lower, again.lower)
+    assert not np.array_equal(band.lower, diagonal(table, seed=8).lower)
+    assert band.seed == 7
+    fresh = diagonal(table, seed=None)
+    np.testing.assert_array_equal(fresh.upper, diagonal(table, seed=fresh.seed).upper)
+
+
+def test_groups_change_a_band_by_less_than_resampling_does(monkeypatch):
+    p = np.random.default_rng(3).beta(1, 3, 4000)
+    table, at = table_of(p), np.linspace(0.02, 0.8, 30)
+
+    def limits(seed):
+        band = diagonal(table, method="resampling", n_resamples=2000, seed=seed)
+        return np.stack([np.interp(at, band.forecast, band.lower), np.interp(at, band.forecast, band.upper)])
+
+    grouped = limits(1)
+    monkeypatch.setattr(bands, "_grouped", lambda table: table)
+    exact, again = limits(2), limits(3)
+    width = exact[1] - exact[0]
+    assert np.abs((grouped - exact) / width).mean() < 1.5 * np.abs((again - exact) / width).mean()
+
+
+def test_the_three_methods_agree_where_all_apply():
+    p = np.random.default_rng(0).random(20_000)
+    table, at = table_of(p), np.linspace(0.1, 0.9, 17)
+    widths = {}
+    for method in ("resampling", "continuous"):
+        band = diagonal(table, method=method, n_resamples=1000)
+        widths[method] = np.interp(at, band.forecast, band.upper - band.lower)
+    assert np.mean(widths["resampling"] / widths["continuous"]) == pytest.approx(1, abs=0.05)
+    few = table_of(np.repeat(np.linspace(0.1, 0.9, 5), 4000))
+    resampled, discrete = diagonal(few, method="resampling", n_resamples=1000), diagonal(few, method="discrete")
+    np.testing.assert_allclose(resampled.upper - resampled.lower, discrete.upper - discrete.lower, rtol=0.12)
+
+
+def test_weights_count_by_their_effective_number():
+    p = np.repeat(np.linspace(0.1, 0.9, 9), 100)
+    y = np.random.default_rng(0).random(900) < p
+    plain = pr.ForecastTable.from_predictions(y, p)
+    doubled = pr.ForecastTable.from_predictions(y, p, sample_weight=np.full(900, 2.0))
+    for method in ("resampling", "discrete", "continuous"):
+        np.testing.assert_allclose(
+            diagonal(doubled, method=method).lower, diagonal(plain, method=method).lower, rtol=1e-12
+        )
+    uneven = pr.ForecastTable.from_predictions(y, p, sample_weight=np.tile([0.5, 1.5], 450))
+    assert uneven.effective_n == pytest.approx(720)
+    ratio = np.mean(
+        (diagonal(uneven, method="discrete").upper - uneven.forecast)
+        / (diagonal(plain, method="discrete").upper - plain.forecast)
+    )
+    assert ratio == pytest.approx(np.sqrt(900 / 720), rel=1e-9)
+
+
+def test_a_calibrated_curve_stays_within_its_consistency_band_as_often_as_promised():
+    p = np.repeat(np.linspace(0.05, 0.95, 10), 50)
+    band = diagonal(table_of(p), n_resamples=1000)
+    curves = resampled_curves(np.unique(p), np.full(10, 50.0), np.unique(p), cases=500, n_resamples=1000, seed=99)
+    inside = (curves >= band.lower - 1e-12) & (curves <= band.upper + 1e-12)
+    assert inside.mean() == pytest.approx(0.9, abs=0.02)
+
+
+def test_a_confidence_band_holds_the_truth_about_as_often_as_promised():
+    rng = np.random.default_rng(5)
+    p = np.repeat(np.linspace(0.05, 0.95, 10), 100)
+    truth = np.sqrt(p)
+    held = []
+    for seed in range(40):
+        curve = pr.reliability_curve(rng.random(1000) < truth, p)
+        band = curve.with_confidence_band(n_resamples=200, seed=seed).bands[0]
+        held.append((band.lower <= np.sqrt(band.forecast)) & (np.sqrt(band.forecast) <= band.upper))
+    assert np.mean(held) == pytest.approx(0.9, abs=0.05)
+
+
+@pytest.mark.parametrize("method", ["auto", "discrete", "continuous"])
+def test_a_confidence_band_is_not_empty_where_no_event_happened(method):
+    y, p = [0] * 60 + [1, 0] * 20 + [1] * 30, [0.1] * 30 + [0.2] * 30 + [0.5] * 40 + [0.8] * 30
+    curve = pr.reliability_curve(y, p).with_confidence_band(method=method, seed=1)
+    (band,) = curve.bands
+    inside = (band.forecast > 0.1) & (band.forecast < 0.8)
+    assert (band.upper[inside] > band.lower[inside]).all()
+    centre = curve.at(band.forecast)
+    assert (band.lower <= centre + 1e-9).all()
+    assert (centre <= band.upper + 1e-9).all()
+
+
+def test_bands_of_different_kinds_stand_side_by_side_and_of_the_same_kind_replace():
+    curve = pr.reliability_curve([0, 1, 0, 1] * 10, [0.2, 0.4, 0.6, 0.8] * 10)
+    both = curve.with_consistency_band(seed=1).with_confidence_band(seed=1).with_simultaneous_band()
+    assert [band.kind for band in both.bands] == ["consistency", "confidence", "simultaneous"]
+    assert len(both.with_consistency_band(level=0.5, seed=1).bands) == 3
+    assert curve.bands == ()
+    assert both.to_dict()["bands"][0]["level"] == 0.9
+    assert list(both.bands[0].to_frame(backend="polars").columns) == ["forecast", "lower", "upper"]
+
+
+def test_a_progress_bar_shows_when_asked_for(capsys):
+    pytest.importorskip("rich")
+    diagonal(table_of(np.full(20, 0.5)), progress=True)
+    assert "resampling" in capsys.readouterr().out
+
+
+def test_a_progress_bar_without_rich_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "rich", None)
+    with pytest.raises(MissingDependencyError, match="needs rich"):
+        diagonal(table_of(np.full(20, 0.5)), progress=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.0}, "level must lie strictly between 0 and 1"),
+        ({"level": 90}, "level must lie strictly between 0 and 1"),
+        ({"method": "bootstrap"}, "method must be one of"),
+        ({"n_resamples": 0}, "n_resamples must be a positive whole number"),
+    ],
+)
+def test_what_a_band_refuses(options, message):
+    with pytest.raises(InputValueError, match=message):
+        diagonal(table_of(np.full(20, 0.5)), **options)

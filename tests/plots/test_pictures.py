@@ -1,0 +1,219 @@
+"""Pictures show what was computed: the data and the labels are looked at, not the pixels."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.plots.drawing import shown
+
+mpl.use("agg")
+
+RNG = np.random.default_rng(0)
+P = RNG.random(500)
+Y = RNG.random(500) < P
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return pr.reliability_curve(Y, P)
+
+
+def line(ax, label):
+    (found,) = [one for one in ax.get_lines() if one.get_label() == label]
+    return found.get_xdata(), found.get_ydata()
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_the_curve_runs_through_its_blocks(curve):
+    ax = curve.plot()
+    x, y = line(ax, "_curve")
+    np.testing.assert_array_equal(x[::2], curve.forecast_min)
+    np.testing.assert_array_equal(x[1::2], curve.forecast_max)
+    np.testing.assert_array_equal(y[::2], curve.event_rate)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Forecast probability", "Observed event rate")
+    assert ax.get_aspect() == 1.0
+
+
+def test_the_scores_are_printed(curve):
+    (text,) = texts(curve.plot())
+    parts = curve.decomposition
+    assert f"MCB  {shown(parts.miscalibration)}" in text
+    assert f"DSC  {shown(parts.discrimination)}" in text
+    assert f"UNC  {shown(parts.uncertainty)}" in text
+    assert "n = 500" in text
+    assert texts(curve.plot(scores=False)) == []
+
+
+def test_the_histogram_shows_every_weight(curve):
+    heights = np.array([bar.get_height() for bar in curve.plot().patches])
+    np.testing.assert_allclose(heights / heights.max(), curve.histogram.weight / curve.histogram.weight.max())
+    assert not curve.plot(histogram=False).patches
+
+
+def test_bands_are_drawn_and_named(curve):
+    banded = curve.with_consistency_band(seed=1, n_resamples=50).with_confidence_band(seed=1, n_resamples=50)
+    ax = banded.with_simultaneous_band(level=0.95).plot()
+    assert [area.get_label() for area in ax.collections] == [
+        "90% consistency band",
+        "90% confidence band",
+        "95% simultaneous band",
+    ]
+    assert "95% simultaneous band" in texts(ax)
+    corners = ax.collections[0].get_paths()[0].vertices
+    assert corners[:, 1].max() == pytest.approx(banded.bands[0].upper.max())
+
+
+def test_discrete_forecasts_are_dots():
+    curve = pr.reliability_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    x, y = line(curve.plot(), "_dots")
+    assert x.tolist() == [0.1, 0.3, 0.4, 0.8]
+    assert y.tolist() == [0, 0.5, 0.5, 1]
+
+
+@pytest.mark.parametrize("method", ["bins", "smooth"])
+def test_other_methods_say_that_they_are_for_comparison(method):
+    curve = pr.reliability_curve(Y, P, method=method)
+    ax = curve.plot()
+    assert "for comparison" in texts(ax)[0]
+    if method == "bins":
+        np.testing.assert_array_equal(line(ax, "_curve")[0], curve.forecast_mean)
+
+
+def test_rare_events_are_shown_at_their_own_scale():
+    p = RNG.beta(1, 60, 4000)
+    p = p[p < 0.09]
+    curve = pr.reliability_curve(RNG.random(len(p)) < p, p)
+    ax = curve.plot()
+    assert ax.get_xlim()[1] <= 0.5
+    assert ax.get_xlim() == ax.get_ylim()
+    assert ax.get_xlim()[1] >= max(curve.forecast_max.max(), curve.event_rate.max())
+
+
+def test_a_picture_goes_on_the_callers_axes_and_changes_no_settings(curve):
+    before = dict(mpl.rcParams)
+    figure, ax = plt.subplots()
+    assert curve.plot(ax) is ax
+    assert figure.axes == [ax]
+    assert dict(mpl.rcParams) == before
+
+
+def test_several_curves_on_one_diagram(curve):
+    other = pr.reliability_curve(Y, P**2)
+    ax = pr.plots.plot_curves({"honest": curve, "timid": other})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"honest  (MCB {shown(curve.decomposition.miscalibration)})",
+        f"timid  (MCB {shown(other.decomposition.miscalibration)})",
+    ]
+    styles = {one.get_label(): (one.get_color(), one.get_linestyle()) for one in ax.get_lines()}
+    assert styles["honest"][0] != styles["timid"][0]
+    assert styles["honest"][1] != styles["timid"][1]
+
+
+def test_small_multiples(curve):
+    figure = pr.plots.plot_grid(dict.fromkeys("abcd", curve), columns=3)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["a", "b", "c", "d"]
+    assert [bool(ax.get_xlabel()) for ax in figure.axes] == [False, True, True, True]
+    assert [bool(ax.get_ylabel()) for ax in figure.axes] == [True, False, False, True]
+
+
+def test_models_lie_at_their_miscalibration_and_discrimination():
+    parts = {"honest": pr.decompose(Y, P), "timid": pr.decompose(Y, P**2)}
+    ax = pr.plots.plot_decompositions(parts)
+    for name, one in parts.items():
+        x, y = line(ax, name)
+        assert (x[0], y[0]) == (one.miscalibration, one.discrimination)
+        assert f"{name}  {shown(one.score)}" in texts(ax)
+    for isoline in (one for one in ax.get_lines() if one.get_label() == "_isoline"):
+        x, y = isoline.get_data()
+        assert np.diff(y) == pytest.approx(np.diff(x))
+    assert parts["honest"].plot().get_xlabel().startswith("Miscalibration")
+
+
+def test_infinite_scores_are_named_and_not_placed():
+    infinite = pr.decompose([0, 1, 1, 0], [0.0, 0.0, 0.9, 0.3], rule=pr.Log())
+    finite = pr.decompose([0, 1, 1, 0], [0.1, 0.3, 0.9, 0.3], rule=pr.Log())
+    ax = pr.plots.plot_decompositions({"sure": infinite, "unsure": finite})
+    assert any("not shown, infinite: sure" in text for text in texts(ax))
+    with pytest.raises(InputValueError, match="no model has a finite score"):
+        pr.plots.plot_decompositions({"sure": infinite})
+
+
+def test_labels_do_not_cover_each_other():
+    one = pr.decompose(Y, P)
+    ax = pr.plots.plot_decompositions({"first model": one, "second model": one})
+    first, second = (text.get_window_extent() for text in ax.texts if "model" in text.get_text())
+    assert not first.overlaps(second)
+
+
+def test_a_result_without_a_picture_says_so():
+    with pytest.raises(NotImplementedError, match=r"no picture of a ForecastTable yet.*to_frame"):
+        pr.ForecastTable.from_predictions([0], [0.5]).plot()
+
+
+def test_the_display_from_predictions_and_from_an_estimator():
+    from sklearn.linear_model import LogisticRegression
+
+    display = pr.ReliabilityDisplay.from_predictions(Y, P, name="honest", seed=1, method="corp")
+    assert display.ax_.get_title(loc="left") == "honest"
+    assert [band.kind for band in display.curve.bands] == ["consistency"]
+    features = P[:, None]
+    model = LogisticRegression().fit(features, np.where(Y, "yes", "no"))
+    display = pr.ReliabilityDisplay.from_estimator(model, features, np.where(Y, "yes", "no"), level=None)
+    assert display.curve.bands == ()
+    assert display.ax_.get_title(loc="left") == "LogisticRegression"
+    direct = pr.reliability_curve(Y, model.predict_proba(features)[:, 1])
+    np.testing.assert_array_equal(display.curve.event_rate, direct.event_rate)
+    other = pr.ReliabilityDisplay.from_estimator(model, features, np.where(Y, "yes", "no"), pos_label="no", level=None)
+    np.testing.assert_allclose(other.curve.event_rate, 1 - direct.event_rate[::-1])
+    assert display.figure_ is display.ax_.figure
+
+
+def test_what_the_display_refuses():
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    three = LogisticRegression().fit(P[:, None], np.arange(500) % 3)
+    two = LogisticRegression().fit(P[:, None], Y)
+    with pytest.raises(InputTypeError, match="must have predict_proba; Ridge has not"):
+        pr.ReliabilityDisplay.from_estimator(Ridge(), P[:, None], Y)
+    with pytest.raises(InputValueError, match="two classes apart; it has 3"):
+        pr.ReliabilityDisplay.from_estimator(three, P[:, None], Y)
+    with pytest.raises(InputValueError, match="pos_label must be one of"):
+        pr.ReliabilityDisplay.from_estimator(two, P[:, None], Y, pos_label="yes")
+
+
+def test_pictures_without_matplotlib_say_what_to_install():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import propriety as pr\n"
+        "try:\n    pr.reliability_curve([0, 1], [0.2, 0.7]).plot()\n"
+        "except pr.errors.MissingDependencyError as error:\n    print(error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout  # noqa: S603
+    assert 'pip install "propriety[plot]"' in told
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.2345, "0.234"), (0.0, "0.000"), (0.00746, "0.00746"), (7.5e-6, "0.0000075"), (np.inf, "∞")]
+)
+def test_numbers_on_pictures(value, text):
+    assert shown(value) == text
+
+
+def test_unknown_names_of_the_package_are_unknown():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = pr.nonsense
