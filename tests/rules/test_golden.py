@@ -1,6 +1,8 @@
 """The scores against values computed elsewhere to 40 digits."""
 
+import csv
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 import propriety as pr
 
 CLOSE = 1e-12
+BCSC = Path(__file__).parents[3] / "shared" / "data" / "bcsc.csv"
 
 
 def close(value, expected):
@@ -172,6 +175,34 @@ def test_skill(golden):
     }
     for name, rule in rules.items():
         assert close(pr.skill_score(given["y"], given["s"], rule=rule), expected[name])
+
+
+def test_the_skill_of_a_published_example(golden):
+    given, expected = golden("skill_paper_example")
+    y = [1] * 2 + [0] * 8
+    error = math.sqrt(given["bs"])
+    p = [1 - error] * 2 + [error] * 8
+    assert close(pr.brier_score(y, p), given["bs"])
+    assert close(pr.skill_score(y, p, rule=pr.Brier(), reference=given["pi"]), expected)
+
+
+@pytest.mark.skipif(not BCSC.exists(), reason="the data lie beside the project, not in it")
+def test_breast_cancer_predictions(golden):
+    """Published with the thresholds read as odds; the stated interval is beside it."""
+    _, expected = golden("bcsc_table2")
+    with BCSC.open() as file:
+        rows = list(csv.DictReader(file))
+    y = np.array([float(row["cancer"]) for row in rows])
+    intervals = {"printed_interval_prob": (0.0166, 0.03), "table2_interval_odds": (0.0166 / 1.0166, 0.03 / 1.03)}
+    for model, values in expected.items():
+        if model not in rows[0]:
+            continue
+        p = np.array([float(row[model]) for row in rows])
+        for name, thresholds in intervals.items():
+            both = {"thresholds": thresholds, "normalize": "none"}
+            assert close(pr.bounded_brier_score(y, p, **both), values[name]["brier_diff"])
+            assert close(pr.bounded_log_score(y, p, **both), values[name]["log_diff"])
+        assert close(pr.brier_score(y, p), values["brier"])
 
 
 def test_population_values_of_binary_tests(golden):

@@ -54,7 +54,9 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     )
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
-    taken: list[Bbox] = []
+    ax.locator_params(axis="both", nbins=5)
+    points = ax.transData.transform([(parts.miscalibration, parts.discrimination) for parts in finite.values()])
+    taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in points]
     for index, (name, parts) in enumerate(finite.items()):
         color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
         place = (parts.miscalibration, parts.discrimination)
@@ -81,7 +83,14 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
 def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: list[Bbox]) -> Bbox:
     """Write a label beside its point, on the first side where it covers no other label and stays within the axes."""
     inside = ax.get_window_extent()
-    sides = (("left", "bottom", 7, 3), ("left", "top", 7, -3), ("right", "bottom", -7, 3), ("right", "top", -7, -3))
+    sides = (
+        ("left", "bottom", 7, 3),
+        ("center", "bottom", 0, 8),
+        ("left", "top", 7, -3),
+        ("center", "top", 0, -8),
+        ("right", "bottom", -7, 3),
+        ("right", "top", -7, -3),
+    )
     label = ax.annotate("", place)
     for across, along, right, up in sides:
         label.remove()

@@ -1,0 +1,55 @@
+"""Who is acted on at a threshold: the counts from which every decision curve is made."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["Counts", "counts_at", "read_thresholds"]
+
+
+class Counts(NamedTuple):
+    """Weight of the events and of the non-events that are acted on, those with a forecast at or above the threshold."""
+
+    true_positives: Floats
+    false_positives: Floats
+
+
+def counts_at(table: ForecastTable, thresholds: Floats) -> Counts:
+    """Count, at each threshold, the cases that are acted on: the forecast is at least the threshold.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.3, 0.8])
+    >>> counts_at(table, np.array([0.0, 0.3, 0.5, 1.0]))
+    Counts(true_positives=array([2., 2., 1., 0.]), false_positives=array([2., 1., 0., 0.]))
+    """
+    below = np.searchsorted(table.forecast, thresholds, side="left")
+    events, non_events = _from_the_top(table.events), _from_the_top(table.non_events)
+    return Counts(events[below], non_events[below])
+
+
+def read_thresholds(thresholds: ArrayLike, argument: str = "thresholds") -> Floats:
+    """Judge thresholds: numbers in [0, 1], one or more, in any order."""
+    try:
+        values = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(sentence(f"{argument} must be numbers", offender=str(error))) from error
+    if values.ndim != 1 or len(values) == 0:
+        raise InputValueError(sentence(f"{argument} must be a number or a 1-D array; got shape {values.shape}"))
+    bad = ~((values >= 0.0) & (values <= 1.0))
+    if bad.any():
+        offender = f"entry {int(bad.argmax())} is {values[bad][0].item()!r}"
+        raise InputValueError(sentence(f"{argument} must lie in [0, 1]", offender=offender))
+    return values
+
+
+def _from_the_top(weight: Floats) -> Floats:
+    """Return the weight of each row and all above it, and 0 for none."""
+    return np.append(np.cumsum(weight[::-1])[::-1], 0.0)
