@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from propriety.calibration.chernoff import chernoff_quantile
@@ -27,6 +26,8 @@ BandMethod: TypeAlias = Literal["auto", "resampling", "discrete", "continuous"]
 
 FEWEST_GROUPS = 256
 ENDS = 16
+FEW = 5.0  # Events, or non-events, of a block below which its draws vary too little.
+TINY = 1e-12
 GRID = np.linspace(0.0, 1.0, 101)  # Where the continuous asymptotic band is given.
 
 
@@ -95,17 +96,17 @@ def band_around_curve(
         pooled = _grouped(table)
         centre = np.interp(pooled.forecast, table.forecast, rate)
         band = _resampled(pooled, centre, "confidence", level, n_resamples, fresh_seed(seed), progress=progress)
-        return _with_certain_rates_bridged(band, centre)
+        return _widened(band, table, blocks)
     if chosen == "discrete":
         half = _normal_half_width(table, rate, level)
         band = _band(table.forecast, rate, half, kind="confidence", level=level, method=chosen)
-        return _with_certain_rates_bridged(band, rate)
+        return _widened(band, table, blocks)
     grid = GRID[(table.forecast[0] <= GRID) & (table.forecast[-1] >= GRID)]
     centre = np.interp(grid, table.forecast, rate)
     band = _band(
         grid, centre, _chernoff_half_width(table, grid, centre, level), kind="confidence", level=level, method=chosen
     )
-    return _with_certain_rates_bridged(band, centre)
+    return _widened(band, table, blocks)
 
 
 def _method_around_diagonal(table: ForecastTable) -> BandMethod:
@@ -186,22 +187,32 @@ def _band(forecast: Floats, centre: Floats, half: Floats, *, kind: str, level: f
     return Band(forecast=forecast, lower=lower, upper=upper, kind=kind, level=level, method=method)
 
 
-def _with_certain_rates_bridged(band: Band, rate: Floats) -> Band:
-    """Bridge the upper limit over rates of 0, and the lower one over rates of 1, from their neighbours.
+def _widened(band: Band, table: ForecastTable, blocks: Blocks) -> Band:
+    """Widen a confidence band where a block has few events, or few non-events, to their binomial limits.
 
-    A block without events, or of nothing else, has no variance to draw from, so that its band would be empty; the
-    limits run through it from the point before, or the corner of the diagram, to the point after.
+    Draws at a rate near 0 or 1 hardly vary, and at 0 or 1 not at all, although the true rate may well be another. So
+    the limits of such a block are at least as wide as Clopper and Pearson's for its counts; and because rates do
+    not fall, a lower limit holds for all higher forecasts, an upper one for all lower.
     """
-    inside = (band.forecast > 0.0) & (band.forecast < 1.0)
-    upper = _bridged(band.forecast, band.upper, (rate == 0.0) & inside)
-    lower = _bridged(band.forecast, band.lower, (rate == 1.0) & inside)
-    return replace(band, lower=lower, upper=upper)
+    cases = table.effective_n / table.weight
+    events, non_events = blocks.events * cases, blocks.non_events * cases
+    tail = 0.5 - band.level / 2.0
+    highest = 1.0 - _least_rate(non_events, events, tail)
+    lowest = _least_rate(events, non_events, tail)
+    block = np.searchsorted(table.forecast[blocks.start[:-1]], band.forecast, side="right") - 1
+    upper = np.where(events < FEW, highest, 0.0)[block]
+    lower = np.where(non_events < FEW, lowest, 1.0)[block]
+    return replace(
+        band,
+        lower=np.maximum.accumulate(np.minimum(band.lower, lower)),
+        upper=np.minimum.accumulate(np.maximum(band.upper, upper)[::-1])[::-1],
+    )
 
 
-def _bridged(forecast: Floats, limit: Floats, certain: NDArray[np.bool_]) -> Floats:
-    kept = np.concatenate([[0.0], forecast[~certain], [1.0]])
-    ends = np.concatenate([[0.0], limit[~certain], [1.0]])
-    return np.where(certain, np.interp(forecast, kept, ends), limit)
+def _least_rate(hits: Floats, misses: Floats, tail: float) -> Floats:
+    """Return Clopper and Pearson's lower limit of a rate; 0 without a hit."""
+    limit = special.betaincinv(np.maximum(hits, TINY), misses + 1.0, tail)
+    return np.where(hits > 0.0, limit, 0.0)
 
 
 def _check(level: float, method: str, n_resamples: int) -> None:
