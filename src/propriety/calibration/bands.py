@@ -28,7 +28,7 @@ FEWEST_GROUPS = 256
 ENDS = 16
 FEW = 5.0  # Events, or non-events, of a block below which its draws vary too little.
 TINY = 1e-12
-GRID = np.linspace(0.0, 1.0, 101)  # Where the continuous asymptotic band is given.
+POINTS = 101  # Of the continuous asymptotic band, evenly over the range of the forecasts.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -74,8 +74,9 @@ def band_around_diagonal(
     if chosen == "discrete":
         half = _normal_half_width(table, table.forecast, level)
         return _band(table.forecast, table.forecast, half, kind="consistency", level=level, method=chosen)
-    half = _chernoff_half_width(table, GRID, GRID, level)
-    return _band(GRID, GRID, half, kind="consistency", level=level, method=chosen)
+    grid = _grid(table)
+    half = _chernoff_half_width(table, grid, grid, level)
+    return _band(grid, grid, half, kind="consistency", level=level, method=chosen)
 
 
 def band_around_curve(
@@ -101,12 +102,17 @@ def band_around_curve(
         half = _normal_half_width(table, rate, level)
         band = _band(table.forecast, rate, half, kind="confidence", level=level, method=chosen)
         return _widened(band, table, blocks)
-    grid = GRID[(table.forecast[0] <= GRID) & (table.forecast[-1] >= GRID)]
+    grid = _grid(table)
     centre = np.interp(grid, table.forecast, rate)
     band = _band(
         grid, centre, _chernoff_half_width(table, grid, centre, level), kind="confidence", level=level, method=chosen
     )
     return _widened(band, table, blocks)
+
+
+def _grid(table: ForecastTable) -> Floats:
+    """Return points over the range of the forecasts; one if they are all the same."""
+    return np.unique(np.linspace(table.forecast[0], table.forecast[-1], POINTS))
 
 
 def _method_around_diagonal(table: ForecastTable) -> BandMethod:
