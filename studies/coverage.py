@@ -118,7 +118,7 @@ def main() -> None:
             print(f"{done} of {len(settings)} settings, {time.perf_counter() - begin:.0f} s", file=sys.stderr)
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "coverage.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     draw(rows, RESULTS / "coverage.png")

@@ -105,7 +105,7 @@ def main() -> None:
         ]
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "efficiency.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     draw(rows, RESULTS / "efficiency.png")

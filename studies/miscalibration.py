@@ -122,7 +122,7 @@ def main() -> None:
             ]
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "miscalibration.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     draw(rows, RESULTS / "miscalibration.png")

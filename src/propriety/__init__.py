@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from propriety import errors
 from propriety.calibration.bands import Band
@@ -37,6 +37,10 @@ from propriety.rules.scoring import case_scores, mean_score, skill_score
 from propriety.rules.search import Counterexample
 from propriety.tables.forecast_table import ForecastTable
 
+if TYPE_CHECKING:
+    from propriety import plots as plots
+    from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
+
 __version__ = version("propriety")
 
 __all__ = [
@@ -66,7 +70,6 @@ __all__ = [
     "RankedLog",
     "RankedProbability",
     "ReliabilityCurve",
-    "ReliabilityDisplay",
     "Result",
     "Rule",
     "Score",
@@ -89,7 +92,6 @@ __all__ = [
     "miscalibration_test",
     "penalized_brier_score",
     "penalized_log_score",
-    "plots",
     "ranked_probability_score",
     "reliability_curve",
     "skill_score",
@@ -99,7 +101,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what draws when it is first asked for."""
+    """Import what draws when it is first asked for; so it is no part of `__all__`, and needs matplotlib only then."""
     if name == "plots":
         return import_module("propriety.plots")
     if name == "ReliabilityDisplay":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -20,7 +19,7 @@ from propriety.errors import InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Missing
+from propriety.tables.validation import Labels, Missing
 
 __all__ = ["CurveMethod", "ReliabilityCurve", "reliability_curve"]
 
@@ -209,7 +208,7 @@ def reliability_curve(
     strategy: Strategy = "uniform",
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> ReliabilityCurve:
     """Event rate that belongs to each forecast, by default as the CORP approach estimates it.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import logit, ndtri
@@ -17,7 +16,7 @@ from propriety.calibration.resampling import check_level
 from propriety.errors import InputValueError
 from propriety.results import Result
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Missing
+from propriety.tables.validation import Labels, Missing
 
 __all__ = ["CalibrationSummary", "calibration_summary"]
 
@@ -87,7 +86,7 @@ def calibration_summary(
     level: float = 0.95,
     sample_weight: object = None,
     pos_label: object = None,
-    labels: Sequence[Any] | None = None,
+    labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> CalibrationSummary:
     r"""Summarise the calibration of forecasts of an event in a few numbers.
