@@ -46,5 +46,7 @@ def forecast_histogram(table: ForecastTable) -> ForecastHistogram:
     lower, upper = weighted_quantile(table.forecast, table.weights, np.array([0.25, 0.75]))
     width = 2.0 * (upper - lower) / np.cbrt(table.effective_n)
     bins = int(np.clip(np.ceil(1.0 / max(width, 1e-9)), 1, MOST_BINS))
-    weight, edges = np.histogram(table.forecast, bins=bins, range=(0.0, 1.0), weights=table.weights)
-    return ForecastHistogram(left=edges[:-1], right=edges[1:], weight=weight)
+    edges = np.arange(bins + 1) / bins
+    start = np.append(np.searchsorted(table.forecast, edges[:-1]), len(table))  # A forecast of 1 is in the last bin.
+    below = np.append(0.0, np.cumsum(table.weights))
+    return ForecastHistogram(left=edges[:-1], right=edges[1:], weight=np.diff(below[start]))

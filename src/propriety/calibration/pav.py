@@ -62,7 +62,8 @@ def pool_adjacent_violators(table: ForecastTable) -> Blocks:
     """
     from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
 
-    start = isotonic_regression(table.event_rates, weights=table.weights).blocks.astype(np.intp)
+    weight = table.weights
+    start = isotonic_regression(table.events / weight, weights=weight).blocks.astype(np.intp)
     while True:
         events = np.add.reduceat(table.events, start[:-1])
         non_events = np.add.reduceat(table.non_events, start[:-1])

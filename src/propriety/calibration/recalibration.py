@@ -13,7 +13,7 @@ from propriety.results import Floats
 from propriety.rules.elementary import ShiftedBrier
 from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
 from propriety.rules.rule import BinaryRule, Rule
-from propriety.rules.scoring import mean_loss
+from propriety.rules.scoring import mean_loss, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -57,7 +57,7 @@ class FixedForecasts:
         from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
 
         weight = events + non_events
-        total = _total(self.event_loss, events) + _total(self.non_event_loss, non_events)
+        total = weighted_sum(self.event_loss, events) + weighted_sum(self.non_event_loss, non_events)
         score = total / float(weight.sum())
         if not weight.all():
             drawn = np.flatnonzero(weight)
@@ -130,11 +130,3 @@ def _mean_loss_of_rates(rule: BinaryRule, events: Floats, non_events: Floats) ->
     # A rate that weights of very different size round to 1 is not certain, as the log score would take it to be.
     rate = np.where(non_events > 0.0, np.minimum(rate, BELOW_ONE), rate)
     return mean_loss(rule, rate, events, non_events)
-
-
-def _total(loss: Floats, weight: Floats) -> float:
-    """Return the sum of the losses; one that meets no case does not count, even where it is infinite."""
-    if np.isfinite(loss).all():
-        return float(weight @ loss)
-    present = weight > 0.0
-    return float(weight[present] @ loss[present])

@@ -17,7 +17,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions, read_rates
 
-__all__ = ["case_scores", "mean_loss", "mean_score", "paired_scores", "skill_score"]
+__all__ = ["case_scores", "mean_loss", "mean_score", "paired_scores", "skill_score", "weighted_sum"]
 
 
 def mean_score(
@@ -217,16 +217,21 @@ def _losses(predictions: Predictions, rule: Rule) -> Iterator[tuple[Floats, Floa
 
 
 def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Floats) -> float:
-    """Return the mean loss of forecasts with the weights of their events and non-events.
-
-    A loss that no case meets does not count, even where it is infinite.
-    """
-    total = 0.0
-    for weight, event in ((events, True), (non_events, False)):
-        present = weight > 0.0
-        loss = rule.loss(forecast[present], event=event)
-        total += float(weight[present] @ np.broadcast_to(loss, weight[present].shape))
+    """Return the mean loss of forecasts with the weights of their events and non-events."""
+    total = weighted_sum(rule.loss(forecast, event=True), events)
+    total += weighted_sum(rule.loss(forecast, event=False), non_events)
     return total / float(events.sum() + non_events.sum())
+
+
+def weighted_sum(loss: Floats, weight: Floats) -> float:
+    """Return the sum of the losses; one that no case meets does not count, even where it is infinite."""
+    loss = np.broadcast_to(loss, weight.shape)
+    with np.errstate(invalid="ignore"):
+        total = float(weight @ loss)
+    if math.isnan(total):  # Zero times infinity.
+        present = weight > 0.0
+        total = float(weight[present] @ loss[present])
+    return total
 
 
 def _score_of_table(table: ForecastTable, rule: Rule) -> Score:
