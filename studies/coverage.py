@@ -91,7 +91,7 @@ def draw(rows: list[dict[str, object]], path: Path) -> None:
             panel.set_xlabel("Cases")
         if not j:
             panel.set_ylabel("Coverage of 90% bands")
-    panels[0, 2].legend(fontsize=8, frameon=False, loc="lower right")
+    panels[0, 2].legend(fontsize=8, frameon=False, loc="lower left")
     panels[1, 2].text(
         0.98, 0.04, "circles: resampling\nsquares: discrete\ntriangles: continuous asymptotics",
         transform=panels[1, 2].transAxes, ha="right", fontsize=7.5,
