@@ -13,6 +13,22 @@ from propriety.calibration.decomposition import Decomposition, decompose
 from propriety.calibration.miscalibration import MiscalibrationTest, miscalibration_test
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.calibration.summary import CalibrationSummary, calibration_summary
+from propriety.decisions.advice import Advice, advise
+from propriety.decisions.murphy import MurphyCurve, murphy_curve
+from propriety.decisions.net_benefit import DecisionCurve, decision_curve
+from propriety.decisions.regret import CostCurve, RegretCurve, cost_curve, regret_curve
+from propriety.decisions.roc import RocCurve, roc_curve
+from propriety.decisions.top_k import TopK, top_k
+from propriety.decisions.weighted_regret import WeightedRegret, h_measure, weighted_regret
+from propriety.decisions.weights import (
+    BetaWeight,
+    CustomWeight,
+    LogOddsWeight,
+    NetBenefitWeight,
+    PointsWeight,
+    ThresholdWeight,
+    UniformWeight,
+)
 from propriety.results import Result, Score
 from propriety.rules.audit import AuditReport, Finding, audit
 from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
@@ -44,9 +60,11 @@ if TYPE_CHECKING:
 __version__ = version("propriety")
 
 __all__ = [
+    "Advice",
     "AuditReport",
     "Band",
     "BetaRegret",
+    "BetaWeight",
     "BinaryRule",
     "BoundedBrier",
     "BoundedLog",
@@ -55,28 +73,42 @@ __all__ = [
     "CalibrationSummary",
     "ClassRule",
     "ClassicalDecomposition",
+    "CostCurve",
     "Counterexample",
+    "CustomWeight",
+    "DecisionCurve",
     "Decomposition",
     "Elementary",
     "Finding",
     "ForecastTable",
     "Log",
+    "LogOddsWeight",
     "MiscalibrationTest",
     "Misclassification",
+    "MurphyCurve",
+    "NetBenefitWeight",
     "PenalizedBrier",
     "PenalizedLog",
+    "PointsWeight",
     "Properties",
     "Pseudospherical",
     "RankedLog",
     "RankedProbability",
+    "RegretCurve",
     "ReliabilityCurve",
     "Result",
+    "RocCurve",
     "Rule",
     "Score",
     "ShiftedBrier",
     "Spherical",
     "SquaredAbsoluteRankedProbability",
+    "ThresholdWeight",
+    "TopK",
     "Tsallis",
+    "UniformWeight",
+    "WeightedRegret",
+    "advise",
     "audit",
     "bounded_brier_score",
     "bounded_log_score",
@@ -85,18 +117,26 @@ __all__ = [
     "calibration_summary",
     "case_scores",
     "classical_decomposition",
+    "cost_curve",
+    "decision_curve",
     "decompose",
     "errors",
+    "h_measure",
     "log_score",
     "mean_score",
     "miscalibration_test",
+    "murphy_curve",
     "penalized_brier_score",
     "penalized_log_score",
     "ranked_probability_score",
+    "regret_curve",
     "reliability_curve",
+    "roc_curve",
     "skill_score",
     "spherical_score",
     "squared_absolute_ranked_probability_score",
+    "top_k",
+    "weighted_regret",
 ]
 
 

@@ -31,7 +31,7 @@ from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
-__all__ = ["Decomposition", "decompose", "decompose_table"]
+__all__ = ["Decomposition", "decompose", "decompose_table", "regret_of_errors"]
 
 BRIER = Brier()
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
@@ -327,9 +327,14 @@ def _regret(c: Floats, above: NDArray[np.bool_], forecast: Floats, events: Float
     """Return the regret at each threshold, or where `above` is set its limit from above."""
     passive = np.searchsorted(forecast, c, side="left")  # So many rows have a forecast on which nobody acts.
     passive[above] = np.searchsorted(forecast, c[above], side="right")
+    return regret_of_errors(c, passive, events, non_events)
+
+
+def regret_of_errors(cost: Floats, passive: NDArray[np.intp], events: Floats, non_events: Floats) -> Floats:
+    """Return the regret at each cost ratio if the first so many rows are not acted on."""
     missed = np.concatenate([[0.0], np.cumsum(events)])[passive]
     alarmed = np.concatenate([np.cumsum(non_events[::-1])[::-1], [0.0]])[passive]
-    regret: Floats = ((1.0 - c) * missed + c * alarmed) / (events.sum() + non_events.sum())
+    regret: Floats = (cost * alarmed + (1.0 - cost) * missed) / (events.sum() + non_events.sum())
     return regret
 
 

@@ -1,0 +1,184 @@
+"""Which measure fits a decision, and which mislead there: a small guide from the decision to the call to make."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from propriety.decisions.recommendations import Misleading, Problem, Recommendation, misleading_for, recommended_for
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Result
+from propriety.rules.bounded import BoundedBrier
+from propriety.rules.elementary import check_inside
+from propriety.rules.rule import is_number
+
+__all__ = ["Advice", "advise"]
+
+Decisions: TypeAlias = Literal["independent", "capacity"]
+Outcome: TypeAlias = Literal["binary", "multiclass", "ordinal"]
+Need: TypeAlias = Literal["probabilities", "ranks", "decisions"]
+
+WIDTH = 96
+LEGEND = {
+    "binary": "`pr` is propriety, `y` the outcomes, `p` the probability of the event.",
+    "multiclass": "`pr` is propriety, `y` the outcomes, `P` rows with one probability per class.",
+    "ordinal": "`pr` is propriety, `y` the outcomes, `P` rows with one probability per class, in order.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Advice(Result):
+    """Measures for a decision, with the calls to make, and measures that mislead there.
+
+    Printed, it is a page of text; in a notebook, a table.
+
+    Parameters
+    ----------
+    decisions, thresholds, outcome, rare, need
+        The decision, as given to `advise`.
+    recommended : tuple of Recommendation
+        Each with `measure`, `call` (Python that runs), `why` and `reference`; the first is the one to report.
+    misleading : tuple of Misleading
+        Each with `measure`, `why` and `reference`.
+    """
+
+    decisions: Decisions
+    thresholds: float | tuple[float, float] | None
+    outcome: Outcome
+    rare: bool
+    need: Need
+    recommended: tuple[Recommendation, ...]
+    misleading: tuple[Misleading, ...]
+
+    @property
+    def problem(self) -> str:
+        """The decision in words."""
+        if self.decisions == "capacity":
+            kind = "decisions that share a capacity"
+        else:
+            kind = "decisions that do not depend on each other"
+        match self.thresholds:
+            case None:
+                where = "any threshold"
+            case (low, high):
+                where = f"thresholds from {low:g} to {high:g}"
+            case known:
+                where = f"the threshold {known:g}"
+        rare = "rare " if self.rare else ""
+        return f"{kind}, {where}, {rare}{self.outcome} outcomes, {self.need} needed"
+
+    def rows(self) -> Mapping[str, Sequence[Any]]:
+        """Columns of the table: one row per measure, those to use first."""
+        entries: list[Recommendation | Misleading] = [*self.recommended, *self.misleading]
+        return {
+            "advice": ["use"] * len(self.recommended) + ["beware"] * len(self.misleading),
+            "measure": [entry.measure for entry in entries],
+            "call": [entry.call if isinstance(entry, Recommendation) else "" for entry in entries],
+            "why": [entry.why for entry in entries],
+            "reference": [entry.reference for entry in entries],
+        }
+
+    def __repr__(self) -> str:
+        lines = [*textwrap.wrap(f"Advice for {self.problem}", WIDTH), "", "Use"]
+        for recommended in self.recommended:
+            lines += [f"  {recommended.measure}", f"      {recommended.call}", *_indented(recommended)]
+        lines += ["", "Beware of"]
+        for misleading in self.misleading:
+            lines += [f"  {misleading.measure}", *_indented(misleading)]
+        return "\n".join([*lines, "", LEGEND[self.outcome]])
+
+    def _repr_html_(self) -> str:
+        columns = self.rows()
+        head = "".join(f"<th>{name}</th>" for name in columns)
+        body = ""
+        for advice, measure, call, why, reference in zip(*columns.values(), strict=True):
+            cells = (advice, measure, f"<code>{html.escape(call)}</code>" if call else "", why, reference)
+            texts = (cell if cell.startswith("<code>") else html.escape(cell) for cell in cells)
+            body += "<tr>" + "".join(f"<td style='text-align: left'>{text}</td>" for text in texts) + "</tr>"
+        title = html.escape(f"Advice for {self.problem}. {LEGEND[self.outcome]}")
+        return f"<p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def advise(
+    *,
+    decisions: Decisions = "independent",
+    thresholds: float | tuple[float, float] | None = None,
+    outcome: Outcome = "binary",
+    rare: bool = False,
+    need: Need = "probabilities",
+) -> Advice:
+    """Say which measures fit a decision, with the calls to make, and which mislead there.
+
+    Parameters
+    ----------
+    decisions : {"independent", "capacity"}
+        Whether each case is decided for itself, or only so many can be acted on, so that the highest forecasts are.
+    thresholds : float or (float, float), optional
+        The probability from which somebody would act, which is the share that a false alarm has in the cost of both
+        errors: one number if it is known, (low, high) if it lies between two, None if it may be anything.
+    outcome : {"binary", "multiclass", "ordinal"}
+        What is forecast.
+    rare : bool
+        Whether the event is rare, below about one in ten.
+    need : {"probabilities", "ranks", "decisions"}
+        What is used of the forecasts: their values, only their order, or only whether to act.
+
+    References
+    ----------
+    Flores et al. (2025), table 1, arXiv:2504.04528.
+
+    Examples
+    --------
+    >>> from propriety.decisions.advice import advise
+    >>> advice = advise(thresholds=(0.05, 0.2), need="decisions")
+    >>> advice.recommended[0].call
+    'pr.bounded_brier_score(y, p, thresholds=(0.05, 0.2))'
+    >>> [entry.measure for entry in advice.misleading]
+    ['accuracy', 'AUC', 'F1', 'full Brier and log score', 'mean net benefit beside a bounded score']
+    """
+    _check_choice("decisions", decisions, get_args(Decisions))
+    _check_choice("outcome", outcome, get_args(Outcome))
+    _check_choice("need", need, get_args(Need))
+    problem = Problem(
+        capacity=decisions == "capacity",
+        thresholds=_read_thresholds(thresholds),
+        outcome=outcome,
+        rare=bool(rare),
+        need=need,
+    )
+    return Advice(
+        decisions=decisions,
+        thresholds=problem.thresholds,
+        outcome=outcome,
+        rare=problem.rare,
+        need=need,
+        recommended=tuple(recommended_for(problem)),
+        misleading=tuple(misleading_for(problem)),
+    )
+
+
+def _indented(entry: Recommendation | Misleading) -> list[str]:
+    return textwrap.wrap(f"{entry.why} [{entry.reference}]", WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+
+
+def _check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        named = ", ".join(f'"{choice}"' for choice in choices)
+        raise InputValueError(sentence(f"{argument} must be one of {named}; got {value!r}"))
+
+
+def _read_thresholds(thresholds: object) -> float | tuple[float, float] | None:
+    """Judge the thresholds: None, a number strictly between 0 and 1, or two in order."""
+    if thresholds is None:
+        return None
+    if isinstance(thresholds, tuple | list) and len(thresholds) == 2:
+        interval = BoundedBrier(*thresholds)
+        return float(interval.low), float(interval.high)
+    if is_number(thresholds):
+        check_inside(thresholds, "thresholds")  # type: ignore[arg-type]  # a number
+        return float(thresholds)  # type: ignore[arg-type]  # a number
+    law = f"thresholds must be None, a number, or a pair (low, high); got {thresholds!r}"
+    raise InputTypeError(sentence(law))

@@ -1,0 +1,135 @@
+"""Murphy diagrams: a score at every threshold, and the miscalibration and discrimination it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from numpy.typing import ArrayLike
+
+from propriety.calibration.decomposition import Decomposition, decompose_table
+from propriety.decisions.regret import regret_curve
+from propriety.decisions.thresholds import read_thresholds
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.rules.families import Brier
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Labels, Missing
+
+__all__ = ["MurphyCurve", "MurphyScaling", "murphy_curve"]
+
+MurphyScaling: TypeAlias = Literal["regret", "brier", "expectile"]
+
+FACTORS: dict[MurphyScaling, float] = {"regret": 1.0, "brier": 2.0, "expectile": 0.5}
+PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
+BRIER = Brier()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MurphyCurve(Result):
+    """Mean elementary score at each threshold, and its parts.
+
+    Parameters
+    ----------
+    threshold : array of shape (rows,)
+        Cost ratio, and threshold at which it is best to act.
+    score : array of shape (rows,)
+        Mean elementary score: miscalibration - discrimination + uncertainty.
+    miscalibration, discrimination, uncertainty : array of shape (rows,), optional
+        Its parts, none of them negative.
+    scaling : {"regret", "brier", "expectile"}
+        What the elementary score is multiplied by; see `murphy_curve`.
+    area : float
+        Area under `score` over [0, 1], exact.
+    exact : bool
+        Whether straight lines through the rows are the whole curves.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    """
+
+    threshold: Floats
+    score: Floats
+    miscalibration: Floats | None = None
+    discrimination: Floats | None = None
+    uncertainty: Floats | None = None
+    scaling: MurphyScaling
+    area: float
+    exact: bool
+    n: int
+    dropped: int = 0
+    decomposition: Decomposition | None = field(default=None, metadata={"hidden": True})
+
+    @property
+    def areas(self) -> dict[str, float]:
+        """Exact areas under the score and, if they are there, its parts."""
+        if self.decomposition is None:
+            return {"score": self.area}
+        return {name: FACTORS[self.scaling] / 2.0 * getattr(self.decomposition, name) for name in PARTS}
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"rows": len(self.threshold), "scaling": self.scaling, "area": self.area, "n": self.n}
+        return facts | ({"dropped": self.dropped} if self.dropped else {})
+
+
+def murphy_curve(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    thresholds: ArrayLike | None = None,
+    scaling: MurphyScaling = "regret",
+    parts: bool = True,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> MurphyCurve:
+    r"""Compute the mean elementary score at every threshold, with its miscalibration and discrimination.
+
+    .. math:: R^*(c) = \mathrm{MCB}(c) - \mathrm{DSC}(c) + \mathrm{UNC}(c)
+
+    A forecast whose curve is nowhere above that of another is at least as good under every proper score.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+    thresholds : array-like in [0, 1], optional
+        Where to evaluate the curves. Without it they are exact: straight between the rows, and where they jump the
+        threshold stands twice, first with the value there and then with the limit from above.
+    scaling : {"regret", "brier", "expectile"}
+        "regret" is the mean of ``Elementary(c)``, and the area is half the Brier score, as in model-diagnostics.
+        "brier" is twice that, and the area is the Brier score, as in triptych. "expectile" is half of it, the
+        elementary score of the expectile at level 1/2, and the area is a quarter of the Brier score, as in scores.
+    parts : bool
+        Whether to recalibrate the forecasts and return the parts.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154; Dimitriadis, Gneiting & Jordan (2021),
+    doi:10.1073/pnas.2016191118, for the parts.
+
+    Examples
+    --------
+    >>> from propriety.decisions.murphy import murphy_curve
+    >>> murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], scaling="brier")
+    MurphyCurve(rows=11, scaling=brier, area=0.175, n=4)
+    >>> curve = murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], thresholds=[0.35])
+    >>> curve.score, curve.uncertainty
+    (array([0.25]), array([0.175]))
+    """
+    if scaling not in FACTORS:
+        raise InputValueError(sentence(f"scaling must be one of {get_args(MurphyScaling)}; got {scaling!r}"))
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    factor, given = FACTORS[scaling], None if thresholds is None else read_thresholds(thresholds)
+    facts: dict[str, Any] = {"scaling": scaling, "exact": given is None, "n": table.n, "dropped": table.dropped}
+    if not parts:
+        regret = regret_curve(table, thresholds=given)
+        return MurphyCurve(
+            threshold=regret.threshold, score=factor * regret.regret, area=factor * regret.area(), **facts
+        )
+    whole = decompose_table(table, BRIER, curve=True if given is None else given)
+    curves: dict[str, Any] = {name: factor * getattr(whole, f"{name}_curve") for name in PARTS}
+    curves["threshold"] = whole.thresholds
+    return MurphyCurve(**curves, area=factor / 2.0 * whole.score, **facts, decomposition=whole)

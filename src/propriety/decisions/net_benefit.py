@@ -1,0 +1,289 @@
+"""Decision curves: what acting on a forecast gains over acting on nobody, at every threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.decisions.regret import RegretScale, area_under_regret, read_interval
+from propriety.decisions.thresholds import counts_at, read_thresholds
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Labels, Missing
+
+__all__ = ["DecisionCurve", "NetBenefitDifference", "ThresholdAxis", "decision_curve"]
+
+ThresholdAxis: TypeAlias = Literal["threshold", "quadratic", "logarithmic"]
+
+SCALES: dict[ThresholdAxis, RegretScale] = {"threshold": "odds", "quadratic": "linear", "logarithmic": "log-odds"}
+GRID = np.linspace(0.01, 0.99, 99)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class NetBenefitDifference(Result):
+    """What one model gains on another, at each threshold; higher favours the first.
+
+    Parameters
+    ----------
+    threshold : array of shape (rows,)
+        Threshold probability.
+    net_benefit : array of shape (rows,)
+        Net benefit of the first model minus that of the second.
+    interventions_avoided : array of shape (rows,)
+        The same in interventions avoided per 100 cases.
+    """
+
+    threshold: Floats
+    net_benefit: Floats
+    interventions_avoided: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class DecisionCurve(Result):
+    """Net benefit of acting on a forecast, on everybody and on nobody, at each threshold; higher is better.
+
+    Parameters
+    ----------
+    threshold : array of shape (rows,)
+        Threshold probability c: act on forecasts of at least c. A false positive counts c / (1 - c).
+    net_benefit : array of shape (rows,)
+        Net benefit of the forecast in true positives per case, less `harm`.
+    treat_all, treat_none : array of shape (rows,)
+        Net benefit of acting on everybody, and on nobody, which is zero.
+    standardized_net_benefit : array of shape (rows,)
+        Net benefit over prevalence, 1 at best; NaN without events.
+    interventions_avoided : array of shape (rows,)
+        Needless interventions avoided per 100 cases, against acting on everybody and at no loss of true positives.
+    true_positive_rate, false_positive_rate : array of shape (rows,)
+        Share of the events, and of the non-events, that are acted on; NaN if there are none.
+    prevalence : float
+        Share of events in the population.
+    harm : float
+        Cost of having a forecast made, in true positives per case.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    """
+
+    threshold: Floats
+    net_benefit: Floats
+    treat_all: Floats
+    treat_none: Floats
+    standardized_net_benefit: Floats
+    interventions_avoided: Floats
+    true_positive_rate: Floats
+    false_positive_rate: Floats
+    prevalence: float
+    harm: float = 0.0
+    n: int
+    dropped: int = 0
+    table: ForecastTable = field(metadata={"hidden": True})
+
+    def minus(self, other: DecisionCurve) -> NetBenefitDifference:
+        """Return what this model gains on another at the same thresholds and prevalence.
+
+        Examples
+        --------
+        >>> from propriety.decisions.net_benefit import decision_curve
+        >>> y, grid = [0, 1, 0, 1], [0.2, 0.5]
+        >>> a = decision_curve(y, [0.1, 0.6, 0.4, 0.8], thresholds=grid)
+        >>> b = decision_curve(y, [0.1, 0.3, 0.4, 0.8], thresholds=grid)
+        >>> a.minus(b).net_benefit
+        array([0.  , 0.25])
+        """
+        if not isinstance(other, DecisionCurve):
+            raise InputTypeError(sentence(f"other must be a DecisionCurve; got {type(other).__name__}"))
+        if not np.array_equal(self.threshold, other.threshold):
+            law = "two decision curves need the same thresholds to be compared"
+            raise InputValueError(sentence(law, hint="give both the same thresholds=."))
+        if not np.isclose(self.prevalence, other.prevalence, rtol=1e-9, atol=0.0):
+            law = f"two decision curves need the same prevalence; got {self.prevalence:g} and {other.prevalence:g}"
+            raise InputValueError(sentence(law, hint="make both from the same cases, or give both prevalence=."))
+        gain = self.net_benefit - other.net_benefit
+        return NetBenefitDifference(
+            threshold=self.threshold, net_benefit=gain, interventions_avoided=_avoided(gain, self.threshold)
+        )
+
+    def position(self, axis: ThresholdAxis = "threshold") -> Floats:
+        r"""Return where each threshold stands on an axis on which areas are means of regret.
+
+        "threshold" is :math:`c` itself, "quadratic" is :math:`-(1 - c)^2 / 2` (theorem E.3), and "logarithmic" is
+        :math:`\ln c` (theorem E.4). See `area`.
+
+        Examples
+        --------
+        >>> from propriety.decisions.net_benefit import decision_curve
+        >>> decision_curve([0, 1], [0.1, 0.8], thresholds=[0.2, 1 / 2]).position("quadratic")
+        array([-0.32 , -0.125])
+        """
+        _check_axis(axis)
+        if axis == "quadratic":
+            return -((1.0 - self.threshold) ** 2) / 2.0
+        if axis == "logarithmic":
+            with np.errstate(divide="ignore"):
+                return np.log(self.threshold)
+        return self.threshold
+
+    def area(self, low: float, high: float, *, axis: ThresholdAxis = "threshold") -> float:
+        r"""Return the exact area between the curve and the best net benefit there could be, the prevalence.
+
+        .. math:: \int_a^b \bigl(\pi - \mathrm{NB}(c)\bigr)\,d\phi(c) = \int_a^b \frac{R^*(c)}{1 - c}\,\phi'(c)\,dc
+
+        On the quadratic axis it is the area under the regret: divided by :math:`b - a`, the mean regret over
+        thresholds uniform on :math:`[a, b]`, half the bounded Brier score. On the logarithmic axis, divided by
+        :math:`\operatorname{logit} b - \operatorname{logit} a`, it is the mean over uniform log-odds, the bounded log
+        loss. On the axis as usually drawn it is neither, and can rank models otherwise. The rows do not matter.
+
+        References
+        ----------
+        Flores et al. (2025), theorems E.1, E.3 and E.4, arXiv:2504.04528, corrected.
+
+        Examples
+        --------
+        >>> from propriety.decisions.net_benefit import decision_curve
+        >>> curve = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+        >>> round(2 * curve.area(0, 1, axis="quadratic"), 6)
+        0.175
+        """
+        _check_axis(axis)
+        low, high = read_interval(low, high)
+        events, non_events = _in_population(self.table, self.prevalence)
+        loss = area_under_regret(self.table.forecast, events, non_events, low=low, high=high, scale=SCALES[axis])
+        return loss + self.harm * _width(low, high, axis) if self.harm > 0.0 else loss
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"rows": len(self.threshold), "prevalence": self.prevalence}
+        facts |= {"harm": self.harm} if self.harm else {}
+        return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
+
+
+def decision_curve(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    thresholds: ArrayLike | None = None,
+    prevalence: float | None = None,
+    harm: float = 0.0,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> DecisionCurve:
+    r"""Compute the net benefit of acting on forecasts that reach a threshold.
+
+    .. math::
+
+       \mathrm{NB}(c) = \pi\,\mathrm{TPR}(c) - \frac{c}{1 - c} (1 - \pi)\,\mathrm{FPR}(c) - h
+
+    The unit is one true positive per case: 0.05 is worth 5 true positives per 100 cases, without a false one. It is
+    the prevalence less the regret over :math:`1 - c`.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+    thresholds : array-like in [0, 1), optional
+        Threshold probabilities; 0.01, 0.02, ..., 0.99 if not given.
+    prevalence : float in (0, 1), optional
+        Share of events in the population, where the sample has another, as in a case-control study.
+    harm : float
+        Cost of having the forecast made, such as that of a test, in true positives per case. It is taken off the net
+        benefit of the forecast.
+
+    References
+    ----------
+    Vickers & Elkin (2006), doi:10.1177/0272989X06295361; Vickers, van Calster & Steyerberg (2019),
+    doi:10.1186/s41512-019-0064-7.
+
+    Examples
+    --------
+    >>> from propriety.decisions.net_benefit import decision_curve
+    >>> curve = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], thresholds=[0.2, 0.5])
+    >>> curve.net_benefit, curve.treat_all
+    (array([0.4375, 0.25  ]), array([0.375, 0.   ]))
+    >>> curve.interventions_avoided
+    array([25., 25.])
+    """
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    cost = GRID.copy() if thresholds is None else read_thresholds(thresholds)
+    if cost.max() >= 1.0:
+        law = "thresholds must be below 1, at which a false positive counts without end"
+        raise InputValueError(sentence(law, offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}"))
+    rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
+    harm = _read_harm(harm)
+    counts, odds = counts_at(table, cost), cost / (1.0 - cost)
+    true_rate = _rate(counts.true_positives, table.events)
+    false_rate = _rate(counts.false_positives, table.non_events)
+    if prevalence is None:
+        true_share, false_share = counts.true_positives / table.weight, counts.false_positives / table.weight
+    else:
+        true_share, false_share = rate * true_rate, (1.0 - rate) * false_rate
+    net_benefit = true_share - odds * false_share - harm
+    treat_all = rate - odds * (1.0 - rate)
+    return DecisionCurve(
+        threshold=cost,
+        net_benefit=net_benefit,
+        treat_all=treat_all,
+        treat_none=np.zeros(len(cost)),
+        standardized_net_benefit=net_benefit / rate if rate > 0.0 else np.full(len(cost), np.nan),
+        interventions_avoided=_avoided(net_benefit - treat_all, cost),
+        true_positive_rate=true_rate,
+        false_positive_rate=false_rate,
+        prevalence=rate,
+        harm=harm,
+        n=table.n,
+        dropped=table.dropped,
+        table=table,
+    )
+
+
+def _avoided(gain: Floats, threshold: Floats) -> Floats:
+    """Return a gain in interventions avoided per 100; no gain is none, even at threshold 0, where each is free."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gain == 0.0, 0.0, 100.0 * gain * (1.0 - threshold) / threshold)
+
+
+def _rate(acted: Floats, weight: Floats) -> Floats:
+    total = float(weight.sum())
+    return acted / total if total > 0.0 else np.full(len(acted), np.nan)
+
+
+def _in_population(table: ForecastTable, prevalence: float) -> tuple[Floats, Floats]:
+    """Return the weights of the rows as shares of a population with this prevalence."""
+    events, non_events = float(table.events.sum()), float(table.non_events.sum())
+    return (
+        table.events * (prevalence / events if events else 0.0),
+        table.non_events * ((1.0 - prevalence) / non_events if non_events else 0.0),
+    )
+
+
+def _width(low: float, high: float, axis: ThresholdAxis) -> float:
+    if axis == "quadratic":
+        return ((1.0 - low) ** 2 - (1.0 - high) ** 2) / 2.0
+    if axis == "logarithmic":
+        return float(np.log(high / low)) if low > 0.0 else np.inf
+    return high - low
+
+
+def _check_axis(axis: ThresholdAxis) -> None:
+    if axis not in SCALES:
+        raise InputValueError(sentence(f"axis must be one of {get_args(ThresholdAxis)}; got {axis!r}"))
+
+
+def _read_prevalence(prevalence: float, table: ForecastTable) -> float:
+    if not isinstance(prevalence, int | float | np.integer | np.floating) or not 0.0 < prevalence < 1.0:
+        raise InputValueError(sentence(f"prevalence must lie strictly between 0 and 1; got {prevalence!r}"))
+    if not 0.0 < table.event_rate < 1.0:
+        raise InputValueError(sentence("prevalence needs cases with and without the event; the sample has one kind"))
+    return float(prevalence)
+
+
+def _read_harm(harm: float) -> float:
+    if not isinstance(harm, int | float | np.integer | np.floating) or not 0.0 <= harm < np.inf:
+        raise InputValueError(sentence(f"harm must be a number of at least 0; got {harm!r}"))
+    return float(harm)

@@ -1,0 +1,391 @@
+"""What is known of each measure: the decision that it fits, the call to make, and where it misleads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Misleading", "Problem", "Recommendation", "misleading_for", "recommended_for"]
+
+FLORES = "Flores et al. (2025), arXiv:2504.04528"
+BRIER = "Brier (1950), doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2"
+GOOD = "Good (1952), doi:10.1111/j.2517-6161.1952.tb00104.x"
+EPSTEIN = "Epstein (1969), doi:10.1175/1520-0450(1969)008<0985:ASSFPF>2.0.CO;2"
+EHM = "Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154"
+CORP = "Dimitriadis, Gneiting & Jordan (2021), doi:10.1073/pnas.2016191118"
+VICKERS = "Vickers & Elkin (2006), doi:10.1177/0272989X06295361"
+HAND = "Hand (2009), doi:10.1007/s10994-009-5119-5"
+BETTER_BETA = "Hand & Anagnostopoulos (2014), arXiv:1202.2564"
+ASSEL = "Assel, Sjoberg & Vickers (2017), doi:10.1186/s41512-017-0020-3"
+LIPTON = "Lipton, Elkan & Naryanaswamy (2014), doi:10.1007/978-3-662-44851-9_15"
+COX = "Cox (1958), doi:10.1093/biomet/45.3-4.562"
+AHMADIAN = "Ahmadian et al. (2024), arXiv:2407.17697"
+GALDRAN = "Galdran (2023), arXiv:2309.08701"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """A measure to use: the call to make, why, and where it is from."""
+
+    measure: str
+    call: str
+    why: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misleading:
+    """A measure to beware of: why, and where that is shown."""
+
+    measure: str
+    why: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A decision, as `propriety.advise` was told of it."""
+
+    capacity: bool
+    thresholds: float | tuple[float, float] | None
+    outcome: str
+    rare: bool
+    need: str
+
+    @property
+    def binary(self) -> bool:
+        """Whether one event is forecast."""
+        return self.outcome == "binary"
+
+    @property
+    def data(self) -> str:
+        """What a call about one event is given."""
+        return "y, p" if self.binary else "table"
+
+
+def recommended_for(problem: Problem) -> Iterator[Recommendation]:
+    """Name the measures that fit a decision, the one to report first."""
+    if problem.capacity:
+        yield from _by_capacity(problem)
+    elif problem.need == "ranks":
+        yield from _by_ranks(problem)
+    elif isinstance(problem.thresholds, tuple):
+        yield from _between_thresholds(problem, *problem.thresholds)
+    elif problem.thresholds is not None:
+        yield from _at_a_threshold(problem, problem.thresholds)
+    elif problem.binary:
+        yield from _at_any_threshold(problem)
+    else:
+        yield from _of_rows(problem)
+    if problem.need == "probabilities":
+        yield from _of_calibration(problem)
+
+
+def misleading_for(problem: Problem) -> Iterator[Misleading]:
+    """Name the measures that are often reported for such a decision and mislead there."""
+    if problem.capacity or problem.thresholds != 0.5 or not problem.binary:
+        yield _accuracy(problem)
+    yield _area(problem)
+    yield Misleading(
+        measure="F1",
+        why="It does not count the cases rightly left alone, and its costs come from the model: the best threshold "
+        "of calibrated forecasts is half the best F1 that they reach, whatever the errors cost.",
+        reference=LIPTON,
+    )
+    yield from _thresholds_that_do_not_count(problem)
+    if problem.outcome == "ordinal":
+        yield Misleading(
+            measure="squared absolute ranked probability score",
+            why="With three classes or more it is improper: a forecast that is not the true distribution can score "
+            "better than it. The ranked probability score is proper and knows the order too.",
+            reference=f"{GALDRAN}, where it is called proper",
+        )
+    if problem.outcome == "multiclass":
+        yield Misleading(
+            measure="penalized scores in which ties count as correct",
+            why="They are improper: a forecaster gains by calling two classes equally likely. Ties that are split, "
+            "the default here, are proper.",
+            reference=f"{AHMADIAN}, where they are called proper",
+        )
+    if problem.need == "probabilities":
+        yield Misleading(
+            measure="calibration error in bins",
+            why="It depends on the number and the edges of the bins, and can be made to look better by choosing "
+            "them. Isotonic regression needs no bins.",
+            reference=CORP,
+        )
+
+
+def _by_capacity(problem: Problem) -> Iterator[Recommendation]:
+    cost = f", cost={problem.thresholds!r}" if isinstance(problem.thresholds, float) else ""
+    yield _event(
+        problem,
+        "net benefit of the top k",
+        f"pr.top_k({problem.data}, k=10{cost})",
+        "Only k cases can be acted on, so those with the highest forecasts are. Put your capacity for k. At the same k "
+        "net benefit, precision and recall rank models alike, because only the events found differ.",
+        FLORES,
+    )
+    yield _event(
+        problem,
+        "the top k at several capacities",
+        f"pr.top_k({problem.data}, k=[5, 10, 20]{cost})",
+        "Where the capacity may change, look at the ones that may come, not at all of them.",
+        FLORES,
+    )
+    if problem.need == "probabilities":
+        yield _event(
+            problem,
+            "Brier score",
+            f"pr.brier_score({problem.data})",
+            "A capacity uses the order only; this judges the probabilities, which somebody reads.",
+            BRIER,
+        )
+
+
+def _by_ranks(problem: Problem) -> Iterator[Recommendation]:
+    yield _event(
+        problem,
+        "H-measure",
+        f"pr.h_measure({problem.data})",
+        "It judges the order alone, as the AUC does, but with one distribution of costs for all models. To act at a "
+        "threshold, ranks must be turned into probabilities first.",
+        HAND,
+    )
+    if problem.rare:
+        rate = "sum(y) / len(y)" if problem.binary else "table.event_rate"
+        yield _event(
+            problem,
+            "H-measure around the event rate",
+            f"pr.h_measure({problem.data}, alpha=1 + {rate}, beta=2 - {rate})",
+            "For rare events the plain H-measure gives most weight to thresholds far above the event rate. These "
+            "parameters put the most weight on the event rate itself.",
+            BETTER_BETA,
+        )
+    rule = f", rule=pr.BoundedBrier{problem.thresholds!r}" if isinstance(problem.thresholds, tuple) else ""
+    yield _event(
+        problem,
+        "discrimination",
+        f"pr.decompose({problem.data}{rule}).discrimination",
+        "What the order is worth once the forecasts are recalibrated: the part of the score that ranks can earn.",
+        CORP,
+    )
+
+
+def _between_thresholds(problem: Problem, low: float, high: float) -> Iterator[Recommendation]:
+    brier = _event(
+        problem,
+        "bounded Brier score",
+        f"pr.bounded_brier_score({problem.data}, thresholds=({low!r}, {high!r}))",
+        "The mean regret over the thresholds at which somebody would act, all of them alike.",
+        FLORES,
+    )
+    log = _event(
+        problem,
+        "bounded log score",
+        f"pr.bounded_log_score({problem.data}, thresholds=({low!r}, {high!r}))",
+        "The mean regret over thresholds that are even in log-odds: one in a hundred is about as far from one in ten "
+        "as that is from one in two, which suits low thresholds and rare events.",
+        FLORES,
+    )
+    in_odds = low > 0.0 and high < 1.0
+    order = [log, brier] if problem.rare else [brier, log]
+    yield from (entry for entry in order if in_odds or entry is brier)
+    yield _event(
+        problem,
+        "bounded skill",
+        f"pr.skill_score({problem.data}, rule=pr.BoundedBrier({low!r}, {high!r}))",
+        "The share of the regret of always forecasting the event rate that the model saves. Regrets are small "
+        "numbers; this says whether they are small because of the model.",
+        FLORES,
+    )
+    yield _event(
+        problem,
+        "bounded decomposition",
+        f"pr.decompose({problem.data}, rule=pr.BoundedBrier({low!r}, {high!r}))",
+        "How much of the regret is miscalibration where it matters, and how much the order of the cases.",
+        CORP,
+    )
+    yield _decision_curve(problem)
+    if problem.need == "decisions" and high < 1.0:
+        yield _event(
+            problem,
+            "mean net benefit",
+            f"pr.bounded_net_benefit({problem.data}, thresholds=({low!r}, {high!r}))",
+            "The mean height of the decision curve; higher is better. It weights high thresholds more than the bounded "
+            "Brier score does, and can rank models differently.",
+            VICKERS,
+        )
+
+
+def _at_a_threshold(problem: Problem, threshold: float) -> Iterator[Recommendation]:
+    rule = f"rule=pr.Elementary({threshold!r})"
+    yield _event(
+        problem,
+        "regret at the threshold",
+        f"pr.mean_score({problem.data}, {rule})",
+        "What acting at this threshold costs per case, a false alarm at the threshold and a miss at the rest to one. "
+        "Net benefit there, prevalence - regret / (1 - threshold), ranks models alike.",
+        FLORES,
+    )
+    yield _decision_curve(problem)
+    yield _event(
+        problem,
+        "decomposition at the threshold",
+        f"pr.decompose({problem.data}, {rule})",
+        "How much of that regret a better threshold would save (miscalibration), and how much the order is worth.",
+        EHM,
+    )
+
+
+def _at_any_threshold(problem: Problem) -> Iterator[Recommendation]:
+    brier = _event(
+        problem,
+        "Brier score",
+        f"pr.brier_score({problem.data})",
+        "Twice the mean regret over all thresholds, all of them alike. If some can be ruled out, say so.",
+        BRIER,
+    )
+    log = _event(
+        problem,
+        "log score",
+        f"pr.log_score({problem.data})",
+        "The regret over all thresholds, even in log-odds, so that thresholds near 0 and 1 count more; infinite "
+        "where something called impossible happened.",
+        GOOD,
+    )
+    yield from [log, brier] if problem.rare else [brier, log]
+    yield _event(
+        problem,
+        "skill",
+        f"pr.skill_score({problem.data}, rule=pr.{'Log' if problem.rare else 'Brier'}())",
+        "The share of the score of always forecasting the event rate that the model saves. With rare events every "
+        "score is small; this is not.",
+        FLORES,
+    )
+    if problem.need == "decisions":
+        yield _decision_curve(problem)
+    yield _event(
+        problem,
+        "decomposition",
+        f"pr.decompose({problem.data})",
+        "How much of the score is miscalibration, and how much the order of the cases earns.",
+        CORP,
+    )
+    yield _event(
+        problem,
+        "regret curve",
+        f"pr.regret_curve({problem.data})",
+        "The regret at every threshold. A model whose curve is lower everywhere is better for everybody; where curves "
+        "cross, the choice depends on the threshold.",
+        EHM,
+    )
+
+
+def _of_rows(problem: Problem) -> Iterator[Recommendation]:
+    if problem.outcome == "ordinal":
+        rule = "RankedProbability"
+        near = "The mean Brier score of the events 'at most this class', so that a near miss costs less than a far one."
+        yield _use("ranked probability score", "pr.ranked_probability_score(y, P)", near, EPSTEIN)
+    else:
+        rule = "Brier"
+        events = "The sum over the classes of the Brier scores of the events 'it is this class'."
+        yield _use("Brier score", "pr.brier_score(y, P)", events, BRIER)
+        local = "It looks only at the probability of the class that happened, and is infinite where that was 0."
+        yield _use("log score", "pr.log_score(y, P)", local, GOOD)
+    saved = "The share of the score of always forecasting the rates of the classes that the model saves."
+    yield _use("skill", f"pr.skill_score(y, P, rule=pr.{rule}())", saved, FLORES)
+    parts = "How much of the score is miscalibration, and how much discrimination, event by event."
+    yield _use("decomposition", f"pr.decompose(y, P, rule=pr.{rule}())", parts, CORP)
+    if problem.outcome == "multiclass" and problem.need == "decisions":
+        right = (
+            "Where the most likely class is acted on and all errors cost the same: the right class on top always wins."
+        )
+        yield _use("penalized Brier score", "pr.penalized_brier_score(y, P)", right, AHMADIAN)
+
+
+def _of_calibration(problem: Problem) -> Iterator[Recommendation]:
+    shows = "Shows where forecasts are too high or too low, without bins to choose."
+    yield _event(problem, "reliability curve", f"pr.reliability_curve({problem.data})", shows, CORP)
+    tells = "Tells miscalibration from the noise of the sample."
+    yield _event(problem, "miscalibration test", f"pr.miscalibration_test({problem.data}, seed=1)", tells, CORP)
+    numbers = "Observed against expected, intercept and slope, with intervals."
+    yield _event(problem, "calibration summary", f"pr.calibration_summary({problem.data})", numbers, COX)
+
+
+def _decision_curve(problem: Problem) -> Recommendation:
+    return _event(
+        problem,
+        "decision curve",
+        f"pr.decision_curve({problem.data})",
+        "Net benefit at each threshold, beside acting on everybody and on nobody, which a model must beat.",
+        VICKERS,
+    )
+
+
+def _accuracy(problem: Problem) -> Misleading:
+    if not problem.binary:
+        why = "It looks at the most likely class only, as if all errors cost the same and no probability were used."
+        why += " The order of the classes does not count." if problem.outcome == "ordinal" else ""
+    else:
+        why = (
+            "It is net benefit at the threshold 1/2 and a constant, NB(1/2) + 1 - prevalence, so that it takes a miss "
+            "to cost as much as a false alarm."
+        )
+    if problem.rare:
+        why += " Never acting on a rare event is almost always right, and worth nothing."
+    return Misleading(measure="accuracy", why=why, reference=FLORES)
+
+
+def _area(problem: Problem) -> Misleading:
+    if problem.capacity:
+        why = (
+            "It is an average over all capacities, most of which nobody has, and counts the order far below the cut as "
+            "much as that at the top. It fits only if nothing is known of the capacity."
+        )
+    else:
+        why = (
+            "It lets the model choose the costs: for calibrated forecasts it averages regret over thresholds that are "
+            "spread as the model's own forecasts are, other ones for each model. It does not see miscalibration."
+        )
+    return Misleading(measure="AUC", why=why, reference=HAND)
+
+
+def _thresholds_that_do_not_count(problem: Problem) -> Iterator[Misleading]:
+    if problem.capacity:
+        yield Misleading(
+            measure="net benefit at a fixed threshold",
+            why="The capacity sets the cut, not the costs: there may be more cases above the threshold than can be "
+            "acted on, or fewer.",
+            reference=FLORES,
+        )
+    elif problem.thresholds is not None:
+        yield Misleading(
+            measure="full Brier and log score",
+            why="They average over all thresholds, most of which nobody would use. On the breast-cancer data of Flores "
+            "et al. always forecasting the prevalence beats all four models on both, and the model that is worst on "
+            "the full Brier score is the best at the thresholds that matter.",
+            reference=f"{ASSEL}; {FLORES}",
+        )
+    if isinstance(problem.thresholds, tuple) and not problem.capacity:
+        yield Misleading(
+            measure="mean net benefit beside a bounded score",
+            why="They weight thresholds differently, 1 / (1 - c) and 1, and can rank in opposite order. "
+            "With prevalence 0.6 and thresholds from 0.1 to 0.9, always acting "
+            "has the mean regret 0.2 and never acting 0.3, but mean net benefits of -0.099 and 0. Choose one before "
+            "you look.",
+            reference=f"{FLORES}, where they are called the same",
+        )
+
+
+def _event(problem: Problem, measure: str, call: str, why: str, reference: str) -> Recommendation:
+    """Recommend a measure of one event; for classes, of each event that they make."""
+    if not problem.binary:
+        events = "per_cut_point" if problem.outcome == "ordinal" else "per_class"
+        call = f"{{label: {call} for label, table in pr.ForecastTable.{events}(y, P).items()}}"
+        measure += " of each cut point" if problem.outcome == "ordinal" else " of each class"
+    return _use(measure, call, why, reference)
+
+
+def _use(measure: str, call: str, why: str, reference: str) -> Recommendation:
+    return Recommendation(measure=measure, call=call, why=why, reference=reference)

@@ -1,0 +1,328 @@
+"""What wrong decisions cost: regret at every cost ratio, and the least that any threshold could make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.calibration.decomposition import regret_of_errors
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.decisions.thresholds import counts_at, read_thresholds
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.rules.scoring import weighted_sum
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Labels, Missing
+
+__all__ = [
+    "CostCurve",
+    "RegretCurve",
+    "RegretScale",
+    "area_under_regret",
+    "cost_curve",
+    "read_interval",
+    "regret_curve",
+]
+
+RegretScale: TypeAlias = Literal["linear", "log-odds", "odds"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RegretCurve(Result):
+    """Mean cost of the wrong decisions, at each cost ratio.
+
+    Parameters
+    ----------
+    threshold : array of shape (rows,)
+        Cost ratio c: acting without the event costs c, not acting on the event 1 - c.
+    regret : array of shape (rows,)
+        Regret at this cost ratio.
+    act_at : float, optional
+        The threshold that decides, where it is not the cost ratio itself.
+    exact : bool
+        Whether straight lines through the rows are the whole curve.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    """
+
+    threshold: Floats
+    regret: Floats
+    act_at: float | None = None
+    exact: bool
+    n: int
+    dropped: int = 0
+    table: ForecastTable = field(metadata={"hidden": True})
+
+    def area(self, low: float = 0.0, high: float = 1.0, *, scale: RegretScale = "linear") -> float:
+        r"""Return the exact area under the curve between two cost ratios, whatever rows it has.
+
+        "linear" is :math:`\int R(c)\,dc`, over [0, 1] half the Brier score. "log-odds" is the area over the axis
+        :math:`\ln(c / (1 - c))`, which is :math:`\int R(c) / (c (1 - c))\,dc`, over [0, 1] the log loss. "odds" is
+        :math:`\int R(c) / (1 - c)\,dc`, the area between a decision curve and the best net benefit there could be.
+
+        References
+        ----------
+        Flores et al. (2025), theorems 2.4, 2.5 and 3.2, arXiv:2504.04528, corrected.
+
+        Examples
+        --------
+        >>> from propriety.decisions.regret import regret_curve
+        >>> curve = regret_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+        >>> round(2 * curve.area(), 6), round(curve.area(scale="log-odds"), 6)
+        (0.175, 0.510826)
+        """
+        low, high = read_interval(low, high)
+        forecast = self.table.forecast
+        if self.act_at is not None:
+            forecast = np.where(forecast >= self.act_at, 1.0, 0.0)
+        total = area_under_regret(forecast, self.table.events, self.table.non_events, low=low, high=high, scale=scale)
+        return total / self.table.weight
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"rows": len(self.threshold), "area": self.area()}
+        facts |= {} if self.act_at is None else {"act_at": self.act_at}
+        return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CostCurve(Result):
+    """Least regret that any threshold on the forecasts reaches, at each cost ratio.
+
+    Parameters
+    ----------
+    threshold : array of shape (rows,)
+        Cost ratio c.
+    regret : array of shape (rows,)
+        Regret of the best threshold.
+    act_at : array of shape (rows,)
+        The best threshold: act on forecasts of at least so much; infinite where it is best never to act.
+    treat_all, treat_none : array of shape (rows,)
+        Regret of always acting and of never acting.
+    exact : bool
+        Whether straight lines through the rows are the whole curve.
+    event_rate : float
+        Share of the cases with the event.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    """
+
+    threshold: Floats
+    regret: Floats
+    act_at: Floats
+    treat_all: Floats
+    treat_none: Floats
+    exact: bool
+    event_rate: float
+    n: int
+    dropped: int = 0
+
+    @property
+    def probability_cost(self) -> Floats:
+        """Horizontal axis of Drummond and Holte: the share of never acting in the costs of never and of always."""
+        return _share(self.treat_none, self.treat_none + self.treat_all)
+
+    @property
+    def normalized_cost(self) -> Floats:
+        """Vertical axis of Drummond and Holte: the regret over that of getting every case wrong."""
+        return _share(self.regret, self.treat_none + self.treat_all)
+
+
+def regret_curve(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    thresholds: ArrayLike | None = None,
+    act_at: float | None = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> RegretCurve:
+    r"""Compute the regret at every cost ratio: the mean cost of acting on forecasts that reach it.
+
+    .. math:: R^*(c) = c\,\frac{\mathrm{FP}(c)}{n} + (1 - c)\,\frac{\mathrm{FN}(c)}{n}
+
+    with the false positives and false negatives of acting where the forecast is at least :math:`c`. This is the best
+    threshold for a calibrated forecast, when a false positive costs :math:`c` and a false negative :math:`1 - c`.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+    thresholds : array-like in [0, 1], optional
+        Where to evaluate the curve. Without it the whole curve is returned: it is straight between forecasts and
+        jumps at them, so that each forecast stands twice, first with the value there and then with the limit from
+        above.
+    act_at : float in [0, 1], optional
+        Decide at this threshold, whatever the costs.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154; Flores et al. (2025), arXiv:2504.04528.
+
+    Examples
+    --------
+    >>> from propriety.decisions.regret import regret_curve
+    >>> y, p = [0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]
+    >>> regret_curve(y, p, thresholds=[0.2, 0.5]).regret
+    array([0.05 , 0.125])
+    >>> regret_curve(y, p, thresholds=[0.2, 0.5], act_at=0.5).regret
+    array([0.2  , 0.125])
+    >>> regret_curve(y, p)
+    RegretCurve(rows=10, area=0.0875, n=4)
+    """
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    if act_at is not None:
+        act_at = _read_threshold(act_at)
+    if thresholds is not None:
+        cost = read_thresholds(thresholds)
+        regret = _regret(table, cost, cost if act_at is None else np.full(len(cost), act_at))
+    elif act_at is not None:
+        cost = np.array([0.0, 1.0])
+        regret = _regret(table, cost, np.full(2, act_at))
+    else:
+        cost, regret = _exact(table)
+    return RegretCurve(
+        threshold=cost,
+        regret=regret,
+        act_at=act_at,
+        exact=thresholds is None,
+        n=table.n,
+        dropped=table.dropped,
+        table=table,
+    )
+
+
+def cost_curve(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    thresholds: ArrayLike | None = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> CostCurve:
+    r"""Compute the least regret at every cost ratio, if the threshold on the forecasts is chosen with hindsight.
+
+    .. math:: \min_t R(c, t) = R^*_{\mathrm{PAV}}(c)
+
+    The lower envelope of the regret of all thresholds :math:`t`, among them always acting, :math:`c (1 - \pi)`, and
+    never acting, :math:`(1 - c) \pi`. It is the regret of the forecasts after isotonic recalibration.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+    thresholds : array-like in [0, 1], optional
+        Cost ratios at which to evaluate the curve. Without it the rows are its corners.
+
+    References
+    ----------
+    Drummond & Holte (2006), doi:10.1007/s10994-006-8199-5.
+
+    Examples
+    --------
+    >>> from propriety.decisions.regret import cost_curve
+    >>> curve = cost_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], thresholds=[0.2, 0.5, 0.9])
+    >>> curve.regret, curve.act_at
+    (array([0.05 , 0.125, 0.025]), array([0.3, 0.3, 0.8]))
+    """
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    blocks = pool_adjacent_violators(table)
+    rate = table.event_rate
+    if thresholds is None:
+        cost = np.unique(np.concatenate([[0.0, 1.0, rate], blocks.event_rate]))
+    else:
+        cost = read_thresholds(thresholds)
+    passive = np.searchsorted(blocks.event_rate, cost, side="left")
+    first = np.append(table.forecast[blocks.start[:-1]], np.inf)
+    return CostCurve(
+        threshold=cost,
+        regret=regret_of_errors(cost, passive, blocks.events, blocks.non_events),
+        act_at=first[passive],
+        treat_all=cost * (1.0 - rate),
+        treat_none=(1.0 - cost) * rate,
+        exact=thresholds is None,
+        event_rate=rate,
+        n=table.n,
+        dropped=table.dropped,
+    )
+
+
+def area_under_regret(
+    forecast: Floats,
+    events: Floats,
+    non_events: Floats,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    scale: RegretScale = "linear",
+) -> float:
+    """Integrate the regret of weighted cases between two cost ratios, in closed form; see `RegretCurve.area`.
+
+    An event costs at every ratio from its forecast up to `high`, a non-event from `low` up to its forecast. The
+    area is that of the total, not of the mean.
+
+    Examples
+    --------
+    >>> area_under_regret(np.array([0.2]), np.array([1.0]), np.array([0.0]))
+    0.32000000000000006
+    """
+    if scale not in get_args(RegretScale):
+        raise InputValueError(sentence(f"scale must be one of {get_args(RegretScale)}; got {scale!r}"))
+    inside = np.clip(forecast, low, high)
+    if scale == "linear":
+        missed, alarmed = ((1.0 - inside) ** 2 - (1.0 - high) ** 2) / 2.0, (inside**2 - low**2) / 2.0
+    else:
+        with np.errstate(divide="ignore"):
+            missed, alarmed = np.log(high) - np.log(inside), np.log1p(-low) - np.log1p(-inside)
+        if scale == "odds":
+            missed, alarmed = high - inside, alarmed - (inside - low)
+    return weighted_sum(missed, events) + weighted_sum(alarmed, non_events)
+
+
+def read_interval(low: float, high: float) -> tuple[float, float]:
+    """Judge the ends of an interval of thresholds: numbers with 0 <= low < high <= 1."""
+    numbers = all(isinstance(end, int | float | np.integer | np.floating) for end in (low, high))
+    if not numbers or not 0.0 <= low < high <= 1.0:
+        law = f"low and high must be numbers with 0 <= low < high <= 1; got low={low!r}, high={high!r}"
+        raise InputValueError(sentence(law))
+    return float(low), float(high)
+
+
+def _read_threshold(act_at: float) -> float:
+    if not isinstance(act_at, int | float | np.integer | np.floating):
+        raise InputTypeError(sentence(f"act_at must be a number; got {type(act_at).__name__}"))
+    return float(read_thresholds(act_at, "act_at")[0])
+
+
+def _regret(table: ForecastTable, cost: Floats, act_at: Floats) -> Floats:
+    counts = counts_at(table, act_at)
+    missed = table.events.sum() - counts.true_positives
+    regret: Floats = (cost * counts.false_positives + (1.0 - cost) * missed) / table.weight
+    return regret
+
+
+def _exact(table: ForecastTable) -> tuple[Floats, Floats]:
+    """Return the ends of the straight pieces: nobody below the j-th forecast is acted on in the j-th piece."""
+    edges = np.concatenate([[0.0], table.forecast, [1.0]])
+    cost = np.stack([edges[:-1], edges[1:]], axis=1).ravel()
+    piece = np.repeat(np.arange(len(table) + 1), 2)
+    # A forecast of 0 or 1 leaves a piece without length, of which only the value at 0 belongs to the curve.
+    kept = slice(int(edges[1] == 0.0), len(cost) - 2 * int(edges[-2] == 1.0))
+    cost, piece = cost[kept], piece[kept]
+    return cost, regret_of_errors(cost, piece, table.events, table.non_events)
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """Return the ratio, and NaN where there is nothing to share."""
+    share: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0.0)
+    return share

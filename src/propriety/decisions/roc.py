@@ -1,0 +1,223 @@
+"""How well forecasts rank: the ROC curve, its convex hull, and areas under all or part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.decisions.regret import read_interval
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Labels, Missing
+
+__all__ = ["PartialArea", "RocCurve", "roc_curve"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PartialArea(Result):
+    """Areas at the part of a ROC curve that belongs to forecasts between two thresholds.
+
+    Parameters
+    ----------
+    low, high : float
+        The forecasts counted: from `low` to `high`, both included.
+    pauc_plus : float
+        Area below this part of the curve.
+    pauc_minus : float
+        Area to the right of it.
+    delta_fpr, delta_tpr : float
+        Share of the non-events and of the events with such a forecast: width and height of the part.
+    balanced_average_accuracy : float
+        (pauc_plus + pauc_minus) / (delta_tpr + delta_fpr), the concordant partial AUC in [0, 1], higher is better;
+        NaN if there are no such forecasts.
+    n : int
+        Number of all cases.
+    """
+
+    low: float
+    high: float
+    pauc_plus: float
+    pauc_minus: float
+    delta_fpr: float
+    delta_tpr: float
+    balanced_average_accuracy: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RocCurve(Result):
+    """True against false positive rate, one row per threshold, from never acting to always.
+
+    Parameters
+    ----------
+    threshold : array of shape (rows,)
+        Act on forecasts of at least so much; infinite in the first row.
+    false_positive_rate, true_positive_rate : array of shape (rows,)
+        Share of the non-events and of the events that are acted on.
+    auc : float
+        Area under the curve: the probability that an event has the higher forecast than a non-event, ties counted
+        half; higher is better.
+    is_hull : bool
+        Whether this is the convex hull of a curve.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    """
+
+    threshold: Floats
+    false_positive_rate: Floats
+    true_positive_rate: Floats
+    auc: float
+    is_hull: bool = False
+    n: int
+    dropped: int = 0
+    table: ForecastTable = field(metadata={"hidden": True})
+
+    def hull(self) -> RocCurve:
+        """Return the convex hull: the best rates that thresholds on these forecasts reach, and mixtures of two.
+
+        It is the curve of the forecasts after isotonic recalibration; `threshold` stays on the forecasts as given.
+
+        References
+        ----------
+        Provost & Fawcett (2001), doi:10.1023/A:1007601015854; Fawcett & Niculescu-Mizil (2007),
+        doi:10.1007/s10994-007-5011-0.
+
+        Examples
+        --------
+        >>> from propriety.decisions.roc import roc_curve
+        >>> curve = roc_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+        >>> curve.auc, curve.hull().auc
+        (0.75, 0.875)
+        """
+        blocks = pool_adjacent_violators(self.table)
+        first = self.table.forecast[blocks.start[:-1]]
+        return _curve(self.table, first, blocks.events, blocks.non_events, is_hull=True)
+
+    def partial_area(self, low: float = 0.0, high: float = 1.0) -> PartialArea:
+        r"""Return the areas at the part of the curve that belongs to forecasts in [low, high].
+
+        .. math::
+
+           \mathrm{pAUC}_+ = \int_{[a, b]} (1 - F_1)\,dF_0, \qquad
+           \mathrm{pAUC}_- = \int_{[a, b]} F_0\,dF_1
+
+        with the shares :math:`F_1, F_0` of events and non-events below a forecast, where ties count half. Over [0, 1]
+        each is the AUC. The model, by its forecasts, still chooses which thresholds count. On a hull the forecasts are
+        the recalibrated ones.
+
+        References
+        ----------
+        Carrington et al. (2023), doi:10.1109/TPAMI.2022.3145392; Flores et al. (2025), appendix I,
+        arXiv:2504.04528, corrected.
+
+        Examples
+        --------
+        >>> from propriety.decisions.roc import roc_curve
+        >>> roc_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]).partial_area(0.2, 0.5)
+        PartialArea(low=0.2, high=0.5, pauc_plus=0.25, pauc_minus=0.25, delta_fpr=0.5, delta_tpr=0.5,
+        balanced_average_accuracy=0.5, n=4)
+        """
+        low, high = read_interval(low, high)
+        forecast, events, non_events = self.table.forecast, self.table.events, self.table.non_events
+        if self.is_hull:
+            blocks = pool_adjacent_violators(self.table)
+            forecast, events, non_events = blocks.event_rate, blocks.events, blocks.non_events
+        all_events, all_non_events = float(events.sum()), float(non_events.sum())
+        part = slice(np.searchsorted(forecast, low, side="left"), np.searchsorted(forecast, high, side="right"))
+        width, height = float(non_events[part].sum()) / all_non_events, float(events[part].sum()) / all_events
+        plus = float(_above(events)[part] @ non_events[part]) / all_events / all_non_events
+        minus = float(_below(non_events)[part] @ events[part]) / all_events / all_non_events
+        return PartialArea(
+            low=low,
+            high=high,
+            pauc_plus=plus,
+            pauc_minus=minus,
+            delta_fpr=width,
+            delta_tpr=height,
+            balanced_average_accuracy=(plus + minus) / (width + height) if width + height > 0.0 else np.nan,
+            n=self.n,
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"rows": len(self.threshold), "auc": self.auc}
+        facts |= {"is_hull": True} if self.is_hull else {}
+        return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
+
+
+def roc_curve(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> RocCurve:
+    r"""Compute the ROC curve: the share of events against that of non-events acted on, at every threshold.
+
+    .. math::
+
+       \mathrm{TPR}(t) = P(p \ge t \mid y = 1), \qquad \mathrm{FPR}(t) = P(p \ge t \mid y = 0)
+
+    The curve and its area see only the order of the forecasts, not whether they are calibrated nor what errors cost.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+
+    References
+    ----------
+    Fawcett (2006), doi:10.1016/j.patrec.2005.10.010; Hand (2009), doi:10.1007/s10994-009-5119-5.
+
+    Examples
+    --------
+    >>> from propriety.decisions.roc import roc_curve
+    >>> curve = roc_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> curve
+    RocCurve(rows=5, auc=0.75, n=4)
+    >>> curve.threshold, curve.true_positive_rate
+    (array([inf, 0.8, 0.4, 0.3, 0.1]), array([0. , 0.5, 0.5, 1. , 1. ]))
+    """
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    for name, weight in (("events", table.events), ("non-events", table.non_events)):
+        if not weight.any():
+            raise InputValueError(sentence(f"a ROC curve needs cases with and without the event; there are no {name}"))
+    return _curve(table, table.forecast, table.events, table.non_events)
+
+
+def _curve(
+    table: ForecastTable, threshold: Floats, events: Floats, non_events: Floats, *, is_hull: bool = False
+) -> RocCurve:
+    acted_events, acted_non_events = (
+        np.concatenate([[0.0], np.cumsum(weight[::-1])]) for weight in (events, non_events)
+    )
+    all_events, all_non_events = acted_events[-1], acted_non_events[-1]
+    return RocCurve(
+        threshold=np.concatenate([[np.inf], threshold[::-1]]),
+        false_positive_rate=acted_non_events / all_non_events,
+        true_positive_rate=acted_events / all_events,
+        auc=float(_above(events) @ non_events / all_events / all_non_events),
+        is_hull=is_hull,
+        n=table.n,
+        dropped=table.dropped,
+        table=table,
+    )
+
+
+def _above(weight: Floats) -> Floats:
+    """Return the weight above each row, with half of its own."""
+    own_and_above: Floats = np.cumsum(weight[::-1])[::-1]
+    return own_and_above - weight / 2.0
+
+
+def _below(weight: Floats) -> Floats:
+    """Return the weight below each row, with half of its own."""
+    below_and_own: Floats = np.cumsum(weight)
+    return below_and_own - weight / 2.0

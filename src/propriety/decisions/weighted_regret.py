@@ -1,0 +1,176 @@
+"""Regret integrated over thresholds with any weight, and Hand's H-measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numpy.typing import ArrayLike
+
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.recalibration import recalibrated_scores
+from propriety.decisions.weights import ThresholdWeight, read_weight
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Score
+from propriety.rules.elementary import BetaRegret
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.rule import BinaryRule, Properties
+from propriety.rules.scoring import mean_score
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Labels, Missing
+
+__all__ = ["WeightedRegret", "h_measure", "weighted_regret"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WeightedRegret(BinaryRule):
+    r"""Regret integrated over thresholds with a weight, :math:`\int R^*(c)\, w(c)\,dc`, as a rule.
+
+    As a rule it can be decomposed, compared and turned into a skill as any other.
+
+    Parameters
+    ----------
+    weight : ThresholdWeight
+        Which thresholds count, and how much.
+    normalize : bool
+        Whether to divide by the total of the weight, which gives the mean regret over thresholds drawn by it.
+
+    References
+    ----------
+    Schervish (1989), doi:10.1214/aos/1176347398; Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> from propriety.decisions.weighted_regret import WeightedRegret
+    >>> from propriety.decisions.weights import UniformWeight
+    >>> rule = WeightedRegret(UniformWeight(0.0, 0.5), normalize=True)
+    >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], rule=rule).uncertainty
+    0.125
+    """
+
+    name: ClassVar[str] = "weighted_regret"
+
+    weight: ThresholdWeight
+    normalize: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weight, ThresholdWeight):
+            law = f"weight must be a weight on thresholds such as UniformWeight(); got {type(self.weight).__name__}"
+            raise InputTypeError(sentence(law))
+        if self.normalize and self.weight.total() == math.inf:
+            law = f"a weight needs a finite total to be normalised; that of {self.weight!r} is infinite"
+            raise InputValueError(sentence(law, hint="narrow the interval, or pass normalize=False."))
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: proper; strictly or not depends on where the weight is 0, and is not claimed."""
+        del classes
+        worst = max(float(self.loss(0.0, event=True)), float(self.loss(1.0, event=False)))
+        return Properties(proper=True, best=0.0, worst=worst)
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the integral for one case, divided by the total if asked."""
+        return self.weight.loss(p, event=event, ops=ops) / (self.weight.total() if self.normalize else 1.0)
+
+
+def weighted_regret(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    weight: ThresholdWeight | Callable[[Floats], Any] | tuple[ArrayLike, ArrayLike],
+    normalize: bool = False,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    r"""Regret integrated over thresholds with a weight; lower is better.
+
+    .. math:: \int_0^1 R^*(c)\, w(c)\,dc
+
+    with :math:`R^*(c)`, the regret of acting at the threshold :math:`c`, the mean of ``Elementary(c)``.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+    weight : ThresholdWeight, callable, or (thresholds, densities)
+        ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are joined by
+        straight lines (`PointsWeight`), are exact; a function of an array of thresholds is integrated
+        numerically, see `CustomWeight` for the error.
+    normalize : bool
+        Whether to divide by the total of the weight, which gives the mean regret over thresholds drawn by it.
+
+    References
+    ----------
+    Schervish (1989), doi:10.1214/aos/1176347398; Flores et al. (2025), arXiv:2504.04528.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> from propriety.decisions.weighted_regret import weighted_regret
+    >>> from propriety.decisions.weights import UniformWeight
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.9, 0.4, 0.5]
+    >>> round(2 * weighted_regret(y, p, weight=UniformWeight()), 12) == round(pr.brier_score(y, p), 12)
+    True
+    >>> round(weighted_regret(y, p, weight=([0.1, 0.2, 0.4], [0, 1, 0])), 6)
+    0.010833
+    """
+    rule = WeightedRegret(read_weight(weight), normalize=normalize)
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    return mean_score(table, rule=rule)
+
+
+def h_measure(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    alpha: float = 2.0,
+    beta: float = 2.0,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    r"""Hand's H-measure, how well forecasts rank for thresholds drawn from a Beta distribution; **higher is better**.
+
+    .. math:: H = 1 - \frac{L(\text{recalibrated})}{L(\text{event rate})}
+
+    with :math:`L` the regret averaged over thresholds drawn from Beta(:math:`\alpha, \beta`), of the forecasts
+    recalibrated by isotonic regression and of the constant event rate. It is 0 for a constant and 1 for a perfect
+    ranking. Unlike the AUC it weights thresholds alike for every model. It does not see miscalibration: the regret
+    of the forecasts as they are is ``weighted_regret(..., weight=BetaWeight(2, 2))``.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+    alpha, beta : float
+        Parameters of the distribution of thresholds. Beta(2, 2) is Hand's first proposal. For rare events Hand and
+        Anagnostopoulos propose alpha = 1 + event rate and beta = 2 - event rate, whose mode is the event rate.
+
+    References
+    ----------
+    Hand (2009), doi:10.1007/s10994-009-5119-5; Hand & Anagnostopoulos (2014), arXiv:1202.2564.
+
+    Examples
+    --------
+    >>> from propriety.decisions.weighted_regret import h_measure
+    >>> round(h_measure([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]), 6)
+    0.5
+    """
+    rule = BetaRegret(alpha, beta)
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    if not (table.events.any() and table.non_events.any()):
+        law = "the H-measure needs events and non-events; y_true holds one class only"
+        raise InputValueError(sentence(law))
+    blocks = pool_adjacent_violators(table)
+    recalibrated, reference = recalibrated_scores(rule, blocks.events, blocks.non_events)
+    score = Score(recalibrated, rule=repr(rule), n=table.n, weight=table.weight, dropped=table.dropped)
+    return score.turned(1.0 - recalibrated / reference, scale="0 for a constant, 1 for a perfect ranking")

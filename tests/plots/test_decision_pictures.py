@@ -1,0 +1,164 @@
+"""Pictures of decisions show what was computed: the data and the labels are looked at, not the pixels."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+from propriety.decisions.murphy import murphy_curve
+from propriety.decisions.net_benefit import decision_curve
+from propriety.decisions.regret import cost_curve, regret_curve
+from propriety.decisions.roc import roc_curve
+from propriety.plots import plot_decision_curves, plot_murphy_curves, plot_regret_curves, plot_roc_curves
+from propriety.plots.drawing import shown
+
+mpl.use("agg")
+
+RNG = np.random.default_rng(0)
+P = RNG.random(400) ** 2
+Y = RNG.random(400) < P
+Q = np.clip(P + RNG.normal(0, 0.2, 400), 0, 1)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def line(ax, label):
+    (found,) = [one for one in ax.get_lines() if one.get_label() == label]
+    return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
+
+
+def texts(ax):
+    return "\n".join(text.get_text() for text in ax.texts)
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def chances(ax):
+    ax.figure.canvas.draw()
+    return [tick.get_text() for tick in ax.child_axes[0].get_xticklabels()]
+
+
+def test_regret_is_drawn_with_its_area():
+    curve = regret_curve(Y, P)
+    ax = curve.plot()
+    x, y = line(ax, "_curve")
+    assert np.trapezoid(y, x) == pytest.approx(curve.area(), rel=1e-9)
+    assert f"area {shown(curve.area())}, half the Brier score" in texts(ax)
+    assert "treat all" in texts(ax)
+    assert "treat none" in texts(ax)
+    assert ax.get_xlim() == (0, 1)
+
+
+def test_regret_over_log_odds_names_the_log_loss():
+    curve = regret_curve(Y, P)
+    ax = curve.plot(scale="log-odds")
+    assert ax.get_xscale() == "logit"
+    assert f"area {shown(curve.area(scale='log-odds'))}, the log loss" in texts(ax)
+    assert {"1 in 2", "1 in 10", "1 in 500"} <= set(chances(ax))
+
+
+def test_regret_of_a_fixed_threshold_says_which():
+    ax = regret_curve(Y, P, act_at=0.3).plot(label="mine", high=0.5)
+    assert "always decided at 30%" in texts(ax)
+    assert "over all thresholds" in texts(ax)
+    assert ax.get_title(loc="left") == "mine"
+
+
+def test_least_regret_runs_through_its_corners():
+    curve = cost_curve(Y, P)
+    x, y = line(curve.plot(), "_curve")
+    np.testing.assert_array_equal(x, curve.threshold)
+    np.testing.assert_array_equal(y, curve.regret)
+
+
+def test_thresholds_are_percentages_and_chances():
+    ax = decision_curve(Y, P).plot(high=0.2)
+    assert chances(ax) == ["1 in 10", "1 in 20", "1 in 50"]
+    assert [tick.get_text() for tick in ax.get_xticklabels()][:3] == ["0%", "5%", "10%"]
+    assert ax.get_xlabel() == "Threshold: act if the forecast is at least"
+
+
+def test_decision_curves_name_models_and_policies():
+    curves = {"a": decision_curve(Y, P), "b": decision_curve(Y, Q, harm=0.01)}
+    ax = plot_decision_curves(curves)
+    for name, curve in curves.items():
+        np.testing.assert_array_equal(line(ax, name)[1], curve.net_benefit)
+    x, y = line(ax, "_treat all")
+    np.testing.assert_allclose(np.interp(0.3, x, y), np.interp(0.3, curves["a"].threshold, curves["a"].treat_all), 1e-2)
+    assert legend(ax) == ["a", "b, harm 0.01"]
+    assert "treat none" in texts(ax)
+    assert decision_curve(Y, P).plot().get_legend() is None
+
+
+def test_rare_events_narrow_the_thresholds():
+    y = np.zeros(1000, dtype=int)
+    y[:20] = 1
+    assert decision_curve(y, RNG.random(1000) / 10).plot().get_xlim() == (0, 0.1)
+
+
+def test_a_difference_names_the_better_model():
+    difference = decision_curve(Y, P).minus(decision_curve(Y, Q))
+    ax = difference.plot(labels=("a", "b"))
+    np.testing.assert_array_equal(line(ax, "_curve")[1], difference.net_benefit)
+    assert texts(ax) == "a better\nb better"
+
+
+def test_murphy_diagram_shows_parts_and_areas():
+    curve = murphy_curve(Y, P, scaling="brier")
+    ax = curve.plot()
+    areas = curve.areas
+    shorts = {"score": "score", "MCB": "miscalibration", "DSC": "discrimination", "UNC": "uncertainty"}
+    assert legend(ax) == [f"{short}  {shown(areas[name])}" for short, name in shorts.items()]
+    np.testing.assert_array_equal(line(ax, legend(ax)[1])[1], curve.miscalibration)
+    assert "area: the Brier score" in ax.get_ylabel()
+    assert len(legend(murphy_curve(Y, P, parts=False).plot())) == 1
+
+
+def test_roc_curve_shows_area_hull_and_thresholds():
+    curve = roc_curve(Y, P)
+    hull = curve.hull()
+    ax = curve.plot(hull=hull)
+    np.testing.assert_array_equal(line(ax, "_curve")[1], curve.true_positive_rate)
+    np.testing.assert_array_equal(line(ax, "_hull")[0], hull.false_positive_rate)
+    assert f"AUC {shown(curve.auc)}" in texts(ax)
+    assert f"convex hull {shown(hull.auc)}" in texts(ax)
+    (half,) = [note for note in ax.texts if note.get_text() == "≥ 50%"]
+    np.testing.assert_allclose(half.xy, [np.mean(P[~Y] >= 0.5), np.mean(P[Y] >= 0.5)])
+    assert ax.get_aspect() == 1.0
+
+
+def test_several_models_on_one_picture():
+    regrets = {"a": regret_curve(Y, P), "best": cost_curve(Y, P)}
+    assert legend(plot_regret_curves(regrets)) == [f"a  (area {shown(regrets['a'].area())})", "best"]
+    murphys = {"a": murphy_curve(Y, P), "b": murphy_curve(Y, Q)}
+    assert legend(plot_murphy_curves(murphys))[1] == f"b  (area {shown(murphys['b'].area)})"
+    rocs = {"a": roc_curve(Y, P), "b": roc_curve(Y, Q)}
+    assert legend(plot_roc_curves(rocs))[0] == f"a  (AUC {shown(rocs['a'].auc)})"
+
+
+def test_pictures_go_on_the_axes_of_the_caller_and_change_no_settings():
+    before = dict(mpl.rcParams)
+    results = [
+        regret_curve(Y, P),
+        cost_curve(Y, P),
+        decision_curve(Y, P),
+        decision_curve(Y, P).minus(decision_curve(Y, Q)),
+        murphy_curve(Y, P),
+        roc_curve(Y, P),
+    ]
+    for result in results:
+        _, ax = plt.subplots()
+        assert result.plot(ax) is ax
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize("y", [[0, 0], [1, 1]])
+def test_one_kind_of_case_can_be_drawn(y):
+    for curve in (regret_curve, cost_curve, murphy_curve, decision_curve):
+        curve(y, [0.2, 0.4], labels=[0, 1]).plot().figure.canvas.draw()
