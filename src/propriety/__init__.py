@@ -16,6 +16,7 @@ from propriety.calibration.summary import CalibrationSummary, calibration_summar
 from propriety.decisions.advice import Advice, advise
 from propriety.decisions.murphy import MurphyCurve, murphy_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
+from propriety.decisions.ranking_map import RankedInterval, RankingMap, ranking_map
 from propriety.decisions.regret import CostCurve, RegretCurve, cost_curve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.decisions.top_k import TopK, top_k
@@ -92,8 +93,10 @@ __all__ = [
     "PointsWeight",
     "Properties",
     "Pseudospherical",
+    "RankedInterval",
     "RankedLog",
     "RankedProbability",
+    "RankingMap",
     "RegretCurve",
     "ReliabilityCurve",
     "Result",
@@ -129,6 +132,7 @@ __all__ = [
     "penalized_brier_score",
     "penalized_log_score",
     "ranked_probability_score",
+    "ranking_map",
     "regret_curve",
     "reliability_curve",
     "roc_curve",

@@ -10,9 +10,21 @@ if find_spec("matplotlib") is None:
     _message = 'Pictures need matplotlib. Hint: pip install "propriety[plot]".'
     raise MissingDependencyError(_message)
 
+from propriety.plots import ranking  # noqa: F401  (its drawer is found by type)
+from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves, plot_regret_curves, plot_roc_curves
 from propriety.plots.decomposition import plot_decompositions
 from propriety.plots.display import ReliabilityDisplay
 from propriety.plots.drawing import draw
 from propriety.plots.reliability import plot_curves, plot_grid
 
-__all__ = ["ReliabilityDisplay", "draw", "plot_curves", "plot_decompositions", "plot_grid"]
+__all__ = [
+    "ReliabilityDisplay",
+    "draw",
+    "plot_curves",
+    "plot_decision_curves",
+    "plot_decompositions",
+    "plot_grid",
+    "plot_murphy_curves",
+    "plot_regret_curves",
+    "plot_roc_curves",
+]

@@ -1,0 +1,139 @@
+"""Sums over cases from which the regret of models on every interval of a grid, and its error, can be had."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.results import Floats
+from propriety.tables.predictions import BinaryChunk
+
+__all__ = ["CellMoments", "Scale"]
+
+Scale: TypeAlias = Literal["linear", "log-odds"]
+
+
+class CellMoments:
+    """Sums over cases: of each model's loss on each cell, and of the differences between each two models.
+
+    Of two forecasts the lower lies in cell a and the higher in cell b. The losses differ on the part x of a above the
+    lower one, the part z of b below the higher one, and all cells between; so it suffices to sum 1, x, z, x^2, x z and
+    z^2 over the cases of each a and b, for each sign of the difference and each outcome.
+    """
+
+    def __init__(self, models: int, grid: Floats, scale: Scale) -> None:
+        self.grid, self.scale, self.cells = grid, scale, len(grid) - 1
+        self.edges = np.stack([_regret_up_to(grid, scale, event=event) for event in (False, True)])
+        self.below = np.tri(self.cells, k=-1)  # [j, a] is 1 where cell a lies below cell j.
+        self.pairs = list(itertools.combinations(range(models), 2))
+        self.n, self.weight, self.weight_squares = 0, 0.0, 0.0
+        self.loss = np.zeros((models, 2, 2, self.cells))
+        grouped = (2, 2, self.cells, self.cells)
+        self.plain = np.zeros((len(self.pairs), 3, *grouped))
+        self.squared = np.zeros((len(self.pairs), 6, *grouped))
+
+    def add(self, chunks: Sequence[BinaryChunk]) -> None:
+        """Add the same cases as each model forecasts them."""
+        event, weight = chunks[0].event, chunks[0].weight
+        self.n += len(event) if weight is None else int(np.count_nonzero(weight))
+        self.weight += float(len(event) if weight is None else weight.sum())
+        self.weight_squares += float(len(event) if weight is None else weight @ weight)
+        placed = [_place(chunk.forecast, event, self.grid, self.edges, self.scale) for chunk in chunks]
+        for place, one in enumerate(placed):
+            key, part = event * self.cells + one.cell, np.where(event, one.above, one.below)
+            self.loss[place] += _grouped(key, (1.0, part), weight, (2, self.cells))
+        shape = self.squared.shape[2:]
+        for place, (first, second) in enumerate(self.pairs):
+            one, other = placed[first], placed[second]
+            lower = one.value < other.value
+            together = one.cell == other.cell
+            x = np.where(together, np.abs(one.value - other.value), np.where(lower, one.above, other.above))
+            z = np.where(together, 0.0, np.where(lower, other.below, one.below))
+            a, b = np.minimum(one.cell, other.cell), np.maximum(one.cell, other.cell)
+            key = ((2 * (lower == event) + event) * self.cells + a) * self.cells + b
+            parts = (1.0, x, z, x * x, x * z, z * z)
+            squared = _grouped(key, parts, None if weight is None else weight * weight, shape)
+            self.squared[place] += squared
+            self.plain[place] += squared[:3] if weight is None else _grouped(key, parts[:3], weight, shape)
+
+    def regrets(self) -> Floats:
+        """Return the mean regret of each model, summed over the cells of each interval."""
+        count, part = self.loss[:, 0], self.loss[:, 1]
+        width = np.diff(self.edges)
+        whole = width[1] * (count[:, 1] @ self.below.T) + width[0] * (count[:, 0] @ self.below)
+        return _sum_cells(part.sum(axis=1) + whole) / self.weight
+
+    def differences(self) -> tuple[Floats, Floats]:
+        """Return the mean difference of each pair on each interval, and its standard error."""
+        mean = _sum_cells(self._by_cell(self.plain)) / self.weight
+        if self.n == 1:
+            return mean, np.full_like(mean, np.nan)
+        squares = _sum_blocks(self._products()) + mean**2 * self.weight_squares
+        squares -= 2.0 * mean * _sum_cells(self._by_cell(self.squared[:, :3]))
+        return mean, np.sqrt(np.maximum(squares, 0.0) * (self.n / (self.n - 1))) / self.weight
+
+    def _by_cell(self, sums: Floats) -> Floats:
+        """Return the sum of the differences on each cell."""
+        one, x, z = np.moveaxis(sums[:, :, 1] - sums[:, :, 0], 1, 0)
+        across = np.diagonal(self.below @ one @ self.below, axis1=-2, axis2=-1)
+        return np.asarray((np.diff(self.edges) * across + x.sum(axis=-1) + z.sum(axis=-2)).sum(axis=1))
+
+    def _products(self) -> Floats:
+        """Return the sums of the products of the differences on each two cells, the upper triangle."""
+        one, x, z, xx, xz, zz = np.moveaxis(self.squared.sum(axis=2), 1, 0)
+        width = np.diff(self.edges)
+        right, left = width[:, None, :], width[:, :, None]
+        both = np.triu(left * (self.below @ one @ self.below) * right)
+        mixed = np.triu(xz + (x @ self.below) * right + left * (self.below @ z), 1)
+        ends = (xx.sum(axis=-1) + zz.sum(axis=-2))[..., None] * np.eye(self.cells)
+        return np.asarray((both + mixed + ends).sum(axis=1))
+
+
+class _Placed(NamedTuple):
+    """Forecasts on the grid: the cell of each, its integral of regret, and the parts of the cell on its two sides."""
+
+    cell: NDArray[np.intp]
+    value: Floats
+    above: Floats
+    below: Floats
+
+
+def _place(forecast: Floats, event: NDArray[np.bool_], grid: Floats, edges: Floats, scale: Scale) -> _Placed:
+    clipped = np.clip(forecast, grid[0], grid[-1])
+    cell = np.minimum(np.searchsorted(grid, clipped, side="right") - 1, len(grid) - 2)
+    value = np.where(event, _regret_up_to(clipped, scale, event=True), _regret_up_to(clipped, scale, event=False))
+    kind = event.astype(np.intp)
+    return _Placed(cell, value, edges[kind, cell + 1] - value, value - edges[kind, cell])
+
+
+def _regret_up_to(c: Floats, scale: Scale, *, event: bool) -> Floats:
+    """Integrate the cost of an error, 1 - c in an event and c otherwise, over the thresholds up to c."""
+    if scale == "linear":
+        return c * (1.0 - 0.5 * c) if event else 0.5 * c * c
+    return np.log(c) if event else -np.log1p(-c)
+
+
+def _grouped(key: NDArray[np.intp], parts: Sequence[Any], weight: Floats | None, shape: tuple[int, ...]) -> Floats:
+    """Sum each part, times the weight, over the cases of each key."""
+    weights = [part if weight is None else part * weight for part in parts]
+    sums = [np.bincount(key, np.broadcast_to(one, key.shape), minlength=math.prod(shape)) for one in weights]
+    return np.reshape(sums, (len(parts), *shape))
+
+
+def _sum_cells(cells: Floats) -> Floats:
+    """Sum the cells of every interval, from shape (..., cells)."""
+    size = cells.shape[-1]
+    from_each = np.triu(np.broadcast_to(cells[..., None, :], (*cells.shape, size)))
+    return np.cumsum(from_each, axis=-1)[..., *np.triu_indices(size)]
+
+
+def _sum_blocks(upper: Floats) -> Floats:
+    """Sum symmetric products over all pairs of cells of every interval, from their upper triangle."""
+    doubled = upper + np.triu(upper, 1)
+    columns = np.cumsum(doubled[..., ::-1, :], axis=-2)[..., ::-1, :]
+    return np.cumsum(columns, axis=-1)[..., *np.triu_indices(upper.shape[-1])]

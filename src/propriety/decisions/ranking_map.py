@@ -1,0 +1,308 @@
+"""Who wins on every interval of thresholds, by how much, and where the lead is only noise."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import is_into_series
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, ndtri
+
+from propriety.calibration.resampling import check_level
+from propriety.decisions.cell_moments import CellMoments, Scale
+from propriety.decisions.thresholds import read_thresholds
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.results import Floats, Result
+from propriety.rules.bounded import BoundedBrier, BoundedLog
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.predictions import BinaryPredictions
+from propriety.tables.validation import Labels, Missing, read_binary
+
+__all__ = ["RankedInterval", "RankingMap", "Scale", "ranking_map"]
+
+Names: TypeAlias = NDArray[np.str_]
+
+RULES = {"linear": BoundedBrier, "log-odds": BoundedLog}
+THRESHOLDS = 41
+RAREST = 0.001  # The first of the default thresholds that are even in log-odds; the last is 1 minus it.
+COLUMNS = ("low", "high", "winner", "runner_up", "regret", "margin", "standard_error", "is_noise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RankedInterval(Result):
+    """Who has the lowest mean regret over one interval of thresholds; the fields are those of `RankingMap`."""
+
+    low: float
+    high: float
+    winner: str
+    runner_up: str
+    regret: float
+    margin: float
+    standard_error: float
+    is_noise: bool
+    regrets: Mapping[str, float]
+    scale: Scale
+    level: float
+
+    def rows(self) -> Mapping[str, list[Any]]:
+        """Return one row, with a column for the regret of each model."""
+        own = {f"regret {model}": [regret] for model, regret in self.regrets.items()}
+        return {name: [getattr(self, name)] for name in COLUMNS} | own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RankingMap(Result):
+    """Who has the lowest mean regret, one row per interval of thresholds; see `ranking_map`.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (intervals,)
+        The ends of each interval.
+    winner, runner_up : ndarray of shape (intervals,)
+        The models with the lowest and the second lowest regret; one of those that are tied.
+    regret, margin : ndarray of shape (intervals,)
+        Mean regret of the winner, and by how much that of the runner-up is higher; 0 if they are tied.
+    standard_error, is_noise : ndarray of shape (intervals,)
+        Standard error of the margin, NaN for a single case, and whether the margin is within z of them.
+    regrets : ndarray of shape (intervals, models)
+        Mean regret of each model.
+    grid, models, scale, level
+        The thresholds that end the intervals, the names in the order given, and what was asked for.
+    n, dropped : int
+        Number of cases with weight, and of rows left out because of missing values.
+    marked : RankedInterval, optional
+        The answer for the user's own interval.
+    """
+
+    low: Floats
+    high: Floats
+    winner: Names
+    runner_up: Names
+    regret: Floats
+    margin: Floats
+    standard_error: Floats
+    is_noise: NDArray[np.bool_]
+    regrets: Floats
+    grid: Floats
+    models: tuple[str, ...]
+    scale: Scale
+    level: float
+    n: int
+    dropped: int = 0
+    marked: RankedInterval | None = None
+    predictions: tuple[BinaryPredictions, ...] = field(metadata={"hidden": True})
+
+    def rows(self) -> Mapping[str, NDArray[Any]]:
+        """Return one row per interval, with a column for the regret of each model."""
+        own = {f"regret {model}": self.regrets[:, place] for place, model in enumerate(self.models)}
+        return {name: getattr(self, name) for name in COLUMNS} | own
+
+    def at(self, low: float, high: float) -> RankedInterval:
+        """Return the answer for one interval, exactly: it need not end on the grid.
+
+        This takes another pass over the cases.
+
+        Examples
+        --------
+        >>> ranking = ranking_map([0, 1, 0, 1], {"a": [0.1, 0.7, 0.2, 0.9], "b": [0.4, 0.4, 0.3, 0.6]})
+        >>> answer = ranking.at(0.35, 0.5)
+        >>> answer.winner, round(answer.margin, 6)
+        ('a', 0.122917)
+        """
+        RULES[self.scale](low, high)  # It judges the thresholds.
+        only = _rank(self.predictions, self.models, np.array([low, high], dtype=np.float64), self.scale, self.level)
+        return RankedInterval(
+            **{name: getattr(only, name).item() for name in COLUMNS},
+            regrets=dict(zip(only.models, only.regrets[0].tolist(), strict=True)),
+            scale=self.scale,
+            level=self.level,
+        )
+
+
+def ranking_map(
+    y_true: object,
+    forecasts: Mapping[str, object],
+    *,
+    grid: ArrayLike | None = None,
+    scale: Scale = "linear",
+    level: float = 0.95,
+    interval: tuple[float, float] | None = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> RankingMap:
+    r"""Rank models on every interval of thresholds by their mean regret over it.
+
+    The regret of a model over the thresholds from low to high is :math:`\int R^*(c)\,dc / (\text{high} - \text{low})`,
+    or on the scale of log-odds
+    :math:`\int R^*(c) / (c (1 - c))\,dc / (\operatorname{logit} \text{high} - \operatorname{logit} \text{low})`:
+    the score of `BoundedBrier` or `BoundedLog`. With :math:`d_i` the loss of the runner-up minus that of the winner in
+    case :math:`i`, the margin is :math:`\bar d = \sum w_i d_i / \sum w_i`, and its squared standard error
+    :math:`\frac{n}{n - 1} \sum w_i^2 (d_i - \bar d)^2 / (\sum w_i)^2`, which without weights is the variance of
+    the differences over :math:`n`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes.
+    forecasts : mapping of str to array-like of shape (n,)
+        Probability of the event by each model; two models or more.
+    grid : array-like, optional
+        Thresholds that end the intervals, in any order: by default 41, even from 0 to 1, or even in log-odds
+        from 0.001 to 0.999. A narrow grid zooms in, as rare events need.
+    scale : {"linear", "log-odds"}
+        On which scale the thresholds of an interval count evenly.
+    level : float
+        Level at which a margin is told from noise, strictly between 0 and 1.
+    interval : (low, high), optional
+        The user's own interval, to be marked; it need not end on the grid.
+    sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
+
+    Returns
+    -------
+    RankingMap
+        One row per interval.
+
+    Notes
+    -----
+    `is_noise` compares the margin with the normal quantile of a two-sided test times its standard error. It holds for
+    one interval and one pair of models, named beforehand. Here the data choose the winner and there are
+    many intervals, so a lead that is told from noise somewhere on the map is weaker evidence than the level says.
+
+    The margin is over the runner-up alone. A third model may have a higher regret and still not be told from the
+    winner, where its differences vary more.
+
+    The cases are read once. On the cells between neighbouring thresholds the losses are known in closed form, and an
+    interval is a sum of cells, so sums over the cases by the cells of their two forecasts suffice. The time is of the
+    order of cases times pairs of models, the memory of pairs times thresholds squared, whatever the number of cases.
+
+    References
+    ----------
+    Flores et al. (2025), theorems 3.3 and 3.4, arXiv:2504.04528, corrected; Diebold & Mariano (1995),
+    doi:10.1080/07350015.1995.10524599, for the paired comparison.
+
+    Examples
+    --------
+    >>> y, sharp, vague = [0, 1, 0, 1], [0.1, 0.7, 0.2, 0.9], [0.4, 0.4, 0.3, 0.6]
+    >>> ranking = ranking_map(y, {"sharp": sharp, "vague": vague}, grid=[0.2, 0.5, 0.8])
+    >>> ranking.winner.tolist(), ranking.margin.round(4).tolist(), ranking.is_noise.tolist()
+    (['sharp', 'sharp', 'sharp'], [0.1167, 0.1167, 0.1167], [False, False, True])
+    """
+    check_level(level)
+    predictions = _read_models(
+        y_true, forecasts, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    ranking = _rank(predictions, tuple(forecasts), _read_grid(grid, scale), scale, level)
+    if interval is None:
+        return ranking
+    if not isinstance(interval, tuple | list) or len(interval) != 2:
+        raise InputTypeError(sentence(f"interval must be a pair (low, high); got {interval!r}"))
+    return replace(ranking, marked=ranking.at(*interval))
+
+
+def _rank(
+    predictions: tuple[BinaryPredictions, ...], models: tuple[str, ...], grid: Floats, scale: Scale, level: float
+) -> RankingMap:
+    moments = CellMoments(len(models), grid, scale)
+    for chunks in zip(*(one.chunks() for one in predictions), strict=True):
+        moments.add(chunks)
+    starts, last_cells = np.triu_indices(len(grid) - 1)
+    place = grid if scale == "linear" else logit(grid)
+    width = place[last_cells + 1] - place[starts]
+    regret = moments.regrets() / width
+    winner, runner_up = np.argsort(regret, axis=0, kind="stable")[:2]
+    pair_of = {pair: place for place, pair in enumerate(moments.pairs)}
+    pair = [pair_of[min(two), max(two)] for two in zip(winner.tolist(), runner_up.tolist(), strict=True)]
+    each = np.arange(len(width))
+    difference, error = (values[pair, each] / width for values in moments.differences())
+    margin = np.abs(difference)
+    return RankingMap(
+        low=grid[starts],
+        high=grid[last_cells + 1],
+        winner=np.array(models)[winner],
+        runner_up=np.array(models)[runner_up],
+        regret=regret[winner, each],
+        margin=margin,
+        standard_error=error,
+        # Not "less than": a tie has neither margin nor error, and the error of a single case is NaN.
+        is_noise=~(margin > ndtri(0.5 + level / 2.0) * error),
+        regrets=regret.T,
+        grid=grid,
+        models=models,
+        scale=scale,
+        level=level,
+        n=moments.n,
+        dropped=predictions[0].dropped,
+        predictions=predictions,
+    )
+
+
+def _read_grid(grid: ArrayLike | None, scale: Scale) -> Floats:
+    if not isinstance(scale, str) or scale not in RULES:
+        raise InputValueError(sentence(f'scale must be "linear" or "log-odds"; got {scale!r}'))
+    if grid is None:
+        even = np.linspace(logit(RAREST), -logit(RAREST), THRESHOLDS)
+        return np.linspace(0.0, 1.0, THRESHOLDS) if scale == "linear" else np.asarray(expit(even))
+    thresholds = np.unique(read_thresholds(grid, "grid"))
+    if len(thresholds) < 2:
+        raise InputValueError(sentence(f"grid must hold two different thresholds or more; got {len(thresholds)}"))
+    RULES[scale](*thresholds[[0, -1]].tolist())  # It judges the ends.
+    return thresholds
+
+
+def _read_models(y_true: object, forecasts: Mapping[str, object], **options: Any) -> tuple[BinaryPredictions, ...]:
+    """Judge the forecasts of every model, on the cases that all of them have."""
+    if isinstance(y_true, ForecastTable):
+        law = "a ranking map needs predictions, y_true and forecasts; a ForecastTable no longer knows its cases"
+        raise InputTypeError(sentence(law))
+    if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
+        hint = 'pass {"a": p, "b": q}.'
+        raise InputTypeError(sentence("forecasts must map the names of models to their forecasts", hint=hint))
+    if len(forecasts) < 2:
+        raise InputValueError(sentence(f"forecasts must hold two models or more; got {len(forecasts)}"))
+    _check_indices(forecasts)
+    predictions = []
+    for name, forecast in forecasts.items():
+        try:
+            predictions.append(replace(read_binary(y_true, forecast, **options), argument=f"forecasts[{name!r}]"))
+        except ProprietyError as error:
+            error.add_note(f"y_proba is forecasts[{name!r}].")
+            raise
+    return _same_cases(tuple(predictions))
+
+
+def _check_indices(forecasts: Mapping[str, object]) -> None:
+    """Refuse models whose pandas indices differ; the door compares each with `y_true` alone."""
+    series = [(name, values) for name, values in forecasts.items() if is_into_series(values)]
+    indices = [(name, nw.maybe_get_index(nw.from_native(values, series_only=True))) for name, values in series]
+    for (one, index), (other, another) in itertools.pairwise(indices):
+        if index is not None and another is not None and not index.equals(another):
+            law = f"forecasts {one!r} and {other!r} carry different indices, so their rows may not belong together"
+            raise InputValueError(sentence(law, hint="align them by label, or call .to_numpy() to go by position."))
+
+
+def _same_cases(predictions: tuple[BinaryPredictions, ...]) -> tuple[BinaryPredictions, ...]:
+    """Leave out the cases that were dropped for any model."""
+    if not any(one.dropped for one in predictions):
+        return predictions
+    total = len(predictions[0]) + predictions[0].dropped
+    kept = [np.arange(total) if one.rows is None else one.rows for one in predictions]
+    rows = reduce(np.intersect1d, kept)
+    common = []
+    for one, own in zip(predictions, kept, strict=True):
+        use = np.isin(own, rows, assume_unique=True)
+        weight = None if one.weight is None else one.weight[use]
+        if not use.any() or not (weight is None or weight.any()):
+            law = 'missing="drop" leaves no case: every row with weight has a missing value in some model'
+            raise InputValueError(sentence(law, count=f"{total:,} rows"))
+        dropped = total - len(rows)
+        common.append(BinaryPredictions(one.outcome[use], one.forecast[use], weight, dropped, rows, one.argument))
+    return tuple(common)

@@ -1,0 +1,250 @@
+"""Ranking maps: a triangle of threshold intervals, coloured by the model that wins and hatched where it is noise."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from matplotlib import colors
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, PathPatch, Polygon
+from matplotlib.path import Path
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from propriety.decisions.ranking_map import RankedInterval, RankingMap
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.results import Floats
+
+__all__ = ["chance"]
+
+TIED = "0.9"
+TINT = 0.42  # How much of the winner's colour is left where its lead is noise.
+RASTER = 160  # Points along each side of the map among which a place for a name is sought.
+COARSE = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
+FINE = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
+FEWEST_TICKS, MOST_TICKS = 3, 8
+
+
+@draw.register
+def _(ranking: RankingMap, ax: Axes | None = None, *, label: str = "") -> Axes:
+    """Draw the map; the user's own interval is marked by a ring, and `label` is the title."""
+    ax = new_axes(ax, size=(5.6, 5.2))
+    _frame(ax, ranking)
+    winner, noise = _squares(ranking)
+    edges = _edges(ranking)
+    triangle = Polygon(_triangle(ranking), closed=True, transform=ax.transData)
+    for place, name in [*enumerate(ranking.models), (-1, "tied")]:
+        color = COLORS[place % len(COLORS)] if place >= 0 else TIED
+        for hatched in (False, True):
+            region = (winner == place) & (noise == hatched)
+            if not region.any():
+                continue
+            patch = PathPatch(_outline(region, edges), linewidth=0, label=f"{name}, noise" if hatched else name)
+            patch.set_facecolor(_tint(color) if hatched and place >= 0 else color)
+            if hatched and place >= 0:
+                patch.set(hatch="/////", edgecolor=color)
+            ax.add_patch(patch)
+            patch.set_clip_path(triangle)
+    ax.plot(*_triangle(ranking)[[0, 2]].T, color=GREY["line"], linewidth=0.9, label="_diagonal", zorder=2.5)
+    unnamed = _write_names(ax, ranking, winner, edges)
+    _write_legend(ax, ranking, unnamed, tied=bool((winner == -1).any()), noisy=bool((noise & (winner >= 0)).any()))
+    if ranking.marked is not None:
+        _mark(ax, ranking.marked)
+    if label:
+        ax.set_title(label, fontsize=10, loc="left")
+    return ax
+
+
+def chance(probability: float) -> str:
+    """Say a probability as a chance.
+
+    Examples
+    --------
+    >>> chance(0.05), chance(0.3), chance(0.08), chance(0.999)
+    ('1 in 20', '3 in 10', '8 in 100', '999 in 1,000')
+    """
+    share = Fraction(f"{probability:.6g}")
+    if share.numerator == 1:
+        return f"1 in {share.denominator:,}"
+    of = next(power for power in (10**digits for digits in itertools.count(1)) if (share * power).denominator == 1)
+    return f"{share * of} in {of:,}"
+
+
+def _frame(ax: Axes, ranking: RankingMap) -> None:
+    low, high = ranking.grid[[0, -1]].tolist()
+    if ranking.scale == "log-odds":
+        ax.set(xscale="logit", yscale="logit")
+    ticks = _ticks(low, high, ranking.scale)
+    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    # No interval ends at the lowest threshold or begins at the highest, where labels of the axes would meet.
+    upper, lower = ([tick for tick in ticks if not np.isclose(tick, end, atol=0.0)] for end in (low, high))
+    for axis, name, places in ((ax.xaxis, "Lowest", lower), (ax.yaxis, "Highest", upper)):
+        axis.set_major_locator(FixedLocator(places))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(_reading))
+        axis.set_label_text(f"{name} threshold at which you would act")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    ax.margins(0)
+
+
+def _ticks(low: float, high: float, scale: str) -> list[float]:
+    """Return round probabilities in the range, as many as fit."""
+    even = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
+    choices: list[Sequence[float]] = [even] if scale == "linear" else [FINE, COARSE, even]
+    inside = [[tick for tick in choice if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] for choice in choices]
+    return next((ticks for ticks in inside if FEWEST_TICKS <= len(ticks) <= MOST_TICKS), inside[-1])
+
+
+def _reading(tick: float, _: object = None) -> str:
+    """Write a threshold as a percentage, and below it as a chance."""
+    return f"{_percent(tick)}\n{chance(tick)}" if 0.0 < tick < 1.0 else _percent(tick)
+
+
+def _percent(probability: float) -> str:
+    return f"{100.0 * probability:.4g}%"
+
+
+def _triangle(ranking: RankingMap) -> Floats:
+    low, high = ranking.grid[0], ranking.grid[-1]
+    return np.array([(low, low), (low, high), (high, high)])
+
+
+def _squares(ranking: RankingMap) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return winner (-1 for a tie, -2 below the diagonal) and noise at each pair of thresholds, [high, low].
+
+    On the diagonal, where an interval has no width, stands its narrowest neighbour.
+    """
+    size = len(ranking.grid)
+    place = {name: index for index, name in enumerate(ranking.models)}
+    winner, noise = np.full((size, size), -2), np.zeros((size, size), dtype=bool)
+    starts, stops = np.searchsorted(ranking.grid, ranking.low), np.searchsorted(ranking.grid, ranking.high)
+    numbers = np.array([place[name] for name in ranking.winner.tolist()])
+    winner[stops, starts] = np.where(ranking.margin == 0.0, -1, numbers)
+    noise[stops, starts] = ranking.is_noise
+    each = np.arange(size)
+    above = np.minimum(each + 1, size - 1)
+    for values in (winner, noise):
+        values[each, each] = values[above, above - 1]
+    return winner, noise
+
+
+def _edges(ranking: RankingMap) -> Floats:
+    """Return where the square of one threshold ends and the next begins: half way, on the scale of the map."""
+    grid = ranking.grid if ranking.scale == "linear" else logit(ranking.grid)
+    edges = np.concatenate([grid[:1], (grid[:-1] + grid[1:]) / 2, grid[-1:]])
+    return edges if ranking.scale == "linear" else np.asarray(expit(edges))
+
+
+def _outline(region: NDArray[np.bool_], edges: Floats) -> Path:
+    """Return the region as one path, a rectangle for each run of squares in a row."""
+    paths = []
+    for row, cells in enumerate(region):
+        steps = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(np.int8)))
+        for start, stop in steps.reshape(-1, 2):
+            left, right, bottom, top = edges[start], edges[stop], edges[row], edges[row + 1]
+            corners = [(left, bottom), (right, bottom), (right, top), (left, top), (left, bottom)]
+            paths.append(Path(corners, closed=True))
+    return Path.make_compound_path(*paths)
+
+
+def _tint(color: str) -> tuple[float, float, float]:
+    red, green, blue = (1.0 - TINT * (1.0 - channel) for channel in colors.to_rgb(color))
+    return red, green, blue
+
+
+def _write_names(ax: Axes, ranking: RankingMap, winner: NDArray[np.intp], edges: Floats) -> list[str]:
+    """Write each name on its largest region where it fits; return the winners whose names do not."""
+    points = ax.transAxes.transform(np.repeat((np.arange(RASTER) + 0.5) / RASTER, 2).reshape(-1, 2))
+    x, y = ax.transData.inverted().transform(points).T
+    across, along = (np.searchsorted(edges[1:-1], values, side="right") for values in (x, y))
+    raster = np.where(x[None, :] < y[:, None], winner[along[:, None], across[None, :]], -2)
+    frame = ax.get_window_extent()
+    unnamed = []
+    for place, name in [*enumerate(ranking.models), (-1, "tied")]:
+        region = raster == place
+        if not region.any():
+            continue
+        text = ax.text(0.5, 0.5, name, transform=ax.transAxes, ha="center", va="center", fontsize=SMALL + 0.5, zorder=4)
+        text.set(color=GREY["text"], bbox=on_white() | {"alpha": 0.9})
+        box = text.get_window_extent()
+        spot = _room(region, (box.height + 12) / frame.height, (box.width + 14) / frame.width)
+        if spot is None:
+            text.remove()
+            unnamed.append(name)
+        else:
+            text.set_position(spot)
+    return unnamed
+
+
+def _room(region: NDArray[np.bool_], height: float, width: float) -> tuple[float, float] | None:
+    """Return the centre of a box that lies in the region, the one nearest to the region's own centre."""
+    tall, wide = int(np.ceil(height * RASTER)), int(np.ceil(width * RASTER))
+    if tall >= RASTER or wide >= RASTER:
+        return None
+    total = np.zeros((RASTER + 1, RASTER + 1), dtype=np.intp)
+    total[1:, 1:] = region.cumsum(axis=0).cumsum(axis=1)
+    filled = total[tall:, wide:] - total[:-tall, wide:] - total[tall:, :-wide] + total[:-tall, :-wide]
+    rows, columns = np.nonzero(filled == tall * wide)
+    if len(rows) == 0:
+        return None
+    centers = np.stack([columns + wide / 2, rows + tall / 2])
+    middle = np.array(np.nonzero(region)[::-1]).mean(axis=1)
+    x, y = centers[:, np.abs(centers - middle[:, None]).sum(axis=0).argmin()] / RASTER
+    return float(x), float(y)
+
+
+def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bool, noisy: bool) -> None:
+    """Explain below the diagonal, where there is no interval, what the map does not say itself."""
+    color = dict(
+        zip(ranking.models, (COLORS[place % len(COLORS)] for place in range(len(ranking.models))), strict=True)
+    )
+    handles = [Patch(facecolor=color.get(name, TIED), label=name) for name in unnamed if name != "tied"]
+    if noisy:
+        noise = f"hatched: the lead is within\nits sampling error ({100 * ranking.level:g}%)"
+        handles.append(Patch(facecolor="0.92", edgecolor="0.45", hatch="/////", linewidth=0, label=noise))
+    if tied:
+        handles.append(Patch(facecolor=TIED, label="tied: the best decide alike"))
+    if handles:
+        title = "Lowest mean regret" if set(unnamed) - {"tied"} else None
+        ax.legend(
+            handles=handles,
+            title=title,
+            title_fontsize=SMALL,
+            loc="lower right",
+            fontsize=SMALL,
+            frameon=False,
+            handlelength=1.6,
+        )
+
+
+def _mark(ax: Axes, marked: RankedInterval) -> None:
+    """Ring the user's own interval and tell its answer below the diagonal."""
+    if marked.margin == 0.0:
+        told = f"{marked.winner} and {marked.runner_up} are tied"
+    else:
+        told = f"{marked.winner} leads {marked.runner_up}\nby {shown(marked.margin)}, SE {shown(marked.standard_error)}"
+    text = f"{_percent(marked.low)} to {_percent(marked.high)}\n{told}"
+    style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": "black", "zorder": 5.2}
+    low, high = ax.get_xlim()
+    if not (low <= marked.low and marked.high <= high):
+        ax.text(0.99, 0.47, f"{text}\n(beyond this map)", transform=ax.transAxes, **style)
+        return
+    place = (marked.low, marked.high)
+    for shade, width in (("white", 4.0), ("black", 1.6)):
+        ring, *_ = ax.plot(*place, "o", markersize=11, markerfacecolor="none", label="_marked", zorder=5, clip_on=False)
+        ring.set(markeredgecolor=shade, markeredgewidth=width)
+    height = float(ax.transAxes.inverted().transform(ax.transData.transform(place))[1])
+    ax.annotate(
+        text,
+        place,
+        xytext=(0.99, min(max(height - 0.06, 0.4), 0.47)),
+        textcoords="axes fraction",
+        arrowprops={"arrowstyle": "-", "color": "black", "linewidth": 0.9, "shrinkB": 7, "relpos": (0, 0.6)},
+        **style,
+    )
