@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
+import propriety as pr
 from propriety.decisions.murphy import murphy_curve
 from propriety.decisions.net_benefit import decision_curve
 from propriety.decisions.regret import cost_curve, regret_curve
@@ -162,3 +163,13 @@ def test_pictures_go_on_the_axes_of_the_caller_and_change_no_settings():
 def test_one_kind_of_case_can_be_drawn(y):
     for curve in (regret_curve, cost_curve, murphy_curve, decision_curve):
         curve(y, [0.2, 0.4], labels=[0, 1]).plot().figure.canvas.draw()
+
+
+def test_precision_and_recall_against_the_capacity():
+    result = pr.top_k([0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.7, 0.9], k=[4, 1, 2])
+    ax = result.plot()
+    lines = {line.get_label(): line.get_xydata() for line in ax.get_lines()}
+    np.testing.assert_allclose(lines["precision: events among those acted on"], [[1, 1], [2, 1], [4, 3 / 4]])
+    np.testing.assert_allclose(lines["recall: events acted on"], [[1, 1 / 3], [2, 2 / 3], [4, 1]])
+    assert "prevalence 60.0%" in [text.get_text() for text in ax.texts]
+    assert len(pr.top_k([0, 1], [0.1, 0.4], k=1).plot().get_lines()) == 3

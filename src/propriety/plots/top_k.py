@@ -1,0 +1,44 @@
+"""What a capacity buys: precision and recall of acting on the k highest forecasts."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from propriety.decisions.top_k import TopK
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes
+
+__all__: list[str] = []
+
+
+@draw.register
+def _(result: TopK, ax: Axes | None = None) -> Axes:
+    """Draw precision and recall against the capacity, beside what acting at random would give."""
+    ax = new_axes(ax, size=(4.6, 3.6))
+    capacity = np.atleast_1d(result.k)
+    order = np.argsort(capacity)
+    prevalence = float(np.atleast_1d(result.true_positives / result.recall)[0]) / result.weight
+    ax.axhline(prevalence, color=GREY["line"], linewidth=0.9, zorder=1)
+    lines = (("precision: events among those acted on", result.precision), ("recall: events acted on", result.recall))
+    for index, (name, values) in enumerate(lines):
+        share = np.atleast_1d(values)[order]
+        ax.plot(
+            capacity[order], share, color=COLORS[index], linestyle=DASHES[index], label=name, marker="o", markersize=3.5
+        )
+    ax.text(
+        0.99,
+        prevalence,
+        f"prevalence {prevalence:.1%}",
+        transform=ax.get_yaxis_transform(),
+        ha="right",
+        va="top",
+        fontsize=SMALL,
+        color=GREY["text"],
+    )
+    ax.legend(fontsize=SMALL, frameon=False, loc="center right")
+    ax.set(ylim=(0, 1.08), xlabel=f"Capacity: cases acted on, of {result.n:,}", ylabel="Share")
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    return ax
