@@ -1,0 +1,108 @@
+"""Which forecast of breast cancer serves a threshold between 1.66% and 3%? Table 2 of Flores et al. (2025).
+
+The four models of the table and the constant prevalence of the same cases, by the area under the ROC curve, Brier and
+log scores, their bounded versions and net benefit. The published bounded scores are differences that are not divided
+by the width of the interval, and their thresholds were read as odds, x / (1 + x); both that interval and the stated one
+are here. Writes `results/breast_cancer.csv` and `results/breast_cancer.png`, a map of who wins on which interval.
+
+The forecasts are those of the paper's package (gfm-mit/briertools, demo/data/bcsc.csv); they are not in this project.
+
+Run: python studies/breast_cancer.py [--data ../shared/data/bcsc.csv]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.decisions.ranking_map import ranking_map
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data" / "bcsc.csv"
+RESULTS = Path(__file__).parent / "results"
+MODELS = {
+    "logistic, no density": "logistic_minimal",
+    "logistic with density": "logistic_+_density",
+    "xgboost": "xgboost",
+    "xgboost at 2%": "xgboost_2pct",
+}
+CONSTANT = "prevalence"
+STATED = (0.0166, 0.03)
+USED = (0.0166 / 1.0166, 0.03 / 1.03)  # What the authors computed with: the stated percentages, read as odds.
+TREATED_AT = (0.0166, 0.02, 0.03)
+
+
+def read(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the outcomes and the forecasts of each model, the constant last."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    y = np.array([int(row["cancer"]) for row in rows])
+    forecasts = {name: np.array([float(row[column]) for row in rows]) for name, column in MODELS.items()}
+    return y, forecasts | {CONSTANT: np.full(len(y), y.mean())}
+
+
+def scores(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
+    """Return every measure of one forecast; net benefit and the area are better when higher."""
+    table = pr.ForecastTable.from_predictions(y, p)
+    found = {"auc": pr.roc_curve(table).auc, "brier": pr.brier_score(table), "log": pr.log_score(table)}
+    for name, interval in (("used", USED), ("stated", STATED)):
+        found[f"bounded_brier_{name}"] = pr.bounded_brier_score(table, thresholds=interval, normalize="none")
+        found[f"bounded_log_{name}"] = pr.bounded_log_score(table, thresholds=interval, normalize="none")
+    net_benefit = pr.decision_curve(table, thresholds=TREATED_AT).net_benefit
+    found |= {f"net_benefit_{100 * at:g}%": gain for at, gain in zip(TREATED_AT, net_benefit, strict=True)}
+    found["mean_net_benefit_stated"] = pr.bounded_net_benefit(table, thresholds=STATED)
+    return {name: float(value) for name, value in found.items()}
+
+
+def conclusion(found: dict[str, dict[str, float]]) -> str:
+    """Say how many of the models the constant prevalence beats on the full scores."""
+    constant = found[CONSTANT]
+    beaten = {score: sum(found[name][score] > constant[score] for name in MODELS) for score in ("brier", "log")}
+    return (
+        f"The constant prevalence ({constant['brier']:.5f} and {constant['log']:.4f}) beats {beaten['brier']} of the "
+        f"{len(MODELS)} models on the full Brier score and {beaten['log']} of {len(MODELS)} on the full log score."
+    )
+
+
+def draw(y: np.ndarray, forecasts: dict[str, np.ndarray], path: Path) -> None:
+    """Draw who has the lowest mean regret on every interval of thresholds from 0.2% to 20%."""
+    from matplotlib import pyplot as plt
+
+    grid = expit(np.linspace(logit(0.002), logit(0.2), 81))
+    ranking = ranking_map(y, forecasts, grid=grid, scale="log-odds", interval=STATED)
+    figure, ax = plt.subplots(figsize=(5.8, 5.4), layout="constrained")
+    ranking.plot(ax, label="Breast cancer: lowest mean regret")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Score every forecast and write the table and the picture."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA)
+    path = parser.parse_args().data
+    if not path.exists():
+        place = "../shared/data/bcsc.csv, seen from the project" if path == DATA else path
+        parser.exit(1, f"There are no forecasts at {place}; nothing was written. Hint: name the file with --data.\n")
+    y, forecasts = read(path)
+    found = {name: scores(y, p) for name, p in forecasts.items()}
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / "breast_cancer.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["model", *found[CONSTANT]])
+        writer.writerows([name, *(f"{value:.7g}" for value in row.values())] for name, row in found.items())
+    draw(y, forecasts, RESULTS / "breast_cancer.png")
+    print(f"{len(y):,} cases, {int(y.sum())} of cancer; intervals used {USED[0]:.6f} to {USED[1]:.6f}, stated {STATED}")
+    print(f"{'':26}" + "".join(f"{name:>23}" for name in found))
+    for measure in found[CONSTANT]:
+        print(f"{measure:26}" + "".join(f"{row[measure]:23.6g}" for row in found.values()))
+    print(conclusion(found))
+
+
+if __name__ == "__main__":
+    main()

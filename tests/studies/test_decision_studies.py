@@ -1,0 +1,79 @@
+"""The studies of published decision tables give the published numbers, or the corrected ones."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+STUDIES = Path(__file__).parents[2] / "studies"
+CELLS = 200_000
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+breast_cancer, assel = load("breast_cancer"), load("assel")
+
+
+@pytest.fixture(scope="module")
+def cancer_scores():
+    if not breast_cancer.DATA.exists():
+        pytest.skip("the data lie beside the project, not in it")
+    y, forecasts = breast_cancer.read(breast_cancer.DATA)
+    return {name: breast_cancer.scores(y, p) for name, p in forecasts.items()}
+
+
+@pytest.fixture(scope="module")
+def assel_rows():
+    return assel.study(CELLS)
+
+
+def test_breast_cancer_is_golden(golden, cancer_scores):
+    _, expected = golden("bcsc_table2")
+    columns = breast_cancer.MODELS | {breast_cancer.CONSTANT: "climatological"}
+    for name, column in columns.items():
+        found, values = cancer_scores[name], expected[column]
+        numbers = {"auc": values["auc"], "brier": values["brier"]}
+        for interval, key in (("used", "table2_interval_odds"), ("stated", "printed_interval_prob")):
+            numbers[f"bounded_brier_{interval}"] = values[key]["brier_diff"]
+            numbers[f"bounded_log_{interval}"] = values[key]["log_diff"]
+        assert {key: found[key] for key in numbers} == pytest.approx(numbers, rel=1e-9, abs=0)
+
+
+def test_the_constant_beats_all_four(cancer_scores):
+    told = breast_cancer.conclusion(cancer_scores)
+    assert "beats 4 of the 4 models on the full Brier score and 4 of 4 on the full log score" in told
+
+
+def test_missing_data_are_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("sys.argv", ["breast_cancer.py", "--data", str(tmp_path / "absent.csv")])
+    with pytest.raises(SystemExit):
+        breast_cancer.main()
+    assert "absent.csv; nothing was written" in capsys.readouterr().err
+
+
+def test_binary_tests_are_golden(golden, assel_rows):
+    _, expected = golden("assel_binary_tests")
+    found = {name: assel_rows[name]["bounded_brier_5-20%"] for name in expected}
+    assert found == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+def test_the_calibrated_forecast(assel_rows):
+    expected = {
+        "mean_forecast": 0.2,
+        "brier": 0.1375,
+        "net_benefit_5%": 0.1596,
+        "net_benefit_10%": 0.1240,
+        "net_benefit_20%": 0.0730,
+        "bounded_brier_5-20%": 0.1529,
+    }
+    assert assel_rows["calibrated"] == pytest.approx(expected, rel=0, abs=5e-5)
+
+
+def test_the_published_calibrated_forecast_is_not(assel_rows):
+    assert assel_rows["published well calibrated"]["mean_forecast"] == pytest.approx(0.359, abs=5e-4)
+    assert assel_rows["published underestimating"]["mean_forecast"] == pytest.approx(0.307, abs=5e-4)
