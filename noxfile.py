@@ -74,7 +74,7 @@ def peers(session: nox.Session) -> None:
 
 @nox.session
 def studies(session: nox.Session) -> None:
-    """Run the simulation studies again, which takes about a quarter of an hour; what follows `--` names some of them."""
+    """Run the studies again, which takes about a quarter of an hour; what follows `--` names some of them."""
     names = session.posargs or ["coverage", "efficiency", "miscalibration", "assel", "breast_cancer"]
     for name in names:
         session.run("python", f"studies/{name}.py")
