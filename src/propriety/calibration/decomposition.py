@@ -305,14 +305,13 @@ def _bootstrap(table: ForecastTable, rule: BinaryRule, *, n_resamples: int, seed
 def _curves(table: ForecastTable, blocks: Blocks, *, curve: bool | ArrayLike) -> dict[str, Floats]:
     rate = table.event_rate
     if curve is True:
-        bends = np.unique(np.concatenate([[0.0, 1.0, rate], table.forecast, blocks.event_rate]))
-        thresholds = np.sort(np.concatenate([bends, table.forecast]))
-        above = np.diff(thresholds, prepend=-1.0) == 0.0
+        thresholds, passive, passive_blocks = _bends(table, blocks)
     else:
         thresholds = _thresholds(curve)
-        above = np.zeros(len(thresholds), dtype=bool)
-    score = _regret(thresholds, above, table.forecast, table.events, table.non_events)
-    recalibrated = _regret(thresholds, above, blocks.event_rate, blocks.events, blocks.non_events)
+        passive = np.searchsorted(table.forecast, thresholds)
+        passive_blocks = np.searchsorted(blocks.event_rate, thresholds)
+    score = regret_of_errors(thresholds, passive, table.events, table.non_events)
+    recalibrated = regret_of_errors(thresholds, passive_blocks, blocks.events, blocks.non_events)
     uncertainty = np.minimum(thresholds * (1.0 - rate), (1.0 - thresholds) * rate)
     return {
         "thresholds": thresholds,
@@ -323,11 +322,21 @@ def _curves(table: ForecastTable, blocks: Blocks, *, curve: bool | ArrayLike) ->
     }
 
 
-def _regret(c: Floats, above: NDArray[np.bool_], forecast: Floats, events: Floats, non_events: Floats) -> Floats:
-    """Return the regret at each threshold, or where `above` is set its limit from above."""
-    passive = np.searchsorted(forecast, c, side="left")  # So many rows have a forecast on which nobody acts.
-    passive[above] = np.searchsorted(forecast, c[above], side="right")
-    return regret_of_errors(c, passive, events, non_events)
+def _bends(table: ForecastTable, blocks: Blocks) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Return all thresholds where a curve bends or jumps, and how many rows and blocks are not acted on there.
+
+    Each forecast stands twice, first with the value there, then with the limit from above, so that rows that are not
+    acted on can be counted along the thresholds instead of being searched for.
+    """
+    others = np.unique(np.concatenate([[0.0, 1.0, table.event_rate], blocks.event_rate]))
+    place = np.searchsorted(table.forecast, others)
+    is_forecast = table.forecast[np.minimum(place, len(table) - 1)] == others
+    others, place = others[~is_forecast], place[~is_forecast]
+    thresholds = np.insert(np.repeat(table.forecast, 2), 2 * place, others)
+    is_limit = np.insert(np.arange(2 * len(table)) % 2, 2 * place, 0)
+    first = np.searchsorted(thresholds, blocks.event_rate)
+    runs = np.diff(first + 1, prepend=0, append=len(thresholds))
+    return thresholds, np.cumsum(is_limit), np.repeat(np.arange(len(blocks) + 1), runs)
 
 
 def regret_of_errors(cost: Floats, passive: NDArray[np.intp], events: Floats, non_events: Floats) -> Floats:

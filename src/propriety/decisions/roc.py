@@ -195,20 +195,30 @@ def roc_curve(
 def _curve(
     table: ForecastTable, threshold: Floats, events: Floats, non_events: Floats, *, is_hull: bool = False
 ) -> RocCurve:
-    acted_events, acted_non_events = (
-        np.concatenate([[0.0], np.cumsum(weight[::-1])]) for weight in (events, non_events)
-    )
+    acted_events, acted_non_events = _from_the_top(events), _from_the_top(non_events)
     all_events, all_non_events = acted_events[-1], acted_non_events[-1]
+    # Each non-event is outranked by the events acted on before it, and by half of those that tie with it.
+    outranked = float(non_events[::-1] @ (acted_events[1:] + acted_events[:-1])) / 2.0
+    acted_events /= all_events
+    acted_non_events /= all_non_events
     return RocCurve(
         threshold=np.concatenate([[np.inf], threshold[::-1]]),
-        false_positive_rate=acted_non_events / all_non_events,
-        true_positive_rate=acted_events / all_events,
-        auc=float(_above(events) @ non_events / all_events / all_non_events),
+        false_positive_rate=acted_non_events,
+        true_positive_rate=acted_events,
+        auc=float(outranked / all_events / all_non_events),
         is_hull=is_hull,
         n=table.n,
         dropped=table.dropped,
         table=table,
     )
+
+
+def _from_the_top(weight: Floats) -> Floats:
+    """Return 0 and the weight of each row and all above it, from the highest forecast down."""
+    acted = np.empty(len(weight) + 1)
+    acted[0] = 0.0
+    np.cumsum(weight[::-1], out=acted[1:])
+    return acted
 
 
 def _above(weight: Floats) -> Floats:
