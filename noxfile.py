@@ -61,7 +61,7 @@ def wheel(session: nox.Session) -> None:
 @nox.session
 def benchmarks(session: nox.Session) -> None:
     """Time the package; not one of the default checks, because its answer depends on the machine."""
-    session.run("pytest", "benchmarks", "--benchmark-only", *session.posargs)
+    session.run("pytest", "benchmarks/test_foundation.py", "-s", "--benchmark-only", *session.posargs)
 
 
 @nox.session(venv_backend="virtualenv")
