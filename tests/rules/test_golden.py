@@ -228,6 +228,14 @@ def test_shifted_brier(golden):
     assert close(pr.mean_score(y, s, rule=pr.ShiftedBrier(mu, weighted=False)), expected["unweighted_improper"])
 
 
+def test_the_shift_that_takes_mu_to_an_even_chance(golden):
+    """The unweighted loss of a non-event is the square of the moved forecast."""
+    given, expected = golden("score_adjust")
+    rule = pr.ShiftedBrier(given["mu"], weighted=False)
+    moved = np.sqrt(rule.loss(np.array(given["s"]), event=False))
+    np.testing.assert_allclose(moved, expected, rtol=CLOSE)
+
+
 def test_beta_regret(golden):
     given, expected = golden("beta_regret")
     for alpha, beta in ((2, 2), (2, 8), (1, 1)):
