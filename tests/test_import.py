@@ -1,7 +1,9 @@
 """Importing the package stays light."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +46,16 @@ def test_every_public_name_is_there_and_documented():
     assert sorted(pr.__all__) == pr.__all__
     for name in pr.__all__:
         assert getattr(pr, name).__doc__
+
+
+def test_what_is_imported_on_demand_is_what_type_checkers_see():
+    """The names stand twice in the package, once for each of the two."""
+    tree = ast.parse(Path(pr.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {alias.name: node.module for node in block.body for alias in node.names if alias.name != "plots"}
+    assert seen == pr._MODULE_OF
+    assert set(seen) - {"ReliabilityDisplay"} < set(pr.__all__)
+    assert {"plots", "ReliabilityDisplay", "decompose"} < set(dir(pr))
 
 
 def test_the_version_is_that_of_the_distribution():

@@ -3,62 +3,109 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from propriety import errors
-from propriety.calibration.bands import Band
-from propriety.calibration.classical import ClassicalDecomposition, classical_decomposition
-from propriety.calibration.decomposition import Decomposition, decompose
-from propriety.calibration.miscalibration import MiscalibrationTest, miscalibration_test
-from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
-from propriety.calibration.summary import CalibrationSummary, calibration_summary
-from propriety.decisions.advice import Advice, advise
-from propriety.decisions.murphy import MurphyCurve, murphy_curve
-from propriety.decisions.net_benefit import DecisionCurve, decision_curve
-from propriety.decisions.ranking_map import RankedInterval, RankingMap, ranking_map
-from propriety.decisions.regret import CostCurve, RegretCurve, cost_curve, regret_curve
-from propriety.decisions.roc import RocCurve, roc_curve
-from propriety.decisions.top_k import TopK, top_k
-from propriety.decisions.weighted_regret import WeightedRegret, h_measure, weighted_regret
-from propriety.decisions.weights import (
-    BetaWeight,
-    CustomWeight,
-    LogOddsWeight,
-    NetBenefitWeight,
-    PointsWeight,
-    ThresholdWeight,
-    UniformWeight,
-)
 from propriety.results import Result, Score
-from propriety.rules.audit import AuditReport, Finding, audit
-from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
-from propriety.rules.elementary import BetaRegret, Elementary, ShiftedBrier
-from propriety.rules.families import Brier, Log, Pseudospherical, Spherical, Tsallis
-from propriety.rules.ordinal import RankedLog, RankedProbability, SquaredAbsoluteRankedProbability
-from propriety.rules.penalized import Misclassification, PenalizedBrier, PenalizedLog
-from propriety.rules.rule import BinaryRule, ClassRule, Properties, Rule
-from propriety.rules.scores import (
-    bounded_brier_score,
-    bounded_log_score,
-    bounded_net_benefit,
-    brier_score,
-    log_score,
-    penalized_brier_score,
-    penalized_log_score,
-    ranked_probability_score,
-    spherical_score,
-    squared_absolute_ranked_probability_score,
-)
-from propriety.rules.scoring import case_scores, mean_score, skill_score
-from propriety.rules.search import Counterexample
 from propriety.tables.forecast_table import ForecastTable
 
 if TYPE_CHECKING:
     from propriety import plots as plots
+    from propriety.calibration.bands import Band
+    from propriety.calibration.classical import ClassicalDecomposition, classical_decomposition
+    from propriety.calibration.decomposition import Decomposition, decompose
+    from propriety.calibration.miscalibration import MiscalibrationTest, miscalibration_test
+    from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+    from propriety.calibration.summary import CalibrationSummary, calibration_summary
+    from propriety.decisions.advice import Advice, advise
+    from propriety.decisions.murphy import MurphyCurve, murphy_curve
+    from propriety.decisions.net_benefit import DecisionCurve, decision_curve
+    from propriety.decisions.ranking_map import RankedInterval, RankingMap, ranking_map
+    from propriety.decisions.regret import CostCurve, RegretCurve, cost_curve, regret_curve
+    from propriety.decisions.roc import RocCurve, roc_curve
+    from propriety.decisions.top_k import TopK, top_k
+    from propriety.decisions.weighted_regret import WeightedRegret, h_measure, weighted_regret
+    from propriety.decisions.weights import (
+        BetaWeight,
+        CustomWeight,
+        LogOddsWeight,
+        NetBenefitWeight,
+        PointsWeight,
+        ThresholdWeight,
+        UniformWeight,
+    )
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
+    from propriety.rules.audit import AuditReport, Finding, audit
+    from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
+    from propriety.rules.elementary import BetaRegret, Elementary, ShiftedBrier
+    from propriety.rules.families import Brier, Log, Pseudospherical, Spherical, Tsallis
+    from propriety.rules.ordinal import RankedLog, RankedProbability, SquaredAbsoluteRankedProbability
+    from propriety.rules.penalized import Misclassification, PenalizedBrier, PenalizedLog
+    from propriety.rules.rule import BinaryRule, ClassRule, Properties, Rule
+    from propriety.rules.scores import (
+        bounded_brier_score,
+        bounded_log_score,
+        bounded_net_benefit,
+        brier_score,
+        log_score,
+        penalized_brier_score,
+        penalized_log_score,
+        ranked_probability_score,
+        spherical_score,
+        squared_absolute_ranked_probability_score,
+    )
+    from propriety.rules.scoring import case_scores, mean_score, skill_score
+    from propriety.rules.search import Counterexample
 
-__version__ = version("propriety")
+# Rules and analyses are imported when they are first asked for, so that `import propriety` stays light as it grows.
+_ON_DEMAND: dict[str, tuple[str, ...]] = {
+    "propriety.calibration.bands": ("Band",),
+    "propriety.calibration.classical": ("ClassicalDecomposition", "classical_decomposition"),
+    "propriety.calibration.decomposition": ("Decomposition", "decompose"),
+    "propriety.calibration.miscalibration": ("MiscalibrationTest", "miscalibration_test"),
+    "propriety.calibration.reliability": ("ReliabilityCurve", "reliability_curve"),
+    "propriety.calibration.summary": ("CalibrationSummary", "calibration_summary"),
+    "propriety.decisions.advice": ("Advice", "advise"),
+    "propriety.decisions.murphy": ("MurphyCurve", "murphy_curve"),
+    "propriety.decisions.net_benefit": ("DecisionCurve", "decision_curve"),
+    "propriety.decisions.ranking_map": ("RankedInterval", "RankingMap", "ranking_map"),
+    "propriety.decisions.regret": ("CostCurve", "RegretCurve", "cost_curve", "regret_curve"),
+    "propriety.decisions.roc": ("RocCurve", "roc_curve"),
+    "propriety.decisions.top_k": ("TopK", "top_k"),
+    "propriety.decisions.weighted_regret": ("WeightedRegret", "h_measure", "weighted_regret"),
+    "propriety.decisions.weights": (
+        "BetaWeight",
+        "CustomWeight",
+        "LogOddsWeight",
+        "NetBenefitWeight",
+        "PointsWeight",
+        "ThresholdWeight",
+        "UniformWeight",
+    ),
+    "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
+    "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
+    "propriety.rules.elementary": ("BetaRegret", "Elementary", "ShiftedBrier"),
+    "propriety.rules.families": ("Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"),
+    "propriety.rules.ordinal": ("RankedLog", "RankedProbability", "SquaredAbsoluteRankedProbability"),
+    "propriety.rules.penalized": ("Misclassification", "PenalizedBrier", "PenalizedLog"),
+    "propriety.rules.rule": ("BinaryRule", "ClassRule", "Properties", "Rule"),
+    "propriety.rules.scores": (
+        "bounded_brier_score",
+        "bounded_log_score",
+        "bounded_net_benefit",
+        "brier_score",
+        "log_score",
+        "penalized_brier_score",
+        "penalized_log_score",
+        "ranked_probability_score",
+        "spherical_score",
+        "squared_absolute_ranked_probability_score",
+    ),
+    "propriety.rules.scoring": ("case_scores", "mean_score", "skill_score"),
+    "propriety.rules.search": ("Counterexample",),
+    "propriety.plots": ("ReliabilityDisplay",),
+}
+_MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
 
 __all__ = [
     "Advice",
@@ -145,10 +192,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what draws when it is first asked for; so it is no part of `__all__`, and needs matplotlib only then."""
+    """Import what is asked for the first time; what draws is no part of `__all__`, and needs matplotlib."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("propriety")
     if name == "plots":
         return import_module("propriety.plots")
-    if name == "ReliabilityDisplay":
-        return import_module("propriety.plots").ReliabilityDisplay
-    message = f"module 'propriety' has no attribute {name!r}"
-    raise AttributeError(message)
+    if name not in _MODULE_OF:
+        message = f"module 'propriety' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULE_OF, "__version__", "plots"})
