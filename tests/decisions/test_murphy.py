@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 
 import propriety as pr
 from propriety.decisions.murphy import murphy_curve
@@ -32,7 +33,7 @@ def test_areas_under_the_parts_are_those_of_the_brier_score(table, scaling):
     curve, whole = murphy_curve(table, scaling=name), pr.decompose(table)
     for part, area in curve.areas.items():
         np.testing.assert_allclose(area, share * getattr(whole, part), **CLOSE)
-        np.testing.assert_allclose(np.trapezoid(getattr(curve, part), curve.threshold), area, **CLOSE)
+        np.testing.assert_allclose(trapezoid(getattr(curve, part), curve.threshold), area, **CLOSE)
     assert curve.area == curve.areas["score"]
 
 
@@ -53,7 +54,7 @@ def test_without_parts_the_score_is_the_same(table):
     np.testing.assert_allclose(
         murphy_curve(table, thresholds=at, parts=False).score, murphy_curve(table, thresholds=at).score, **CLOSE
     )
-    np.testing.assert_allclose(np.trapezoid(bare.score, bare.threshold), bare.area, **CLOSE)
+    np.testing.assert_allclose(trapezoid(bare.score, bare.threshold), bare.area, **CLOSE)
 
 
 def test_views_and_refusals():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.integrate import quad
+from scipy.integrate import quad, trapezoid
 
 import propriety as pr
 from propriety.decisions.regret import area_under_regret, cost_curve, regret_curve
@@ -62,7 +62,7 @@ def test_regret_is_the_mean_elementary_score(data):
 def test_twice_the_area_is_the_brier_score(data):
     curve = regret_curve(table_of(data))
     np.testing.assert_allclose(2 * curve.area(), pr.brier_score(curve.table), **CLOSE)
-    np.testing.assert_allclose(np.trapezoid(curve.regret, curve.threshold), curve.area(), **CLOSE)
+    np.testing.assert_allclose(trapezoid(curve.regret, curve.threshold), curve.area(), **CLOSE)
 
 
 @given(cases)
@@ -117,7 +117,7 @@ def test_a_fixed_threshold_is_a_straight_line(data, act_at):
     curve = regret_curve(table, act_at=act_at)
     dense = regret_curve(table, thresholds=GRID, act_at=act_at)
     np.testing.assert_allclose(np.interp(GRID, curve.threshold, curve.regret), dense.regret, **CLOSE)
-    np.testing.assert_allclose(curve.area(), np.trapezoid(curve.regret, curve.threshold), **CLOSE)
+    np.testing.assert_allclose(curve.area(), trapezoid(curve.regret, curve.threshold), **CLOSE)
     np.testing.assert_allclose(
         regret_curve(table, thresholds=[act_at], act_at=act_at).regret,
         regret_curve(table, thresholds=[act_at]).regret,

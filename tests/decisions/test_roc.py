@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 
 import propriety as pr
 from propriety.calibration.pav import pool_adjacent_violators
@@ -103,7 +104,7 @@ def test_the_curve_is_what_scikit_learn_draws(data):
     np.testing.assert_allclose(curve.false_positive_rate, false_rate, **CLOSE)
     np.testing.assert_allclose(curve.true_positive_rate, true_rate, **CLOSE)
     np.testing.assert_array_equal(curve.threshold, threshold)
-    np.testing.assert_allclose(curve.auc, np.trapezoid(true_rate, false_rate), **CLOSE)
+    np.testing.assert_allclose(curve.auc, trapezoid(true_rate, false_rate), **CLOSE)
 
 
 @given(two_kinds)

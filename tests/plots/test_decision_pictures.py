@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from scipy.integrate import trapezoid
 
 import propriety as pr
 from propriety.decisions.murphy import murphy_curve
@@ -49,7 +50,7 @@ def test_regret_is_drawn_with_its_area():
     curve = regret_curve(Y, P)
     ax = curve.plot()
     x, y = line(ax, "_curve")
-    assert np.trapezoid(y, x) == pytest.approx(curve.area(), rel=1e-9)
+    assert trapezoid(y, x) == pytest.approx(curve.area(), rel=1e-9)
     assert f"area {shown(curve.area())}, half the Brier score" in texts(ax)
     assert "treat all" in texts(ax)
     assert "treat none" in texts(ax)
