@@ -184,7 +184,7 @@ CONTAINERS = {
     "arrow series": (pd.Series(Y), pd.Series(P, dtype="double[pyarrow]")),
     "polars decimals": (Y, pl.Series([decimal.Decimal(str(p)) for p in P])),
     "arrow decimals": (Y, pa.chunked_array([[decimal.Decimal(str(p)) for p in P]])),
-    "int128": (pl.Series(Y, dtype=pl.Int128), P),
+    "int128": (pl.Series(Y, dtype=getattr(pl, "Int128", pl.Int64)), P),
     "object floats as outcomes": (np.array([0.0, 1.0, 1.0, 0.0], dtype=object), P),
     "categories of floats": (pd.Series([0.0, 1.0, 1.0, 0.0], dtype="category"), P),
     "float16": (Y, np.array(P, dtype=np.float16)),

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.errors import InputTypeError, InputValueError, sentence
@@ -38,7 +38,7 @@ class ReliabilityDisplay:
     """
 
     ax_: Axes
-    figure_: Figure
+    figure_: Figure | SubFigure
 
     def __init__(self, curve: ReliabilityCurve, *, name: str = "") -> None:
         self.curve = curve
@@ -99,7 +99,5 @@ class ReliabilityDisplay:
     def plot(self, ax: Axes | None = None, **options: Any) -> Self:
         """Draw the diagram on `ax`, or on new axes."""
         self.ax_ = self.curve.plot(ax, label=self.name, **options)
-        figure = self.ax_.get_figure(root=True)
-        assert isinstance(figure, Figure)  # noqa: S101  (axes always stand on one)
-        self.figure_ = figure
+        self.figure_ = self.ax_.figure
         return self
