@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
-import time
 import warnings
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,34 +19,11 @@ import propriety as pr
 
 mpl.use("agg")
 from dcurves import dca
-from matplotlib import pyplot as plt
 from model_diagnostics.scoring import plot_murphy_diagram
 from sklearn import metrics
+from timing import LONG, Work, best_times, sample
 
-LONG = 20.0  # Seconds after which once is enough.
 PEERS = ("dcurves", "model-diagnostics", "scikit-learn", "numpy", "scipy", "pandas")
-Work = Callable[[], object]
-
-
-def sample(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw calibrated continuous forecasts."""
-    generator = np.random.default_rng(0)
-    p = generator.random(n)
-    return (generator.random(n) < p).astype(float), p
-
-
-def best_times(works: dict[str, Work], rounds: int) -> dict[str, float]:
-    """Return the best time of each, taken by turns."""
-    best = dict.fromkeys(works, float("inf"))
-    for round_ in range(rounds):
-        for name, work in works.items():
-            if round_ and best[name] > LONG:
-                continue
-            begin = time.perf_counter()
-            work()
-            best[name] = min(best[name], time.perf_counter() - begin)
-            plt.close("all")
-    return best
 
 
 def tasks() -> dict[str, tuple[dict[str, Work], int]]:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.pav import Blocks
-from propriety.errors import ImproperRuleError, InputTypeError, InputValueError, sentence
+from propriety.errors import ImproperRuleError, InputValueError, sentence
 from propriety.results import Floats
 from propriety.rules.elementary import ShiftedBrier
 from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
-from propriety.rules.rule import BinaryRule, Rule
+from propriety.rules.rule import BinaryRule, Rule, check_rule
 from propriety.rules.scoring import mean_loss, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
@@ -96,9 +96,7 @@ def cleared(part: Floats, noise: float) -> Floats:
 
 def check_proper(rule: Rule, classes: int | None) -> None:
     """Refuse a rule that is not declared proper, for so many classes or, with None, for one event."""
-    if not isinstance(rule, Rule):
-        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
-        raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))
+    check_rule(rule)
     proper = rule.properties(classes).proper
     if proper:
         return

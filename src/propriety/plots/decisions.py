@@ -13,7 +13,7 @@ from propriety.decisions.murphy import MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference
 from propriety.decisions.regret import CostCurve, RegretCurve
 from propriety.decisions.roc import RocCurve
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_note
 from propriety.results import Floats
 
 __all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves", "plot_roc_curves"]
@@ -59,7 +59,7 @@ def _(
     name = {"linear": "half the Brier score", "log-odds": "the log loss"}[scale]
     note = f"area {shown(curve.area(scale=scale))}"
     note += f", {name}" if curve.act_at is None else f"\nalways decided at {_percent(curve.act_at)}"
-    _note(ax, note if high == 1.0 or scale == "log-odds" else f"{note}\n(over all thresholds)")
+    write_note(ax, note if high == 1.0 or scale == "log-odds" else f"{note}\n(over all thresholds)", side="right")
     _title(ax, label)
     return ax
 
@@ -75,7 +75,7 @@ def _(curve: CostCurve, ax: Axes | None = None, *, color: str = COLORS[2], label
     ax.plot(curve.threshold, curve.regret, color=color, linewidth=1.7, label="_curve", zorder=3)
     ax.set_ylabel("Least regret of any threshold")
     ax.set_ylim(0, 1.32 * max(_peak(curve.event_rate, high), 1e-9))
-    _note(ax, "shaded: what the forecast can gain\nat its best thresholds")
+    write_note(ax, "shaded: what the forecast can gain\nat its best thresholds", side="right")
     _title(ax, label)
     return ax
 
@@ -373,22 +373,6 @@ def _mark_thresholds(ax: Axes, curve: RocCurve, color: str) -> None:
 
 def _percent(value: float) -> str:
     return f"{100 * value:g}%"
-
-
-def _note(ax: Axes, text: str) -> None:
-    ax.text(
-        0.98,
-        0.97,
-        text,
-        transform=ax.transAxes,
-        ha="right",
-        va="top",
-        fontsize=SMALL,
-        color=GREY["text"],
-        bbox=on_white(),
-        zorder=4,
-        linespacing=1.35,
-    )
 
 
 def _title(ax: Axes, label: str) -> None:

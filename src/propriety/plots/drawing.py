@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from propriety.results import Result
 
-__all__ = ["COLORS", "DASHES", "GREY", "SMALL", "draw", "new_axes", "on_white", "shown"]
+__all__ = ["COLORS", "DASHES", "GREY", "SMALL", "draw", "new_axes", "on_white", "shown", "write_note"]
 
 # Okabe and Ito's colours, told apart by colour-blind readers; dashes tell the lines apart in grey.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -36,6 +36,23 @@ def new_axes(ax: Axes | None, *, size: tuple[float, float] = (4.2, 4.2)) -> Axes
 def on_white() -> dict[str, Any]:
     """Return the box that keeps text readable where it stands over lines."""
     return {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
+
+
+def write_note(ax: Axes, text: str, *, side: Literal["left", "right"]) -> None:
+    """Write a few lines into an upper corner."""
+    ax.text(
+        0.03 if side == "left" else 0.98,
+        0.97,
+        text,
+        transform=ax.transAxes,
+        ha=side,
+        va="top",
+        fontsize=SMALL,
+        color=GREY["text"],
+        bbox=on_white(),
+        zorder=4,
+        linespacing=1.35,
+    )
 
 
 def shown(value: float) -> str:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from propriety.calibration.bands import Band
 from propriety.calibration.histogram import ForecastHistogram
 from propriety.calibration.reliability import ReliabilityCurve
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_note
 from propriety.results import Floats
 
 __all__ = ["plot_curves", "plot_grid"]
@@ -208,16 +208,4 @@ def _print_scores(ax: Axes, curve: ReliabilityCurve) -> None:
         f"UNC  {shown(parts.uncertainty)}",
     ]
     method = {"corp": "", "bins": "\nbinned, for comparison", "smooth": "\nsmooth, for comparison"}[curve.method]
-    ax.text(
-        0.03,
-        0.97,
-        "\n".join(lines) + f"\nn = {curve.n:,}" + method,
-        transform=ax.transAxes,
-        ha="left",
-        va="top",
-        fontsize=SMALL,
-        color=GREY["text"],
-        bbox=on_white(),
-        zorder=4,
-        linespacing=1.35,
-    )
+    write_note(ax, "\n".join(lines) + f"\nn = {curve.n:,}" + method, side="left")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
-from propriety.rules.rule import BinaryRule, ClassRule, Rule
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.rules.search import TOLERANCE, Counterexample, Search
 
 __all__ = ["AuditReport", "Finding", "audit"]
@@ -131,9 +131,7 @@ def audit(
     >>> pr.audit(pr.Brier()).agrees
     True
     """
-    if not isinstance(rule, Rule):
-        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
-        raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))
+    check_rule(rule)
     if classes is None and not isinstance(rule, BinaryRule):
         classes = 3
     _check_classes(rule, classes)

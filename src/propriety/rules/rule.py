@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.rules.operations import NUMPY, Column, Operations
 
-__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "is_number"]
+__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "check_rule", "is_number"]
 
 Ties = Literal["split", "first", "correct"]
 
@@ -130,3 +130,10 @@ class ClassRule(Rule):
 def is_number(value: object) -> bool:
     """Whether a parameter is a single real number."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_rule(rule: object) -> None:
+    """Refuse what is not a rule, such as the class of one."""
+    if not isinstance(rule, Rule):
+        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
+        raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))

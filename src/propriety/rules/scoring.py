@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Score
-from propriety.rules.rule import BinaryRule, ClassRule, Rule, is_number
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule, is_number
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions, read_rates
@@ -248,7 +248,7 @@ def _score_of_table(table: ForecastTable, rule: Rule) -> Score:
 def _binary(rule: Rule) -> BinaryRule:
     if isinstance(rule, BinaryRule):
         return rule
-    _check_rule(rule)
+    check_rule(rule)
     law = f"{type(rule).__name__} scores rows with one column per class; got the forecast of one event"
     raise InputValueError(sentence(law, hint="pass rows, such as numpy.column_stack([1 - p, p])."))
 
@@ -256,15 +256,9 @@ def _binary(rule: Rule) -> BinaryRule:
 def _by_class(rule: Rule) -> ClassRule:
     if isinstance(rule, ClassRule):
         return rule
-    _check_rule(rule)
+    check_rule(rule)
     law = f"{type(rule).__name__} scores the forecast of one event; got rows of probabilities"
     raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
-
-
-def _check_rule(rule: object) -> None:
-    if not isinstance(rule, Rule):
-        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
-        raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))
 
 
 def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
