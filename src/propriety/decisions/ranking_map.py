@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
-from narwhals.dependencies import is_into_series
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
 from propriety.calibration.resampling import check_level
 from propriety.decisions.cell_moments import CellMoments, Scale
 from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.models import read_binary_models
 from propriety.tables.predictions import BinaryPredictions
-from propriety.tables.validation import Labels, Missing, read_binary
+from propriety.tables.validation import Labels, Missing
 
 __all__ = ["RankedInterval", "RankingMap", "Scale", "ranking_map"]
 
@@ -197,8 +193,8 @@ def ranking_map(
     (['sharp', 'sharp', 'sharp'], [0.1167, 0.1167, 0.1167], [False, False, True])
     """
     check_level(level)
-    predictions = _read_models(
-        y_true, forecasts, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    predictions = read_binary_models(
+        y_true, forecasts, fewest=2, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
     ranking = _rank(predictions, tuple(forecasts), _read_grid(grid, scale), scale, level)
     if interval is None:
@@ -256,53 +252,3 @@ def _read_grid(grid: ArrayLike | None, scale: Scale) -> Floats:
         raise InputValueError(sentence(f"grid must hold two different thresholds or more; got {len(thresholds)}"))
     RULES[scale](*thresholds[[0, -1]].tolist())  # It judges the ends.
     return thresholds
-
-
-def _read_models(y_true: object, forecasts: Mapping[str, object], **options: Any) -> tuple[BinaryPredictions, ...]:
-    """Judge the forecasts of every model, on the cases that all of them have."""
-    if isinstance(y_true, ForecastTable):
-        law = "a ranking map needs predictions, y_true and forecasts; a ForecastTable no longer knows its cases"
-        raise InputTypeError(sentence(law))
-    if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
-        hint = 'pass {"a": p, "b": q}.'
-        raise InputTypeError(sentence("forecasts must map the names of models to their forecasts", hint=hint))
-    if len(forecasts) < 2:
-        raise InputValueError(sentence(f"forecasts must hold two models or more; got {len(forecasts)}"))
-    _check_indices(forecasts)
-    predictions = []
-    for name, forecast in forecasts.items():
-        try:
-            predictions.append(replace(read_binary(y_true, forecast, **options), argument=f"forecasts[{name!r}]"))
-        except ProprietyError as error:
-            error.add_note(f"y_proba is forecasts[{name!r}].")
-            raise
-    return _same_cases(tuple(predictions))
-
-
-def _check_indices(forecasts: Mapping[str, object]) -> None:
-    """Refuse models whose pandas indices differ; the door compares each with `y_true` alone."""
-    series = [(name, values) for name, values in forecasts.items() if is_into_series(values)]
-    indices = [(name, nw.maybe_get_index(nw.from_native(values, series_only=True))) for name, values in series]
-    for (one, index), (other, another) in itertools.pairwise(indices):
-        if index is not None and another is not None and not index.equals(another):
-            law = f"forecasts {one!r} and {other!r} carry different indices, so their rows may not belong together"
-            raise InputValueError(sentence(law, hint="align them by label, or call .to_numpy() to go by position."))
-
-
-def _same_cases(predictions: tuple[BinaryPredictions, ...]) -> tuple[BinaryPredictions, ...]:
-    """Leave out the cases that were dropped for any model."""
-    if not any(one.dropped for one in predictions):
-        return predictions
-    total = len(predictions[0]) + predictions[0].dropped
-    kept = [np.arange(total) if one.rows is None else one.rows for one in predictions]
-    rows = reduce(np.intersect1d, kept)
-    common = []
-    for one, own in zip(predictions, kept, strict=True):
-        use = np.isin(own, rows, assume_unique=True)
-        weight = None if one.weight is None else one.weight[use]
-        if not use.any() or not (weight is None or weight.any()):
-            law = 'missing="drop" leaves no case: every row with weight has a missing value in some model'
-            raise InputValueError(sentence(law, count=f"{total:,} rows"))
-        dropped = total - len(rows)
-        common.append(BinaryPredictions(one.outcome[use], one.forecast[use], weight, dropped, rows, one.argument))
-    return tuple(common)

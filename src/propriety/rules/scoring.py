@@ -17,7 +17,15 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions, read_rates
 
-__all__ = ["case_scores", "mean_loss", "mean_score", "paired_scores", "skill_score", "weighted_sum"]
+__all__ = [
+    "case_scores",
+    "losses_by_chunk",
+    "mean_loss",
+    "mean_score",
+    "paired_scores",
+    "skill_score",
+    "weighted_sum",
+]
 
 
 def mean_score(
@@ -108,7 +116,7 @@ def case_scores(
     predictions = read_predictions(
         y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance
     )
-    losses = np.concatenate([loss for loss, _ in _losses(predictions, rule)]) + 0.0
+    losses = np.concatenate([loss for loss, _ in losses_by_chunk(predictions, rule)]) + 0.0
     if predictions.rows is None:
         return losses
     aligned = np.full(len(predictions) + predictions.dropped, np.nan)
@@ -188,7 +196,7 @@ def paired_scores(
 
 def _score_of_predictions(predictions: Predictions, rule: Rule) -> Score:
     sums, weights, n = [], [], 0
-    for loss, weight in _losses(predictions, rule):
+    for loss, weight in losses_by_chunk(predictions, rule):
         if weight is None:
             sums.append(float(loss.sum()))
             weights.append(float(len(loss)))
@@ -205,7 +213,8 @@ def _score_of_predictions(predictions: Predictions, rule: Rule) -> Score:
     return Score(math.fsum(sums) / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=predictions.dropped)
 
 
-def _losses(predictions: Predictions, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
+def losses_by_chunk(predictions: Predictions, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
+    """Yield the losses of the cases in order, some thousand at a time, with their weights."""
     if isinstance(predictions, BinaryPredictions):
         binary = _binary(rule)
         for forecast, event, weight in predictions.chunks():
