@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         ThresholdWeight,
         UniformWeight,
     )
+    from propriety.diagnostics.probability_groups import ProbabilityGroups
+    from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans, probability_means
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
     from propriety.rules.audit import AuditReport, Finding, audit
     from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
@@ -82,6 +84,8 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
         "ThresholdWeight",
         "UniformWeight",
     ),
+    "propriety.diagnostics.probability_groups": ("ProbabilityGroups",),
+    "propriety.diagnostics.probability_means": ("MeanSpectrum", "ProbabilityMeans", "probability_means"),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
     "propriety.rules.elementary": ("BetaRegret", "Elementary", "ShiftedBrier"),
@@ -131,6 +135,7 @@ __all__ = [
     "ForecastTable",
     "Log",
     "LogOddsWeight",
+    "MeanSpectrum",
     "MiscalibrationTest",
     "Misclassification",
     "MurphyCurve",
@@ -138,6 +143,8 @@ __all__ = [
     "PenalizedBrier",
     "PenalizedLog",
     "PointsWeight",
+    "ProbabilityGroups",
+    "ProbabilityMeans",
     "Properties",
     "Pseudospherical",
     "RankedInterval",
@@ -178,6 +185,7 @@ __all__ = [
     "murphy_curve",
     "penalized_brier_score",
     "penalized_log_score",
+    "probability_means",
     "ranked_probability_score",
     "ranking_map",
     "regret_curve",

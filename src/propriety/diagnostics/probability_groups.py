@@ -1,0 +1,188 @@
+"""Pairs of a case and a class, put together by their forecasts, and means of their probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.calibration.binning import bin_starts
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.tables.arrays import read_array
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import pool
+
+__all__ = [
+    "Pairs",
+    "ProbabilityGroups",
+    "by_bins",
+    "by_blocks",
+    "by_forecast",
+    "clipped",
+    "complement",
+    "joined",
+    "power_mean",
+]
+
+DECIMALS = 12  # To so many a forecast is rounded to find its bin, because 1 - 0.9 and 0.1 are one forecast.
+TINY = 1e-290  # Products with smaller exponents are no longer exact; their mean is the geometric one.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ProbabilityGroups(Result):
+    """Pairs of a case and a class that share a source probability: the blocks or bins behind the source means.
+
+    Parameters
+    ----------
+    label : array of shape (rows,)
+        Class of the pairs, or "all" where the pairs of all classes share a bin.
+    low, high : array of shape (rows,)
+        Least and greatest probability that the model gave to a pair of the group.
+    source : array of shape (rows,)
+        Share of the pairs whose class is the one that happened.
+    model : array of shape (rows,)
+        Geometric mean of the model probabilities of these true pairs; NaN where there are none.
+    weight, pair_weight : array of shape (rows,)
+        Weight of the true pairs, and of all.
+    """
+
+    label: NDArray[np.str_]
+    low: Floats
+    high: Floats
+    source: Floats
+    model: Floats
+    weight: Floats
+    pair_weight: Floats
+
+
+def power_mean(values: Floats, weight: Floats, exponent: float) -> float:
+    r"""Return the weighted mean :math:`(\sum w v^m / \sum w)^{1/m}` of numbers that are not negative.
+
+    The exponent 0 gives the geometric mean, -inf and inf the least and the greatest number. A zero makes the mean
+    zero unless the exponent is positive; without weight it is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [power_mean(np.array([0.25, 1.0]), np.ones(2), exponent) for exponent in (1, 0, -1)]
+    [0.625, 0.5, 0.4]
+    """
+    values, weight = values[weight > 0.0], weight[weight > 0.0]
+    if not len(values):
+        return math.nan
+    exponent = 0.0 if abs(exponent) < TINY else exponent
+    # Relative to the number that dominates, so that no power overflows and small exponents lose no digits.
+    scale = float(values.max() if exponent > 0.0 else values.min())
+    if scale == 0.0 or math.isinf(exponent):
+        return scale
+    share = weight / weight.sum()
+    with np.errstate(divide="ignore"):  # A zero beside a positive exponent; its power is zero.
+        logs = np.log(values / scale)
+    if exponent == 0.0:
+        return scale * math.exp(float(share @ logs))
+    return scale * math.exp(math.log1p(float(share @ np.expm1(exponent * logs))) / exponent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Pairs of a case and a class by rising forecast: weight of those that are true and of those that are not.
+
+    `start` holds the first row of each group and, at the end, the number of rows.
+    """
+
+    forecast: Floats
+    true: Floats
+    false: Floats
+    start: NDArray[np.intp]
+
+    def mirrored(self) -> Pairs:
+        """Return the pairs of the same cases with the other of two classes."""
+        start = len(self.forecast) - self.start[::-1]
+        return Pairs(1.0 - self.forecast[::-1], self.false[::-1], self.true[::-1], start)
+
+    def rates(self) -> Floats:
+        """Share of true pairs in each group."""
+        true, false = (np.add.reduceat(column, self.start[:-1]) for column in (self.true, self.false))
+        rates: Floats = true / (true + false)
+        return rates
+
+    def true_probabilities(self) -> tuple[Floats, Floats, Floats]:
+        """Return model probability, source probability and weight of the true pairs."""
+        happened = self.true > 0.0
+        source = np.repeat(self.rates(), np.diff(self.start))
+        return self.forecast[happened], source[happened], self.true[happened]
+
+    def groups(self, label: object) -> ProbabilityGroups:
+        """Return the groups as a result."""
+        start = self.start[:-1]
+        spans = [slice(*span) for span in zip(start, self.start[1:], strict=True)]
+        return ProbabilityGroups(
+            label=np.full(len(start), str(label)),
+            low=self.forecast[start],
+            high=self.forecast[self.start[1:] - 1],
+            source=self.rates(),
+            model=np.array([power_mean(self.forecast[span], self.true[span], 0.0) for span in spans]),
+            weight=np.add.reduceat(self.true, start),
+            pair_weight=np.add.reduceat(self.true + self.false, start),
+        )
+
+
+def by_blocks(table: ForecastTable) -> Pairs:
+    """Group the pairs that isotonic regression pools."""
+    return Pairs(table.forecast, table.events, table.non_events, pool_adjacent_violators(table).start)
+
+
+def by_forecast(table: ForecastTable) -> Pairs:
+    """Let every forecast be a group."""
+    return Pairs(table.forecast, table.events, table.non_events, np.arange(len(table) + 1))
+
+
+def by_bins(table: ForecastTable, bins: int | ArrayLike) -> Pairs:
+    """Group the pairs by bins, a number of them or their edges, which never split equal forecasts."""
+    place = np.round(table.forecast, DECIMALS)
+    if np.ndim(bins) == 0:
+        rounded = _moved(table, place, table.events, table.non_events)
+        first = rounded.forecast[bin_starts(rounded, bins=bins, strategy="quantile")]  # type: ignore[arg-type]  # judged there
+        start = np.searchsorted(place, first)
+    else:
+        edges = _read_edges(bins)
+        index = np.minimum(np.searchsorted(edges, place, side="right"), len(edges) - 1)
+        start = np.flatnonzero(np.diff(index, prepend=-1))
+    return Pairs(table.forecast, table.events, table.non_events, np.append(start, len(table)))
+
+
+def _read_edges(bins: object) -> Floats:
+    edges = read_array(bins, "bins").values
+    law = "bins must be a whole number, or edges that rise from 0 to 1"
+    if edges.dtype.kind not in "iuf" or edges.ndim != 1 or len(edges) < 2:
+        raise InputTypeError(sentence(f"{law}; got shape {edges.shape} of {edges.dtype}"))
+    if not (edges[0] == 0.0 and edges[-1] == 1.0 and (np.diff(edges) > 0.0).all()):
+        raise InputValueError(sentence(f"{law}; got {edges.tolist()}"))
+    return edges.astype(np.float64)
+
+
+def _moved(table: ForecastTable, forecast: Floats, events: Floats, non_events: Floats) -> ForecastTable:
+    """Return the table of the same cases with other forecasts, equal ones added up."""
+    forecast, events, non_events = pool(forecast, events, non_events)
+    return replace(table, forecast=forecast, events=events, non_events=non_events)
+
+
+def clipped(table: ForecastTable, precision: float) -> ForecastTable:
+    """Return the table with its forecasts brought into [precision, 1 - precision]."""
+    return _moved(table, np.clip(table.forecast, precision, 1.0 - precision), table.events, table.non_events)
+
+
+def complement(table: ForecastTable) -> ForecastTable:
+    """Return the table of the event that the event did not happen."""
+    return _moved(table, 1.0 - table.forecast, table.non_events, table.events)
+
+
+def joined(parts: Iterable[ProbabilityGroups]) -> ProbabilityGroups:
+    """Put the groups of several classes one below the other."""
+    columns = [part.rows() for part in parts]
+    return ProbabilityGroups(**{name: np.concatenate([part[name] for part in columns]) for name in columns[0]})
