@@ -177,7 +177,6 @@ def draw(found: Mapping[str, Mapping[str, ProbabilityMeans]], path: Path) -> Non
     """Draw each case as in the published figures, and the divergence of the over-confident tail."""
     from matplotlib import pyplot as plt
 
-
     figure, panels = plt.subplots(2, 4, figsize=(15.2, 7.6), layout="constrained")
     for panel, (name, case) in zip(panels.flat, CASES.items(), strict=False):
         found[name][case.known].plot(panel, label=name, details=False)
