@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
     from propriety.calibration.summary import CalibrationSummary, calibration_summary
     from propriety.decisions.advice import Advice, advise
+    from propriety.decisions.agreement import quadratic_weighted_kappa
+    from propriety.decisions.expected_cost import bayes_decisions, expected_cost
     from propriety.decisions.murphy import MurphyCurve, murphy_curve
     from propriety.decisions.net_benefit import DecisionCurve, decision_curve
     from propriety.decisions.ranking_map import RankedInterval, RankingMap, ranking_map
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     )
     from propriety.diagnostics.probability_groups import ProbabilityGroups
     from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans, probability_means
+    from propriety.diagnostics.retention import RetentionAreas, RetentionCurve, retention_curve
+    from propriety.diagnostics.worst_cases import WorstCases, worst_cases
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
     from propriety.rules.audit import AuditReport, Finding, audit
     from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
@@ -68,6 +72,8 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.calibration.reliability": ("ReliabilityCurve", "reliability_curve"),
     "propriety.calibration.summary": ("CalibrationSummary", "calibration_summary"),
     "propriety.decisions.advice": ("Advice", "advise"),
+    "propriety.decisions.agreement": ("quadratic_weighted_kappa",),
+    "propriety.decisions.expected_cost": ("bayes_decisions", "expected_cost"),
     "propriety.decisions.murphy": ("MurphyCurve", "murphy_curve"),
     "propriety.decisions.net_benefit": ("DecisionCurve", "decision_curve"),
     "propriety.decisions.ranking_map": ("RankedInterval", "RankingMap", "ranking_map"),
@@ -86,6 +92,8 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     ),
     "propriety.diagnostics.probability_groups": ("ProbabilityGroups",),
     "propriety.diagnostics.probability_means": ("MeanSpectrum", "ProbabilityMeans", "probability_means"),
+    "propriety.diagnostics.retention": ("RetentionAreas", "RetentionCurve", "retention_curve"),
+    "propriety.diagnostics.worst_cases": ("WorstCases", "worst_cases"),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
     "propriety.rules.elementary": ("BetaRegret", "Elementary", "ShiftedBrier"),
@@ -154,6 +162,8 @@ __all__ = [
     "RegretCurve",
     "ReliabilityCurve",
     "Result",
+    "RetentionAreas",
+    "RetentionCurve",
     "RocCurve",
     "Rule",
     "Score",
@@ -165,8 +175,10 @@ __all__ = [
     "Tsallis",
     "UniformWeight",
     "WeightedRegret",
+    "WorstCases",
     "advise",
     "audit",
+    "bayes_decisions",
     "bounded_brier_score",
     "bounded_log_score",
     "bounded_net_benefit",
@@ -178,6 +190,7 @@ __all__ = [
     "decision_curve",
     "decompose",
     "errors",
+    "expected_cost",
     "h_measure",
     "log_score",
     "mean_score",
@@ -186,16 +199,19 @@ __all__ = [
     "penalized_brier_score",
     "penalized_log_score",
     "probability_means",
+    "quadratic_weighted_kappa",
     "ranked_probability_score",
     "ranking_map",
     "regret_curve",
     "reliability_curve",
+    "retention_curve",
     "roc_curve",
     "skill_score",
     "spherical_score",
     "squared_absolute_ranked_probability_score",
     "top_k",
     "weighted_regret",
+    "worst_cases",
 ]
 
 

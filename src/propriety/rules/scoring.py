@@ -146,6 +146,10 @@ def skill_score(
         What to compare with: by default the constant forecast of the observed rates in the sample; a rate (for
         rows: K rates); or another forecast of the shape of `y_proba`.
 
+    Notes
+    -----
+    With ``RankedProbability()`` and no reference it is the ranked probability skill score against climatology.
+
     Examples
     --------
     >>> import propriety as pr

@@ -1,0 +1,253 @@
+"""Outcomes against decisions: the confusion matrix, and how much better than chance the two agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Score
+from propriety.tables import laws
+from propriety.tables.arrays import Reading, read_array
+from propriety.tables.predictions import ClassChunk, ClassPredictions
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+
+__all__ = [
+    "DecidedCases",
+    "confusion_matrix",
+    "first_argmax",
+    "gathered",
+    "kappa_of",
+    "labels_at",
+    "quadratic_weighted_kappa",
+    "read_decisions",
+]
+
+MANY = 1000  # Whole numbers beyond are no class indices, and their confusion matrix would not fit.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecidedCases:
+    """Cases with the indices of the class that happened and of the class decided on."""
+
+    outcome: NDArray[np.intp]
+    decision: NDArray[np.intp]
+    weight: Floats | None
+    labels: tuple[Any, ...]
+    dropped: int
+
+    @property
+    def confusion(self) -> Floats:
+        """Weight of the cases of each class (row) that were decided to be each class (column)."""
+        return confusion_matrix(self.outcome, self.decision, self.weight, len(self.labels))
+
+    def score(self, value: float, **facts: Any) -> Score:
+        """Return a score of these cases."""
+        counted = len(self.outcome) if self.weight is None else int(np.count_nonzero(self.weight))
+        weight = float(counted) if self.weight is None else float(self.weight.sum())
+        return Score(value, n=counted, weight=weight, dropped=self.dropped, **facts)
+
+
+def quadratic_weighted_kappa(
+    y_true: object,
+    y_pred: object,
+    *,
+    sample_weight: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> Score:
+    r"""Agreement of decisions with ordered outcomes beyond chance, far misses weighing most; **higher is better**.
+
+    With :math:`O_{ij}` the share of the cases of class :math:`i` that were decided to be :math:`j`, and
+    :math:`E_{ij} = O_{i\cdot} O_{\cdot j}` what chance would make it,
+
+    .. math:: \kappa = 1 - \frac{\sum_{ij} (i - j)^2 O_{ij}}{\sum_{ij} (i - j)^2 E_{ij}} ,
+
+    which is 1 where all decisions are right, 0 by chance, and -1 at the least.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes.
+    y_pred : array-like of shape (n,) or (n, K)
+        Decided classes; or rows of probabilities, of which the class with the largest is decided on, the first
+        where several share it.
+    sample_weight, missing, tolerance
+        As in `propriety.mean_score`.
+    labels : sequence, optional
+        The classes in their order; needed unless they are 0, ..., K - 1.
+
+    Returns
+    -------
+    Score
+        NaN (0/0) where all outcomes and all decisions are one and the same class.
+
+    Notes
+    -----
+    It depends on how often the classes occur, so that values from populations with other shares do not compare, and
+    a rare class weighs little. What errors cost is better said by `propriety.expected_cost`.
+
+    References
+    ----------
+    Cohen (1968), doi:10.1037/h0026256.
+
+    Examples
+    --------
+    >>> from propriety.decisions.agreement import quadratic_weighted_kappa
+    >>> quadratic_weighted_kappa([0, 1, 2, 2], [0, 1, 1, 2])
+    Score(0.8, rule='quadratic_weighted_kappa', scale='-1 to 1, 0 by chance, higher is better', n=4)
+    >>> rows = [[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]]
+    >>> float(quadratic_weighted_kappa(["low", "high"], rows, labels=["low", "mid", "high"]))
+    1.0
+    """
+    cases = read_decisions(
+        y_true, y_pred, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
+    )
+    return cases.score(
+        float(kappa_of(cases.confusion)),
+        rule="quadratic_weighted_kappa",
+        scale="-1 to 1, 0 by chance",
+        higher_is_better=True,
+    )
+
+
+def kappa_of(confusion: Floats) -> Floats:
+    """Return the quadratic weighted kappa of confusion matrices of shape (..., K, K).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(kappa_of(np.array([[2.0, 0.0], [1.0, 1.0]])))
+    0.5
+    """
+    classes = np.arange(confusion.shape[-1])
+    distance = np.subtract.outer(classes, classes) ** 2
+    observed = (confusion * distance).sum(axis=(-2, -1))
+    outcomes, decisions = confusion.sum(axis=-1), confusion.sum(axis=-2)
+    chance = ((outcomes @ distance) * decisions).sum(axis=-1) / outcomes.sum(axis=-1)
+    with np.errstate(invalid="ignore"):  # One class only, and decided only: 0/0.
+        kappa: Floats = 1.0 - observed / chance
+    return kappa
+
+
+def confusion_matrix(
+    outcome: NDArray[np.intp], decision: NDArray[np.intp], weight: Floats | None, classes: int
+) -> Floats:
+    """Return the weight of the cases by outcome (row) and decision (column)."""
+    cells = np.bincount(outcome * classes + decision, weights=weight, minlength=classes * classes)
+    return cells.reshape(classes, classes).astype(np.float64, copy=False)
+
+
+def first_argmax(forecast: Floats) -> NDArray[np.intp]:
+    """Return the class with the largest probability of forecasts of shape (K, n), the first where several share it."""
+    decision: NDArray[np.intp] = np.argmax(forecast, axis=0)
+    return decision
+
+
+def labels_at(labels: tuple[Any, ...], index: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the label of each index, in an array that keeps labels of several kinds apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels_at(("low", "high"), np.array([1, 0])), labels_at((0, "rest"), np.array([1, 0]))
+    (array(['high', 'low'], dtype='<U4'), array(['rest', 0], dtype=object))
+    """
+    plain = np.array(labels) if len({type(label) for label in labels}) == 1 else np.empty((0, 0))
+    return (plain if plain.ndim == 1 else np.fromiter(labels, dtype=object, count=len(labels)))[index]
+
+
+def read_decisions(
+    y_true: object,
+    y_pred: object,
+    *,
+    decide: Callable[[Floats], NDArray[np.intp]] = first_argmax,
+    classes: int | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    **options: Any,
+) -> DecidedCases:
+    """Judge outcomes with decisions, or with rows of probabilities that `decide` turns into decisions.
+
+    A decision is read as a certain forecast, so that both pass the same door. Whole numbers need no labels; they are
+    then those of so many `classes`, or of as many as occur.
+    """
+    decided = read_array(y_pred, "y_pred")
+    rows: object = y_pred
+    if decided.values.ndim == 1:
+        outcome = read_array(y_true, "y_true")
+        names = _names(outcome, decided, classes) if labels is None else _listed(labels)
+        rows, decide = _certain_rows(outcome, decided, names, missing), first_argmax
+    predictions = read_classes(y_true, rows, labels=labels, missing=missing, **options)
+    cases = gathered(predictions)
+    return DecidedCases(
+        cases.outcome, decide(cases.forecast), cases.weight, predictions.labels, dropped=predictions.dropped
+    )
+
+
+def gathered(predictions: ClassPredictions) -> ClassChunk:
+    """Return all cases, checked, as one chunk."""
+    forecasts, outcomes, weights = zip(*predictions.chunks(), strict=True)
+    return ClassChunk(
+        np.concatenate(forecasts, axis=1),
+        np.concatenate(outcomes),
+        None if predictions.weight is None else np.concatenate(weights),
+    )
+
+
+def _names(outcome: Reading, decided: Reading, classes: int | None) -> tuple[Any, ...]:
+    """Return the labels of classes that are given by whole numbers: 0, ..., K - 1."""
+    held = []
+    for reading in (outcome, decided):
+        values = np.asarray(reading.values[~_missing(reading)].tolist() or [0])
+        if values.dtype.kind not in "biuf":
+            law = f"{reading.argument} must hold whole numbers where no labels are given"
+            raise InputValueError(sentence(law, hint="pass labels=, the classes in their order."))
+        held.append(float(values.max()))
+    if classes is not None:
+        return tuple(range(classes))
+    largest = max(held)
+    if largest >= MANY:
+        law = f"class indices must be below {MANY:,} where no labels are given; got {largest:g}"
+        raise InputValueError(sentence(law, hint="pass labels=, the classes in their order."))
+    return tuple(range(max(int(largest) + 1, 2)))
+
+
+def _listed(labels: Labels) -> tuple[Any, ...]:
+    if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
+        law = f"labels must be a list of the classes in their order; got {type(labels).__name__}"
+        raise InputTypeError(sentence(law))
+    return tuple(labels)
+
+
+def _certain_rows(outcome: Reading, decided: Reading, names: tuple[Any, ...], missing: Missing) -> NDArray[np.int8]:
+    """Return rows that give the decided class all probability, masked where the decision is missing."""
+    if len(outcome.values) != len(decided.values):
+        offender = f"y_true has {len(outcome.values):,} rows and y_pred {len(decided.values):,}"
+        raise InputValueError(sentence("y_true and y_pred must be equally long", offender=offender))
+    if outcome.index is not None and decided.index is not None and not outcome.index.equals(decided.index):
+        law = "y_true and y_pred carry different indices, so their rows may not belong together"
+        raise InputValueError(sentence(law, hint="align them by label, or call .to_numpy() to go by position."))
+    gone = _missing(decided)
+    if gone.any() and missing != "drop":
+        laws.refuse_missing("y_pred", gone)
+    place = {name: position for position, name in enumerate(names)}
+    index = np.array([place.get(value, -1) for value in decided.values.tolist()], dtype=np.intp)
+    bad = (index < 0) & ~gone
+    if bad.any():
+        hint = "name every class in labels=, or pass rows of probabilities, such as numpy.column_stack([1 - p, p])."
+        laws.refuse(f"y_pred must hold only the labels {list(names)}", bad, decided.values, None, hint)
+    rows = np.zeros((len(index), len(names)), dtype=np.int8)
+    rows[np.arange(len(index)), index] = 1
+    return np.ma.MaskedArray(rows, np.broadcast_to(gone[:, None], rows.shape)) if gone.any() else rows
+
+
+def _missing(reading: Reading) -> NDArray[np.bool_]:
+    values = reading.values
+    missing = np.zeros(values.shape, dtype=bool) if reading.missing is None else reading.missing
+    return missing | np.isnan(values) if values.dtype.kind == "f" else missing

@@ -1,0 +1,202 @@
+"""What decisions among classes cost on average, and the decisions that forecasts recommend for given costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.decisions.agreement import first_argmax, gathered, labels_at, read_decisions
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Score
+from propriety.tables.arrays import read_array
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+
+__all__ = ["Cost", "bayes_decisions", "constant_cost_of", "cost_matrix", "cost_of", "expected_cost"]
+
+Cost: TypeAlias = Literal["zero-one", "linear", "quadratic"] | ArrayLike
+
+POWERS = {"zero-one": 0, "linear": 1, "quadratic": 2}
+NOISE = 1e-12  # Expected costs that differ by no more of the largest cost are tied.
+
+
+def expected_cost(
+    y_true: object,
+    y_pred: object,
+    *,
+    cost: Cost = "zero-one",
+    decisions: Literal["bayes", "argmax"] = "bayes",
+    normalized: bool = False,
+    sample_weight: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> Score:
+    r"""Mean cost of decisions among classes; lower is better.
+
+    .. math:: \mathrm{EC} = \frac{\sum_i w_i\, c(y_i, d_i)}{\sum_i w_i}
+
+    with the cost :math:`c(y, d)` of deciding :math:`d` where :math:`y` happens:
+    :math:`[d \ne y]` (zero-one, the error rate), :math:`|d - y| / (K - 1)` (linear),
+    :math:`(d - y)^2 / (K - 1)^2` (quadratic), or any matrix.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes.
+    y_pred : array-like of shape (n,) or (n, K)
+        Decided classes, or rows of probabilities.
+    cost : {"zero-one", "linear", "quadratic"} or array-like of shape (K, K)
+        Cost of each decision (column) where each class (row) happens, finite and not negative.
+    decisions : {"bayes", "argmax"}
+        How rows of probabilities are decided on: with the least expected cost, see `bayes_decisions`; or for the class
+        with the largest probability, whatever the costs. Decided classes stay as they are.
+    normalized : bool
+        Whether to divide by the cost of the best constant decision, which a user without forecasts would take: below 1
+        forecasts are of use. Where that decision costs nothing the ratio is infinite, or NaN (0/0).
+    sample_weight, missing, tolerance
+        As in `propriety.mean_score`.
+    labels : sequence, optional
+        The classes in their order; needed unless they are 0, ..., K - 1. For decided classes with linear or quadratic
+        costs it is needed always, because the classes that occur need not be all.
+
+    References
+    ----------
+    Ferrer (2022), arXiv:2209.05355.
+
+    Examples
+    --------
+    >>> from propriety.decisions.expected_cost import expected_cost
+    >>> y, rows = [0, 2], [[0.6, 0.3, 0.1], [0.4, 0.2, 0.4]]
+    >>> expected_cost(y, rows, cost="linear")
+    Score(0.25, rule='expected_cost(linear)', scale='0 to 1, lower is better', n=2)
+    >>> float(expected_cost(y, rows, cost="linear", decisions="argmax"))
+    0.5
+    >>> float(expected_cost(y, [0, 1], cost=[[0, 1, 1], [1, 0, 1], [5, 4, 0]], normalized=True))
+    4.0
+    """
+    if not isinstance(decisions, str) or decisions not in ("bayes", "argmax"):
+        raise InputValueError(sentence(f'decisions must be "bayes" or "argmax"; got {decisions!r}'))
+    classes = None if isinstance(cost, str) else len(cost_matrix(cost))
+    if classes is None and labels is None and cost != "zero-one" and read_array(y_pred, "y_pred").values.ndim == 1:
+        law = f"labels must be given with decisions and {cost} costs, which depend on the number of classes"
+        raise InputValueError(sentence(law, hint="pass the classes in their order, such as labels=range(5)."))
+    cases = read_decisions(
+        y_true,
+        y_pred,
+        decide=first_argmax if decisions == "argmax" else partial(_least_expected, cost=cost),
+        classes=classes,
+        sample_weight=sample_weight,
+        labels=labels,
+        missing=missing,
+        tolerance=tolerance,
+    )
+    matrix = cost_matrix(cost, len(cases.labels))
+    value, constant = float(cost_of(cases.confusion, matrix)), float(constant_cost_of(cases.confusion, matrix))
+    scale = f"0 to {matrix.max():g}"
+    if normalized:
+        with np.errstate(divide="ignore", invalid="ignore"):  # A constant decision that costs nothing.
+            value = float(np.divide(value, constant))
+        scale = f"share of the cost of the best constant decision, {constant:.6g}"
+    return cases.score(value, rule=f"expected_cost({cost if isinstance(cost, str) else 'matrix'})", scale=scale)
+
+
+def bayes_decisions(
+    y_proba: object, *, cost: Cost = "zero-one", labels: Labels | None = None, tolerance: float = TOLERANCE
+) -> NDArray[Any]:
+    r"""Decide on the class with the least expected cost, :math:`\arg\min_d \sum_k p_k\, c(k, d)`.
+
+    Parameters
+    ----------
+    y_proba : array-like of shape (n, K)
+        Rows of probabilities.
+    cost : {"zero-one", "linear", "quadratic"} or array-like of shape (K, K)
+        As in `expected_cost`. Zero-one costs lead to the most probable class, linear costs to a median, quadratic ones
+        to the class nearest to the mean.
+    labels : sequence, optional
+        The label of each column in order; 0, ..., K - 1 if not given.
+    tolerance : float
+        How far a row may be from summing to one.
+
+    Returns
+    -------
+    array of shape (n,)
+        The label decided on; the first where several have the least expected cost.
+
+    Notes
+    -----
+    No other decisions cost less on average if the probabilities are calibrated. If they are not, others may.
+
+    Examples
+    --------
+    >>> from propriety.decisions.expected_cost import bayes_decisions
+    >>> rows = [[0.4, 0.25, 0.35], [0.5, 0.1, 0.4]]
+    >>> bayes_decisions(rows), bayes_decisions(rows, cost="quadratic")
+    (array([0, 0]), array([1, 1]))
+    >>> bayes_decisions(rows, cost=[[0, 1, 1], [1, 0, 1], [9, 4, 0]], labels=["low", "mid", "high"]).tolist()
+    ['high', 'high']
+    """
+    rows = len(read_array(y_proba, "y_proba").values)
+    # The door judges predictions: the first class stands in for outcomes that there are not.
+    first = next(iter(labels), 0) if labels is not None and isinstance(labels, Iterable) else 0
+    predictions = read_classes(np.full(rows, first, dtype=object), y_proba, labels=labels, tolerance=tolerance)
+    decided = _least_expected(gathered(predictions).forecast, cost=cost)
+    return labels_at(predictions.labels, decided)
+
+
+def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
+    """Return the cost of each decision (column) for each outcome (row), of so many classes.
+
+    Examples
+    --------
+    >>> cost_matrix("linear", 3)
+    array([[0. , 0.5, 1. ], [0.5, 0. , 0.5], [1. , 0.5, 0. ]])
+    """
+    if isinstance(cost, str):
+        if cost not in POWERS or classes is None:
+            law = f'cost must be "zero-one", "linear", "quadratic" or a matrix; got {cost!r}'
+            raise InputValueError(sentence(law))
+        distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
+        # Zero to the power zero is one, and a right decision costs nothing.
+        named: Floats = np.where(distance == 0, 0.0, (distance / (classes - 1.0)) ** POWERS[cost])
+        return named
+    matrix = read_array(cost, "cost").values
+    if matrix.dtype.kind not in "biuf":
+        raise InputTypeError(sentence(f"cost must hold numbers; got {matrix.dtype}"))
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 2
+    if not square or (classes is not None and len(matrix) != classes):
+        law = f"cost must have a row and a column for each of the {classes or 'K'} classes; got shape {matrix.shape}"
+        raise InputValueError(sentence(law))
+    bad = ~((matrix >= 0) & (matrix < np.inf))
+    if bad.any():
+        row, column = (int(place[0]) for place in np.nonzero(bad))
+        offender = f"row {row}, column {column} is {matrix[row, column].item()!r}"
+        law = "cost must be finite and not negative"
+        hint = "add a constant to a row where it holds gains; that changes no decision."
+        raise InputValueError(sentence(law, offender=offender, count=f"{bad.sum()} of {bad.size}", hint=hint))
+    return matrix.astype(np.float64)
+
+
+def cost_of(confusion: Floats, matrix: Floats) -> Floats:
+    """Return the mean cost of confusion matrices of shape (..., K, K)."""
+    mean: Floats = (confusion * matrix).sum(axis=(-2, -1)) / confusion.sum(axis=(-2, -1))
+    return mean
+
+
+def constant_cost_of(confusion: Floats, matrix: Floats) -> Floats:
+    """Return the mean cost of the best constant decision for the outcomes of confusion matrices."""
+    outcomes = confusion.sum(axis=-1)
+    least: Floats = (outcomes @ matrix).min(axis=-1) / outcomes.sum(axis=-1)
+    return least
+
+
+def _least_expected(forecast: Floats, *, cost: Cost) -> NDArray[np.intp]:
+    """Return the index of the decision with the least expected cost for forecasts of shape (K, n)."""
+    matrix = cost_matrix(cost, len(forecast))
+    expected = matrix.T @ forecast
+    # Sums that round must not choose between decisions that are tied.
+    decided: NDArray[np.intp] = np.argmax(expected <= expected.min(axis=0) + NOISE * matrix.max(), axis=0)
+    return decided

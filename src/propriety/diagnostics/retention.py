@@ -1,0 +1,377 @@
+"""How decisions improve as the cases that a rule scores worst are removed: sample-retention curves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles
+from propriety.decisions.agreement import first_argmax, gathered, kappa_of
+from propriety.decisions.expected_cost import cost_matrix, cost_of
+from propriety.diagnostics.worst_cases import losses_of, read_rules, worst_first
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.progress import track
+from propriety.results import Floats, Result
+from propriety.rules.ordinal import RankedProbability
+from propriety.rules.rule import Rule
+from propriety.tables.arrays import read_array
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+
+__all__ = ["Metric", "RetentionAreas", "RetentionCurve", "retention_curve"]
+
+Metric: TypeAlias = Literal["qwk", "accuracy", "linear cost", "quadratic cost"] | ArrayLike
+Names: TypeAlias = NDArray[np.str_]
+
+RANKED_PROBABILITY = RankedProbability()
+METRICS = ("qwk", "accuracy", "linear cost", "quadratic cost")
+GRID = np.arange(21) / 100.0
+ROUNDING = 1e-12  # A share times a number of cases that should be whole may fall short of it by rounding.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RetentionAreas(Result):
+    """Areas under retention curves, one row per rule, or the differences of two rules, one row per pair.
+
+    The three units are proportional, and so are their limits.
+
+    Parameters
+    ----------
+    rule : array of shape (rows,)
+        The rule that ordered the cases.
+    minus : array of shape (rows,), optional
+        The rule whose area is subtracted.
+    area : array of shape (rows,)
+        Area over the share of the cases removed, by the trapezoidal rule.
+    area_percent : array of shape (rows,)
+        The area over the percentage removed: 100 times the area.
+    mean_height : array of shape (rows,)
+        The area divided by the range of the grid: the mean metric.
+    lower, upper : array of shape (rows,), optional
+        Limits of the area; see `RetentionCurve.with_interval`.
+    removed_from, removed_to : float
+        Range of the grid.
+    level : float, optional
+        Level of the limits.
+    """
+
+    rule: Names
+    minus: Names | None = None
+    area: Floats
+    area_percent: Floats
+    mean_height: Floats
+    lower: Floats | None = None
+    upper: Floats | None = None
+    removed_from: float
+    removed_to: float
+    level: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RetentionCurve(Result):
+    """Metric of the cases kept after the worst were removed, one row per rule and share; see `retention_curve`.
+
+    Parameters
+    ----------
+    rule : array of shape (rows,)
+        The rule that ordered the cases.
+    removed : array of shape (rows,)
+        Share of the cases that was to be removed.
+    n_retained : array of shape (rows,)
+        Number of cases kept.
+    value : array of shape (rows,)
+        Metric of the decisions on the cases kept.
+    lower, upper : array of shape (rows,), optional
+        Limits of the metric at each share; see `with_interval`.
+    metric : str
+        The metric.
+    higher_is_better : bool
+        Whether a high metric is a good one.
+    areas : RetentionAreas
+        Area under the curve of each rule.
+    differences : RetentionAreas, optional
+        Difference of the areas of each two rules; None where there is one.
+    n, dropped : int
+        Number of cases with weight, and of rows left out because of missing values.
+    level, method, n_resamples, seed : optional
+        How the limits were made.
+    """
+
+    rule: Names
+    removed: Floats
+    n_retained: NDArray[np.int64]
+    value: Floats
+    lower: Floats | None = None
+    upper: Floats | None = None
+    metric: str
+    higher_is_better: bool
+    areas: RetentionAreas
+    differences: RetentionAreas | None = None
+    n: int
+    dropped: int = 0
+    level: float | None = None
+    method: str | None = None
+    n_resamples: int | None = None
+    seed: int | None = None
+    orders: tuple[_Order, ...] = field(metadata={"hidden": True})
+    measure: Callable[[Floats], Floats] = field(metadata={"hidden": True})
+
+    def with_interval(
+        self, *, level: float = 0.95, n_resamples: int = 1000, seed: int | None = None, progress: bool = False
+    ) -> RetentionCurve:
+        """Return a copy with bootstrap limits of the curves, of their areas, and of the differences of areas.
+
+        Cases are drawn with replacement, the same for all rules, so that differences are paired. The limits leave out
+        the share ``(1 - level) / 2`` of the draws at either end (percentile method), without those whose metric
+        is not defined.
+
+        Parameters
+        ----------
+        level : float
+            Share of the draws inside.
+        n_resamples : int
+            Number of draws.
+        seed : int, optional
+            Seed of the draws; without it one is made and kept with the result.
+        progress : bool
+            Whether to show a bar.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> y, rows = [0, 1, 2, 2, 0] * 20, [[0.5, 0.4, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7], [0.5, 0.3, 0.2]] * 25
+        >>> curve = retention_curve(y, rows, rule=[pr.RankedProbability(), pr.Brier()]).with_interval(seed=1)
+        >>> low, high = curve.differences.lower[0], curve.differences.upper[0]
+        >>> bool(low <= curve.differences.area[0] <= high)
+        True
+        """
+        check_level(level)
+        check_resamples(n_resamples)
+        seed = fresh_seed(seed)
+        shares = self.removed[: len(self.removed) // len(self.orders)]
+        draws = np.empty((n_resamples, len(self.orders), len(shares)))
+        generator = np.random.default_rng(seed)
+        for draw in track(draws, total=n_resamples, label="resampling", enabled=progress):
+            counts = np.bincount(generator.integers(self.n, size=self.n), minlength=self.n)
+            for line, order in zip(draw, self.orders, strict=True):
+                line[:] = self.measure(order.retained(shares, counts))
+        limits = partial(quantiles, levels=((1.0 - level) / 2.0, (1.0 + level) / 2.0))
+        areas = _areas(draws, shares)
+        lower, upper = limits(draws.reshape(n_resamples, -1))
+        return replace(
+            self,
+            lower=lower,
+            upper=upper,
+            areas=_limited(self.areas, limits(areas), level),
+            differences=None if self.differences is None else _limited(self.differences, limits(_paired(areas)), level),
+            level=level,
+            method="percentile bootstrap over cases",
+            n_resamples=n_resamples,
+            seed=seed,
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        low, high = (f"{100 * share:g}%" for share in (self.areas.removed_from, self.areas.removed_to))
+        heights = {
+            str(rule): round(float(height), 6)
+            for rule, height in zip(self.areas.rule, self.areas.mean_height, strict=True)
+        }
+        facts: dict[str, Any] = {"metric": self.metric, "mean_height": heights, "removed": f"{low} to {high}"}
+        facts |= {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
+        return facts | ({} if self.level is None else {"level": self.level})
+
+
+def retention_curve(
+    y_true: object,
+    y_proba: object,
+    *,
+    rule: Rule | Sequence[Rule] = RANKED_PROBABILITY,
+    metric: Metric = "qwk",
+    removed: ArrayLike | None = None,
+    sample_weight: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> RetentionCurve:
+    r"""Remove the cases with the largest loss, and measure the decisions on the rest.
+
+    The cases are ordered by their loss; for each share :math:`f` the worst :math:`\lfloor f n \rfloor` are removed.
+    The decision is the class with the largest probability, the first where several share it. A rule whose curve climbs
+    fast finds the cases whose decisions do the harm that the metric counts.
+
+    **This is a diagnostic of rules and of errors, never a way to reject cases**: a loss is known only once the outcome
+    is.
+
+    Parameters
+    ----------
+    y_true, y_proba, labels, missing, tolerance
+        As in `propriety.mean_score`, with rows of probabilities; the classes in their order.
+    rule : Rule, or sequence of rules
+        What orders the cases: any rule for rows of classes, or several to be compared.
+    metric : {"qwk", "accuracy", "linear cost", "quadratic cost"} or array-like of shape (K, K)
+        What is measured on the cases kept: `propriety.quadratic_weighted_kappa`, the share of right decisions, or
+        `propriety.expected_cost`, also of a cost matrix. The first two are better when higher, costs when lower.
+    removed : array-like, optional
+        Shares to remove, two or more in [0, 1), in any order; by default 0 to 20% in steps of 1%.
+    sample_weight : array-like of shape (n,), optional
+        Weights; the worst cases are then removed as long as their weights together are at most the share of all.
+
+    Returns
+    -------
+    RetentionCurve
+        One row per rule and share, with the areas under the curves.
+
+    Notes
+    -----
+    Of cases with the same loss the later ones are removed first, so that ties depend on the order of the rows.
+    The kappa of a subset of a single class is 0/0: NaN, and so is then the area.
+
+    The publication that proposed the curve defines neither its range nor its unit; the range here is stated with the
+    result, and `areas` gives all three units. The published figures agree with percent over 0 to 20%.
+
+    References
+    ----------
+    Galdran (2023), section 2.4, arXiv:2309.08701.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y = [0, 1, 2, 2, 0]
+    >>> rows = [[0.5, 0.4, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.3, 0.4, 0.3]]
+    >>> curve = retention_curve(y, rows, removed=[0, 0.2, 0.4])
+    >>> curve
+    RetentionCurve(metric=qwk, mean_height={'RankedProbability()': 0.721429}, removed=0% to 40%, n=5)
+    >>> curve.value.round(6), curve.n_retained, curve.areas.area_percent.round(6)
+    (array([0.285714, 0.8     , 1.      ]), array([5, 4, 3]), array([28.857143]))
+    """
+    rules = read_rules(rule)
+    shares = _read_shares(removed)
+    predictions = read_classes(
+        y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
+    )
+    name, measure = _read_metric(metric, len(predictions.labels))
+    cases = gathered(predictions)
+    weight = np.ones(len(cases.outcome)) if cases.weight is None else cases.weight
+    counted = weight > 0.0  # A case without weight does not count, wherever it stands.
+    cells = (cases.outcome * len(predictions.labels) + first_argmax(cases.forecast))[counted]
+    orders = []
+    for one in rules:
+        case = worst_first(losses_of(cases, one, tolerance)[counted])
+        orders.append(_Order(case, cells[case], weight[counted][case], len(predictions.labels)))
+    values = np.stack([measure(order.retained(shares)) for order in orders])
+    names = np.array([repr(one) for one in rules])
+    areas = _areas(values[None], shares)
+    pairs = list(itertools.combinations(names, 2))
+    one_of, other = (np.array([pair[side] for pair in pairs]) for side in (0, 1))
+    return RetentionCurve(
+        rule=np.repeat(names, len(shares)),
+        removed=np.tile(shares, len(rules)),
+        n_retained=np.concatenate([order.kept(shares) for order in orders]),
+        value=values.ravel(),
+        metric=name,
+        higher_is_better=name in ("qwk", "accuracy"),
+        areas=_told(areas[0], shares, names),
+        differences=_told(_paired(areas)[0], shares, one_of, other) if pairs else None,
+        n=int(np.count_nonzero(counted)),
+        dropped=predictions.dropped,
+        orders=tuple(orders),
+        measure=measure,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Order:
+    """The cases in the order in which a rule removes them: worst first."""
+
+    case: NDArray[np.intp]
+    cell: NDArray[np.intp]  # Which cell of the confusion matrix the case is in.
+    weight: Floats
+    classes: int
+
+    def kept(self, shares: Floats) -> NDArray[np.int64]:
+        """Return the number of cases kept at each share removed."""
+        return (len(self.case) - self._cut(shares, self.weight)[0]).astype(np.int64)
+
+    def retained(self, shares: Floats, counts: NDArray[np.intp] | None = None) -> Floats:
+        """Return the confusion matrix of the cases kept at each share, shape (shares, K, K).
+
+        `counts` says how many copies of each case there are, which are removed one by one.
+        """
+        weight = self.weight if counts is None else self.weight * counts[self.case]
+        cut, surplus = self._cut(shares, weight)
+        part = np.repeat(np.arange(len(cut) + 1), np.diff(cut, prepend=0, append=len(weight)))
+        cells = self.classes**2
+        sums: Floats = np.bincount(part * cells + self.cell, weight, minlength=(len(cut) + 1) * cells)  # type: ignore[assignment]  # floats with weights
+        kept = np.cumsum(sums.reshape(-1, cells)[:0:-1], axis=0)[::-1]
+        kept[np.arange(len(cut)), self.cell[cut]] -= surplus
+        return kept.reshape(-1, self.classes, self.classes)
+
+    def _cut(self, shares: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
+        """Return how many cases are removed whole at each share, and the weight of the copies removed of the next."""
+        gone = np.append(0.0, np.cumsum(weight))
+        budget = shares * gone[-1] * (1.0 + ROUNDING)
+        cut = np.minimum(np.searchsorted(gone[1:], budget, side="right"), len(weight) - 1)
+        return cut, np.floor((budget - gone[cut]) / self.weight[cut]) * self.weight[cut]
+
+
+def _read_metric(metric: Metric, classes: int) -> tuple[str, Callable[[Floats], Floats]]:
+    if isinstance(metric, str):
+        if metric not in METRICS:
+            raise InputValueError(sentence(f"metric must be one of {METRICS} or a cost matrix; got {metric!r}"))
+        if metric == "qwk":
+            return metric, kappa_of
+        if metric == "accuracy":
+            return metric, partial(cost_of, matrix=np.eye(classes))  # Each right decision counts one.
+        return metric, partial(cost_of, matrix=cost_matrix(metric.removesuffix(" cost"), classes))
+    return "cost", partial(cost_of, matrix=cost_matrix(metric, classes))
+
+
+def _read_shares(removed: ArrayLike | None) -> Floats:
+    if removed is None:
+        return GRID
+    given = read_array(removed, "removed").values
+    if given.dtype.kind not in "iuf" or given.ndim != 1:
+        law = f"removed must be a 1-D array of shares; got shape {given.shape} of {given.dtype}"
+        raise InputTypeError(sentence(law))
+    bad = ~((given >= 0.0) & (given < 1.0))
+    if bad.any():
+        offender = f"entry {int(bad.argmax())} is {given[bad][0].item()!r}"
+        count, hint = f"{bad.sum()} of {bad.size} entries", "divide by 100 if these are percentages."
+        raise InputValueError(sentence("removed must lie in [0, 1)", offender=offender, count=count, hint=hint))
+    shares = np.unique(given.astype(np.float64))
+    if len(shares) < 2:
+        raise InputValueError(sentence(f"removed must hold two different shares or more; got {len(shares)}"))
+    return shares
+
+
+def _areas(values: Floats, shares: Floats) -> Floats:
+    """Return the areas under curves of shape (..., shares), by the trapezoidal rule."""
+    return (values[..., 1:] + values[..., :-1]) @ np.diff(shares) / 2.0
+
+
+def _paired(areas: Floats) -> Floats:
+    """Return the difference of each two columns."""
+    one, other = np.triu_indices(areas.shape[1], k=1)
+    return areas[:, one] - areas[:, other]
+
+
+def _told(areas: Floats, shares: Floats, rule: Names, minus: Names | None = None) -> RetentionAreas:
+    low, high = float(shares[0]), float(shares[-1])
+    return RetentionAreas(
+        rule=rule,
+        minus=minus,
+        area=areas,
+        area_percent=100.0 * areas,
+        mean_height=areas / (high - low),
+        removed_from=low,
+        removed_to=high,
+    )
+
+
+def _limited(areas: RetentionAreas, limits: tuple[Floats, Floats], level: float) -> RetentionAreas:
+    return replace(areas, lower=limits[0], upper=limits[1], level=level)

@@ -1,0 +1,212 @@
+"""The cases that rules score worst, side by side: where error analysis begins."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.decisions.agreement import first_argmax, gathered, labels_at
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats, Result
+from propriety.rules.ordinal import RankedProbability
+from propriety.rules.rule import Rule, check_rule
+from propriety.rules.scoring import case_scores
+from propriety.tables.predictions import ClassChunk
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+
+__all__ = ["WorstCases", "losses_of", "read_rules", "worst_cases", "worst_first"]
+
+Names: TypeAlias = NDArray[np.str_]
+Whole: TypeAlias = NDArray[np.intp]
+
+RANKED_PROBABILITY = RankedProbability()
+COLUMNS = ("rule", "rank", "case", "outcome", "decision", "probability", "loss")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class WorstCases(Result):
+    """The cases with the largest loss, one row per rule and case, the worst of each rule first.
+
+    Printed, it shows the rules side by side.
+
+    Parameters
+    ----------
+    rule : array of shape (rows,)
+        The rule.
+    rank : array of shape (rows,)
+        1 and the number of cases with a larger loss; cases that tie share a rank.
+    case : array of shape (rows,)
+        Row of the case in the data as they were given.
+    outcome, decision : array of shape (rows,)
+        The class that happened, and the first of those with the largest probability.
+    probability : array of shape (rows,)
+        Probability of the class that happened.
+    loss : array of shape (rows,)
+        Loss of the case under the rule.
+    ranks : array of shape (rows, rules)
+        Rank of the case under every rule.
+    forecast : array of shape (rows, K)
+        Probabilities of the case.
+    rules : tuple of str
+        The rules, in the order given.
+    labels : tuple
+        The classes in their order.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    """
+
+    rule: Names
+    rank: Whole
+    case: Whole
+    outcome: NDArray[Any]
+    decision: NDArray[Any]
+    probability: Floats
+    loss: Floats
+    ranks: Whole
+    forecast: Floats
+    rules: tuple[str, ...]
+    labels: tuple[Any, ...]
+    n: int
+    dropped: int = 0
+
+    def rows(self) -> Mapping[str, NDArray[Any]]:
+        """Return one row per rule and case, with a column for the rank under each rule where there are several."""
+        own = {name: getattr(self, name) for name in COLUMNS}
+        if len(self.rules) == 1:
+            return own
+        return own | {f"rank by {rule}": self.ranks[:, place] for place, rule in enumerate(self.rules)}
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"rules": ", ".join(self.rules), "shown": len(self.case) // len(self.rules)}
+        return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
+
+    def __str__(self) -> str:
+        lines = [["", *self.rules], *self._side_by_side()]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+        return "\n".join(
+            "   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the notebook view: a column for each rule, the worst case on top."""
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *self.rules))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>"
+            for line in self._side_by_side()
+        )
+        view = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<p><code>{html.escape(repr(self))}</code></p>{view}"
+
+    def _side_by_side(self) -> Iterator[list[str]]:
+        """Yield a line for each place, with a case of each rule."""
+        shown = len(self.case) // len(self.rules)
+        for place in range(shown):
+            rows = range(place, len(self.case), shown)
+            yield [
+                str(place + 1),
+                *(
+                    f"case {self.case[row]}: {self.outcome[row]} taken for {self.decision[row]}, "
+                    f"p {self.probability[row]:.3g}, loss {self.loss[row]:.3g}"
+                    for row in rows
+                ),
+            ]
+
+
+def worst_cases(
+    y_true: object,
+    y_proba: object,
+    *,
+    rule: Rule | Sequence[Rule] = RANKED_PROBABILITY,
+    n: int = 10,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> WorstCases:
+    """Find the cases that each rule scores worst.
+
+    Rules differ in what they call bad: the log score looks at the probability of what happened alone, the Brier score
+    at the whole row, and the ranked probability score at how far off the probability lies.
+
+    Parameters
+    ----------
+    y_true, y_proba, labels, missing, tolerance
+        As in `propriety.mean_score`, with rows of probabilities.
+    rule : Rule, or sequence of rules
+        Any rule for rows of classes, or several to be set side by side.
+    n : int
+        How many cases to find for each rule; all where there are fewer.
+
+    Notes
+    -----
+    Of cases with the same loss the earlier come first.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y = ["low", "high", "low", "mid"]
+    >>> rows = [[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.05, 0.9, 0.05], [0.5, 0.1, 0.4]]
+    >>> worst = worst_cases(y, rows, rule=[pr.RankedProbability(), pr.Log()], n=2, labels=["low", "mid", "high"])
+    >>> worst
+    WorstCases(rules=RankedProbability(), Log(), shown=2, n=4)
+    >>> print(worst)
+        RankedProbability()                             Log()
+    1   case 1: high taken for low, p 0.1, loss 0.585   case 2: low taken for mid, p 0.05, loss 3
+    2   case 2: low taken for mid, p 0.05, loss 0.452   case 1: high taken for low, p 0.1, loss 2.3
+    """
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise InputValueError(sentence(f"n must be a positive whole number; got {n!r}"))
+    rules = read_rules(rule)
+    predictions = read_classes(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance)
+    cases = gathered(predictions)
+    losses = np.stack([losses_of(cases, one, tolerance) for one in rules])
+    # Sorted upwards, a case has as many with a larger loss as there are beyond the last of its kind.
+    ranks = np.stack([1 + len(line) - np.searchsorted(np.sort(line), line, side="right") for line in losses], axis=1)
+    shown = min(int(n), len(cases.outcome))
+    # The earlier of equal losses come first, as a stable sort of the negated losses leaves them.
+    found = np.concatenate([np.argsort(-line, kind="stable")[:shown] for line in losses])
+    own = np.repeat(np.arange(len(rules)), shown)
+    names = tuple(repr(one) for one in rules)
+    return WorstCases(
+        rule=np.array(names)[own],
+        rank=ranks[found, own],
+        case=found if predictions.rows is None else predictions.rows[found],
+        outcome=labels_at(predictions.labels, cases.outcome[found]),
+        decision=labels_at(predictions.labels, first_argmax(cases.forecast)[found]),
+        probability=cases.forecast[cases.outcome[found], found],
+        loss=losses[own, found],
+        ranks=ranks[found],
+        forecast=cases.forecast[:, found].T,
+        rules=names,
+        labels=predictions.labels,
+        n=len(cases.outcome),
+        dropped=predictions.dropped,
+    )
+
+
+def read_rules(rule: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
+    """Return one rule or several, which must differ, as a tuple."""
+    rules = tuple(rule) if isinstance(rule, Sequence) else (rule,)
+    for one in rules:
+        check_rule(one)
+    if not rules or len({repr(one) for one in rules}) < len(rules):
+        raise InputValueError(sentence(f"rule must hold one rule or several that differ; got {list(rules)}"))
+    return rules
+
+
+def losses_of(cases: ClassChunk, rule: Rule, tolerance: float) -> Floats:
+    """Return the loss of each case."""
+    losses = case_scores(cases.outcome, cases.forecast.T, rule=rule, tolerance=tolerance)
+    if np.isnan(losses).any():
+        raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of some case is NaN"))
+    return losses
+
+
+def worst_first(losses: Floats) -> Whole:
+    """Return the cases from the largest loss to the smallest: a stable sort upwards, read from its end."""
+    order: Whole = np.argsort(losses, kind="stable")[::-1]
+    return order

@@ -1,0 +1,168 @@
+"""Pictures of ordered outcomes, cut point by cut point: reliability, and what each adds to the score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from propriety.calibration.decomposition import Decomposition
+from propriety.calibration.reliability import ReliabilityCurve
+from propriety.errors import InputValueError, sentence
+from propriety.plots.drawing import COLORS, GREY, SMALL, shown
+from propriety.plots.reliability import plot_grid
+from propriety.results import Floats
+
+__all__ = ["plot_cut_point_decompositions", "plot_cut_point_reliability"]
+
+Part: TypeAlias = Literal["miscalibration", "discrimination"]
+
+LABELS: dict[Part, str] = {
+    "miscalibration": "Miscalibration (MCB, lower is better)",
+    "discrimination": "Discrimination (DSC, higher is better)",
+}
+SHORT: dict[Part, str] = {"miscalibration": "MCB", "discrimination": "DSC"}
+WIDTH = 0.8  # Of the bars of all models at a cut point, which are one apart.
+HATCHES = ("", "////", "....", "xxxx")
+
+
+def plot_cut_point_reliability(
+    curves: Mapping[Any, ReliabilityCurve], *, columns: int = 4, size: float = 2.9, figure: Figure | None = None
+) -> Figure:
+    """Draw the reliability curve of each cut point of an ordered outcome, one panel each.
+
+    Parameters
+    ----------
+    curves : mapping of label to ReliabilityCurve
+        The curve of the event "y is at most this class", for all classes but the last: those of the tables of
+        `ForecastTable.per_cut_point`, with bands where they were added.
+    columns : int
+        Largest number of panels in a row.
+    size : float
+        Width and height of a panel, in inches.
+    figure : Figure, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, rows = [0, 1, 2, 1], [[0.5, 0.4, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7], [0.4, 0.3, 0.3]]
+    >>> tables = pr.ForecastTable.per_cut_point(y, rows)
+    >>> figure = plot_cut_point_reliability({label: pr.reliability_curve(table) for label, table in tables.items()})
+    >>> [panel.get_title(loc="left") for panel in figure.axes]
+    ['at most 0', 'at most 1']
+    """
+    named = {f"at most {label}": curve for label, curve in curves.items()}
+    return plot_grid(named, columns=columns, size=size, figure=figure)
+
+
+def plot_cut_point_decompositions(
+    decompositions: Mapping[str, Decomposition], *, height: float = 3.3, figure: Figure | None = None
+) -> Figure:
+    """Draw what each cut point adds to the miscalibration and the discrimination of ranked probability scores.
+
+    The parts of the ranked probability score are the means of those of the cut points. Above a bar of miscalibration
+    stands its share of all that the model has; the line above bars of discrimination is the uncertainty at the cut
+    point, the most that they can reach.
+
+    Parameters
+    ----------
+    decompositions : mapping of str to Decomposition
+        By name of the model, what `propriety.decompose` returns with ``rule=RankedProbability()``.
+    height : float
+        Height of the figure, in inches.
+    figure : Figure, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, rows = [0, 1, 2, 1], [[0.5, 0.4, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7], [0.4, 0.3, 0.3]]
+    >>> figure = plot_cut_point_decompositions({"model": pr.decompose(y, rows, rule=pr.RankedProbability())})
+    >>> [panel.get_ylabel() for panel in figure.axes]
+    ['Miscalibration (MCB, lower is better)', 'Discrimination (DSC, higher is better)']
+    """
+    cut_points = _cut_points(decompositions)
+    if figure is None:
+        width = 0.8 + max(0.36 * len(decompositions), 0.68) * len(cut_points)
+        figure = plt.figure(figsize=(2 * width, height), layout="constrained")
+    panels = figure.subplots(1, 2)
+    for panel, part in zip(panels, LABELS, strict=True):
+        _draw_bars(panel, decompositions, part)
+        panel.set_xticks(np.arange(len(cut_points)), [str(label) for label in cut_points])
+        panel.set(ylabel=LABELS[part], xlabel="Cut point: y is at most")
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelsize=SMALL, length=3)
+        panel.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), fontsize=SMALL, frameon=False, handlelength=1.4)
+    return figure
+
+
+def _cut_points(decompositions: Mapping[str, Decomposition]) -> list[Any]:
+    """Return the cut points, which all models must have."""
+    named = [list(parts.parts or {}) for parts in decompositions.values()]
+    if not named or not named[0] or any(one != named[0] for one in named):
+        law = "decompositions must hold the parts of the same cut points for every model"
+        raise InputValueError(sentence(law, hint="call decompose(y, rows, rule=RankedProbability())."))
+    return named[0]
+
+
+def _draw_bars(ax: Axes, decompositions: Mapping[str, Decomposition], part: Part) -> None:
+    """Draw one part of all models, the bars of a cut point beside each other."""
+    bar = WIDTH / len(decompositions)
+    for index, (name, total) in enumerate(decompositions.items()):
+        events = list((total.parts or {}).values())
+        left: Floats = np.arange(len(events), dtype=np.float64) - WIDTH / 2.0 + index * bar
+        style: dict[str, Any] = {"color": COLORS[index % len(COLORS)], "hatch": HATCHES[index % len(HATCHES)]}
+        ax.bar(
+            left,
+            [getattr(event, part) for event in events],
+            0.94 * bar,
+            align="edge",
+            edgecolor="white",
+            linewidth=0,
+            label=f"{name}: {SHORT[part]} {shown(getattr(total, part))}",
+            **style,
+        )
+        if part == "miscalibration":
+            _write_shares(ax, events, left + 0.47 * bar, style["color"])
+    if part == "discrimination":
+        _draw_uncertainty(ax, next(iter(decompositions.values())))
+    ax.margins(y=0.1)
+
+
+def _write_shares(ax: Axes, events: list[Decomposition], middle: Floats, color: str) -> None:
+    whole = sum(event.miscalibration for event in events)
+    for place, event in zip(middle, events, strict=True):
+        text = f"{100 * event.miscalibration / whole:.0f}%" if whole > 0.0 else ""
+        ax.annotate(
+            text,
+            (place, event.miscalibration),
+            (0, 2),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=SMALL - 1,
+            color=color,
+        )
+
+
+def _draw_uncertainty(ax: Axes, total: Decomposition) -> None:
+    """Draw the uncertainty at each cut point, which is that of the outcomes whatever the model."""
+    heights = [event.uncertainty for event in (total.parts or {}).values()]
+    for place, height in enumerate(heights):
+        ends = [place - WIDTH / 2.0, place + WIDTH / 2.0]
+        ax.plot(ends, [height, height], color=GREY["text"], linewidth=1.2, zorder=3, label="_uncertainty")
+    ax.annotate(
+        "UNC",
+        (0, heights[0]),
+        (0, 2),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=SMALL - 1,
+        color=GREY["text"],
+    )
