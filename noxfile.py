@@ -75,6 +75,6 @@ def peers(session: nox.Session) -> None:
 @nox.session
 def studies(session: nox.Session) -> None:
     """Run the studies again, which takes some hours; what follows `--` names some of them."""
-    found = (path.stem for path in pathlib.Path("studies").glob("*.py"))
+    found = (path.stem for path in Path("studies").glob("*.py"))
     for name in session.posargs or sorted(set(found) - {"settings"}):
         session.run("python", f"studies/{name}.py")

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans, probability_means
     from propriety.diagnostics.retention import RetentionAreas, RetentionCurve, retention_curve
     from propriety.diagnostics.worst_cases import WorstCases, worst_cases
+    from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
+    from propriety.inference.comparison_monitor import MonitoredComparison, monitor_comparison
+    from propriety.inference.e_process import EProcess
+    from propriety.inference.moments import LossMoments, loss_moments
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
     from propriety.rules.audit import AuditReport, Finding, audit
     from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
@@ -94,6 +98,10 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.diagnostics.probability_means": ("MeanSpectrum", "ProbabilityMeans", "probability_means"),
     "propriety.diagnostics.retention": ("RetentionAreas", "RetentionCurve", "retention_curve"),
     "propriety.diagnostics.worst_cases": ("WorstCases", "worst_cases"),
+    "propriety.inference.calibration_monitor": ("MonitoredCalibration", "monitor_calibration"),
+    "propriety.inference.comparison_monitor": ("MonitoredComparison", "monitor_comparison"),
+    "propriety.inference.e_process": ("EProcess",),
+    "propriety.inference.moments": ("LossMoments", "loss_moments"),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
     "propriety.rules.elementary": ("BetaRegret", "Elementary", "ShiftedBrier"),
@@ -138,14 +146,18 @@ __all__ = [
     "CustomWeight",
     "DecisionCurve",
     "Decomposition",
+    "EProcess",
     "Elementary",
     "Finding",
     "ForecastTable",
     "Log",
     "LogOddsWeight",
+    "LossMoments",
     "MeanSpectrum",
     "MiscalibrationTest",
     "Misclassification",
+    "MonitoredCalibration",
+    "MonitoredComparison",
     "MurphyCurve",
     "NetBenefitWeight",
     "PenalizedBrier",
@@ -193,8 +205,11 @@ __all__ = [
     "expected_cost",
     "h_measure",
     "log_score",
+    "loss_moments",
     "mean_score",
     "miscalibration_test",
+    "monitor_calibration",
+    "monitor_comparison",
     "murphy_curve",
     "penalized_brier_score",
     "penalized_log_score",

@@ -1,0 +1,264 @@
+"""Monitoring one model against another: a test and bounds that hold after every case, however often one looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from propriety.calibration.resampling import check_level
+from propriety.errors import ImproperRuleError, InputValueError, sentence
+from propriety.inference.betting import MeanBets, bet_on_mean
+from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
+from propriety.results import Floats
+from propriety.rules.families import Brier
+from propriety.rules.rule import Rule, check_rule
+from propriety.rules.scoring import losses_by_chunk
+from propriety.tables.models import read_models
+from propriety.tables.predictions import ClassPredictions, Predictions
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions, read_rates
+
+__all__ = ["MonitoredComparison", "monitor_comparison"]
+
+BRIER = Brier()
+ROUNDING = 1e-9  # A loss outside its range by no more than this share of the range is rounding error.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MonitoredComparison(EProcess):
+    """Evidence, case by case, that a model is worse than a reference; see `monitor_comparison`.
+
+    Parameters
+    ----------
+    log_e_value, p_value, alarm, claim, level, method, n, dropped
+        As in `EProcess`, against the claim that the model is no worse than the reference.
+    difference : ndarray of shape (n,)
+        Mean loss of the model so far minus that of the reference.
+    low, high : ndarray of shape (n,)
+        Confidence sequence: with a probability of at least `level` the expected difference so far lies between them
+        at all times.
+    log_e_better : ndarray of shape (n,)
+        Natural logarithm of the e-value against the claim that the model is no better than the reference.
+    better_at : int, optional
+        Number of cases after which that e-value first reached 1 / (1 - level).
+    rule : str
+        The rule.
+    """
+
+    difference: Floats
+    low: Floats
+    high: Floats
+    log_e_better: Floats
+    better_at: int | None
+    rule: str
+    scored_by: Rule = field(metadata={"hidden": True})
+    classes: int | None = field(metadata={"hidden": True})
+    bets: tuple[MeanBets, MeanBets] = field(metadata={"hidden": True})
+    total: float = field(metadata={"hidden": True})
+
+    @property
+    def verdict(self) -> str:
+        """What the stream says, in words."""
+        told = []
+        if self.alarm is not None:
+            told.append(f"The model is worse than the reference: alarm after {self.alarm:,} of {self.n:,} cases.")
+        if self.better_at is not None:
+            told.append(f"The model is better than the reference: clear after {self.better_at:,} of {self.n:,} cases.")
+        return " ".join(told) or f"No alarm in {self.n:,} cases."
+
+    def extend(self, y_true: object, y_proba: object, reference: object) -> MonitoredComparison:
+        """Return the whole stream, continued by further cases; the options stay as they were.
+
+        The answer is that of all cases at once.
+
+        Examples
+        --------
+        >>> y, p = [1, 0, 1, 1] * 25, [0.4, 0.6, 0.3, 0.2] * 25
+        >>> monday = monitor_comparison(y, p, 0.75)
+        >>> tuesday = monday.extend(y, p, 0.75)
+        >>> tuesday.n, tuesday.alarm == monitor_comparison(y + y, p + p, 0.75).alarm
+        (200, True)
+        """
+        model, against = _read_pair(y_true, y_proba, reference, self.options)
+        return _compared(model, against, self.scored_by, self.level, self.options, self)
+
+
+def monitor_comparison(
+    y_true: object,
+    y_proba: object,
+    reference: object,
+    *,
+    rule: Rule = BRIER,
+    level: float = 0.95,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> MonitoredComparison:
+    r"""Test, after every case, whether a model is worse than a reference.
+
+    Let :math:`d_t` be the loss of the model minus that of the reference in case t, and :math:`R` the range of the
+    rule. Claimed is that the model is no worse on average: at no time is
+
+    .. math:: \Delta_t = \frac{1}{t} \sum_{i \le t} E(d_i \mid \text{the cases before } i)
+
+    positive. This holds if the model is no worse in any case, given the cases before it, but it may be worse at some
+    times if it was better before. Against the claim stands the capital of bets on the sign of :math:`d_t`,
+
+    .. math:: e_t = \sum_k w_k \prod_{i \le t} \left(1 + b_k \frac{d_i}{R}\right),
+
+    with ten constant bets :math:`b_k` from 0.99 down to 0.002. If the claim is true, :math:`e_t` ever reaches
+    :math:`1 / (1 - \text{level})` with a probability of at most 1 - level. The same bets bound :math:`\Delta_t`
+    on both sides at all times at once, at (1 - level) / 2 on each side.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, in the order in which they became known.
+    y_proba : array-like of shape (n,) or (n, K)
+        Forecasts of the model.
+    reference : array-like of the shape of `y_proba`, float, or array-like of shape (K,)
+        Forecasts to compare with, or a rate or K rates. A rate must have been known before the stream.
+    rule : Rule
+        Any proper rule with a finite range.
+    level : float
+        One minus the probability of a false alarm, strictly between 0 and 1.
+    pos_label, labels, missing, tolerance
+        As in `propriety.mean_score`; ``missing="drop"`` drops a case that either forecast misses.
+
+    Returns
+    -------
+    MonitoredComparison
+        One row per case; `extend` continues it.
+
+    Notes
+    -----
+    A case must count only after its outcome is known and before the next case's is. Outcomes that become known
+    together need an order that was fixed beforehand and does not depend on them. Forecasts several steps ahead
+    overlap, and their differences depend on each other: monitor every h-th of them. There are no
+    weights, because a weighted mean is not bet on case by case.
+
+    A model that was better for long must be worse for long before the average turns: begin a new stream where a
+    period begins that is to be judged on its own, such as that after a new version.
+
+    The claim is about averages over the cases that come, so models that are each better in some cases and equal on
+    average raise no alarm. Its price is that the range of the rule counts: with rare events the Brier score uses
+    little of its range, and `BoundedBrier` or `BoundedLog`, over the thresholds at which somebody acts, find
+    differences sooner.
+
+    References
+    ----------
+    Choe & Ramdas (2024), doi:10.1287/opre.2021.0792, for the claim about averages and confidence sequences;
+    Waudby-Smith & Ramdas (2024), doi:10.1093/jrsssb/qkad009, for betting; Henzi & Ziegel (2022),
+    doi:10.1093/biomet/asab047, for e-values of forecasts, with its correction in Biometrika 109, page 1181, for
+    forecasts several steps ahead.
+
+    Examples
+    --------
+    >>> from propriety.inference.comparison_monitor import monitor_comparison
+    >>> y = [1, 0, 1, 1, 0] * 40
+    >>> result = monitor_comparison(y, [0.3, 0.6, 0.4, 0.2, 0.5] * 40, [0.6, 0.4, 0.7, 0.6, 0.3] * 40)
+    >>> result.verdict
+    'The model is worse than the reference: alarm after 16 of 200 cases.'
+    >>> result.difference[-1].round(3), result.low[-1].round(3), result.high[-1].round(3)
+    (np.float64(0.288), np.float64(0.227), np.float64(0.367))
+    """
+    check_level(level)
+    options = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    model, against = _read_pair(y_true, y_proba, reference, options)
+    return _compared(model, against, rule, level, options, None)
+
+
+def _compared(
+    model: Predictions,
+    against: Predictions,
+    rule: Rule,
+    level: float,
+    options: Mapping[str, Any],
+    before: MonitoredComparison | None,
+) -> MonitoredComparison:
+    """Bet on both signs of the differences, from where the stream before them stopped."""
+    classes = len(model.labels) if isinstance(model, ClassPredictions) else None
+    if before is not None and classes != before.classes:
+        law = "a stream must be continued with forecasts of the same kind"
+        told = ["one event" if count is None else f"{count} classes" for count in (before.classes, classes)]
+        raise InputValueError(sentence(law, offender=f"it forecasts {told[0]}, and these cases {told[1]}"))
+    best, worst = _range_of(rule, classes)
+    width = worst - best
+    share = (_losses(model, rule, best, worst) - _losses(against, rule, best, worst)) / width
+    one_sided = log_threshold(level)
+    two_sided = one_sided + math.log(2.0)
+    bets, seen, total = (MeanBets.start(), MeanBets.start()), 0, 0.0
+    if before is not None:
+        bets, seen, total = before.bets, before.n, before.total
+    worse, low, worse_bets = bet_on_mean(share, bets[0], two_sided)
+    better, high, better_bets = bet_on_mean(-share, bets[1], two_sided)
+    sums = np.cumsum(np.append(total, share))[1:]
+    columns = {
+        "log_e_value": worse,
+        "log_e_better": better,
+        "difference": width * sums / np.arange(seen + 1, seen + 1 + len(share)),
+        "low": width * low,
+        "high": -width * high,
+    }
+    if before is not None:
+        columns = {name: np.append(getattr(before, name), values) for name, values in columns.items()}
+    return MonitoredComparison(
+        **columns,
+        p_value=anytime_p_values(columns["log_e_value"]),
+        alarm=first_reached(columns["log_e_value"], one_sided),
+        better_at=first_reached(columns["log_e_better"], one_sided),
+        claim="the model is no worse than the reference",
+        level=level,
+        method="constant bets on the difference of losses",
+        rule=repr(rule),
+        n=seen + len(share),
+        dropped=model.dropped + (0 if before is None else before.dropped),
+        options=options,
+        scored_by=rule,
+        classes=classes,
+        bets=(worse_bets, better_bets),
+        total=float(sums[-1]),
+    )
+
+
+def _read_pair(
+    y_true: object, y_proba: object, reference: object, options: Mapping[str, Any]
+) -> tuple[Predictions, Predictions]:
+    """Judge both forecasts, on the cases that both have."""
+    refuse_table(y_true)
+    model = read_predictions(y_true, y_proba, **options)
+    rates = read_rates(reference, model)
+    if rates is not None:
+        reference = np.broadcast_to(rates, (len(model) + model.dropped, *rates.shape))
+    pair = read_models(y_true, {"y_proba": y_proba, "reference": reference}, **options)
+    return pair[0], pair[1]
+
+
+def _range_of(rule: Rule, classes: int | None) -> tuple[float, float]:
+    """Return the best and the worst loss of a proper rule, which must be finite."""
+    check_rule(rule)
+    claims = rule.properties(classes)
+    if not claims.proper:
+        law = f"monitoring needs a rule that is declared proper, or honest forecasts may seem worse; got {rule!r}"
+        raise ImproperRuleError(sentence(law, hint="propriety.audit tells whether it is."))
+    if claims.best is None or claims.worst is None or not math.isfinite(claims.worst - claims.best):
+        law = f"monitoring needs a rule with a finite range, or a single case could cost everything; got {rule!r}"
+        hint = "use Brier(), or BoundedLog(low, high) over the thresholds at which somebody acts."
+        raise InputValueError(sentence(law, hint=hint))
+    return claims.best, claims.worst
+
+
+def _losses(predictions: Predictions, rule: Rule, best: float, worst: float) -> Floats:
+    """Return the loss of each case, which must lie in the range on which the bets rely."""
+    losses: Floats = np.concatenate([loss for loss, _ in losses_by_chunk(predictions, rule)])
+    slack = ROUNDING * (worst - best)
+    outside = ~((losses >= best - slack) & (losses <= worst + slack))
+    if outside.any():
+        law = f"the losses of {rule!r} must lie in the range that it declares, {best:g} to {worst:g}"
+        offender = f"one is {float(losses[outside][0])!r}"
+        raise InputValueError(sentence(law, offender=offender, hint="propriety.audit checks the declaration."))
+    return losses

@@ -1,0 +1,103 @@
+"""Evidence that may be looked at after every case: what comes back from monitoring a stream of forecasts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, sentence
+from propriety.results import Floats, Result
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["EProcess", "anytime_p_values", "first_reached", "log_threshold", "refuse_table"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class EProcess(Result):
+    r"""Evidence against a claim about a stream of forecasts, one row per case.
+
+    If the claim is true, the expected e-value is at most one whenever one stops, so that it ever reaches
+    :math:`1 / \alpha` with a probability of at most :math:`\alpha`, however often one looks.
+
+    Parameters
+    ----------
+    log_e_value : ndarray of shape (n,)
+        Natural logarithm of the e-value after each case.
+    p_value : ndarray of shape (n,)
+        Anytime-valid p-value: one over the largest e-value so far, at most 1.
+    alarm : int, optional
+        Number of cases after which the e-value first reached 1 / (1 - level); None if it never did.
+    claim : str
+        What is tested.
+    level : float
+        One minus the probability of a false alarm, ever.
+    method : str
+        How the e-values are made.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    """
+
+    log_e_value: Floats
+    p_value: Floats
+    alarm: int | None
+    claim: str
+    level: float
+    method: str
+    n: int
+    dropped: int = 0
+    options: Mapping[str, Any] = field(metadata={"hidden": True})
+
+    @property
+    def e_value(self) -> Floats:
+        """The e-value after each case; infinite where it is too large for a float."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.log_e_value)
+
+    @property
+    def threshold(self) -> float:
+        """The e-value that raises the alarm."""
+        return math.exp(log_threshold(self.level))
+
+    @property
+    def verdict(self) -> str:
+        """What the stream says, in words."""
+        if self.alarm is None:
+            return f"No alarm in {self.n:,} cases."
+        return f"Alarm after {self.alarm:,} of {self.n:,} cases: it is not true that {self.claim}."
+
+    def rows(self) -> Mapping[str, NDArray[Any]]:
+        """Return one row per case, numbered from 1."""
+        arrays = {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
+        return {"case": np.arange(1, self.n + 1), "e_value": self.e_value} | arrays
+
+    def _facts(self) -> dict[str, Any]:
+        facts = {"n": self.n, "e_value": self.e_value[-1], "p_value": self.p_value[-1], "alarm": self.alarm}
+        return facts | {"level": self.level} | ({"dropped": self.dropped} if self.dropped else {})
+
+
+def log_threshold(level: float) -> float:
+    """Return the logarithm of the e-value that raises the alarm."""
+    return -math.log1p(-level)
+
+
+def first_reached(log_e: Floats, threshold: float) -> int | None:
+    """Return after how many cases the threshold is first reached."""
+    reached = log_e >= threshold
+    return int(reached.argmax()) + 1 if reached.any() else None
+
+
+def anytime_p_values(log_e: Floats) -> Floats:
+    """Return one over the largest e-value so far, at most 1."""
+    return np.exp(-np.maximum(np.maximum.accumulate(log_e), 0.0))
+
+
+def refuse_table(y_true: object) -> None:
+    """Refuse a table, whose cases have no order."""
+    if isinstance(y_true, ForecastTable):
+        law = "monitoring needs predictions in the order in which they came; a ForecastTable no longer knows its cases"
+        raise InputTypeError(sentence(law))
