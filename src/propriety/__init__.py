@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from propriety.diagnostics.retention import RetentionAreas, RetentionCurve, retention_curve
     from propriety.diagnostics.worst_cases import WorstCases, worst_cases
     from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
+    from propriety.inference.comparison import Comparison, compare, compare_moments
     from propriety.inference.comparison_monitor import MonitoredComparison, monitor_comparison
     from propriety.inference.e_process import EProcess
     from propriety.inference.moments import LossMoments, loss_moments
+    from propriety.inference.verdicts import Standings
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
     from propriety.rules.audit import AuditReport, Finding, audit
     from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
@@ -99,9 +101,11 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.diagnostics.retention": ("RetentionAreas", "RetentionCurve", "retention_curve"),
     "propriety.diagnostics.worst_cases": ("WorstCases", "worst_cases"),
     "propriety.inference.calibration_monitor": ("MonitoredCalibration", "monitor_calibration"),
+    "propriety.inference.comparison": ("Comparison", "compare", "compare_moments"),
     "propriety.inference.comparison_monitor": ("MonitoredComparison", "monitor_comparison"),
     "propriety.inference.e_process": ("EProcess",),
     "propriety.inference.moments": ("LossMoments", "loss_moments"),
+    "propriety.inference.verdicts": ("Standings",),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
     "propriety.rules.elementary": ("BetaRegret", "Elementary", "ShiftedBrier"),
@@ -141,6 +145,7 @@ __all__ = [
     "CalibrationSummary",
     "ClassRule",
     "ClassicalDecomposition",
+    "Comparison",
     "CostCurve",
     "Counterexample",
     "CustomWeight",
@@ -182,6 +187,7 @@ __all__ = [
     "ShiftedBrier",
     "Spherical",
     "SquaredAbsoluteRankedProbability",
+    "Standings",
     "ThresholdWeight",
     "TopK",
     "Tsallis",
@@ -198,6 +204,8 @@ __all__ = [
     "calibration_summary",
     "case_scores",
     "classical_decomposition",
+    "compare",
+    "compare_moments",
     "cost_curve",
     "decision_curve",
     "decompose",

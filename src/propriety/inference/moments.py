@@ -118,13 +118,9 @@ class LossMoments(Result):
 
     def pooled(self, *keys: str) -> LossMoments:
         """Return the moments of the cells that share these labels, "group" or "cluster"; of all cases without any."""
-        labels = [np.zeros(len(self.n)) if not keys else getattr(self, key) for key in keys or ("",)]
-        codes, firsts = _cells(labels)
-        pooled = _pool(codes, len(firsts), _Sums(*(getattr(self, name) for name in _Sums._fields)))
-        kept: dict[str, Any] = {
-            key: getattr(self, key)[firsts] if key in keys else None for key in ("group", "cluster")
-        }
-        return replace(self, **pooled._asdict(), **kept)
+        if keys == _keys_of(self) and (keys or len(self.n) == 1):
+            return self  # Of each of these there is one cell already.
+        return _put_together(self, keys)
 
     @classmethod
     def merge(cls, parts: Iterable[LossMoments]) -> LossMoments:
@@ -146,7 +142,7 @@ class LossMoments(Result):
         names = (*_Sums._fields, *keys)
         columns: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in pieces]) for name in names}
         together = replace(first, **columns, dropped=sum(one.dropped for one in pieces))
-        return together.pooled(*keys)
+        return _put_together(together, keys)
 
     def __add__(self, other: object) -> LossMoments:
         return LossMoments.merge([self, other]) if isinstance(other, LossMoments) else NotImplemented
@@ -228,7 +224,7 @@ def loss_moments(
         tolerance=tolerance,
     )
     group, clusters = (
-        None if values is None else read_keys(values, argument, predictions[0])
+        None if values is None else read_keys(values, argument, predictions[0], beside=y_true)
         for values, argument in ((by, "by"), (cluster, "cluster"))
     )
     return moments_of(predictions, tuple(forecasts), rule, group=group, cluster=clusters)
@@ -383,6 +379,17 @@ def _objects(labels: tuple[Any, ...]) -> NDArray[np.object_]:
     held = np.empty(len(labels), dtype=object)
     held[:] = labels
     return held
+
+
+def _put_together(moments: LossMoments, keys: tuple[str, ...]) -> LossMoments:
+    """Pool the cells that share these labels, in the order of the labels."""
+    cells = len(moments.n)
+    codes, firsts = _cells([getattr(moments, key) for key in keys] or [np.zeros(cells)])
+    pooled = _pool(codes, len(firsts), _Sums(*(getattr(moments, name) for name in _Sums._fields)))
+    labels: dict[str, Any] = {
+        key: getattr(moments, key)[firsts] if key in keys else None for key in ("group", "cluster")
+    }
+    return replace(moments, **pooled._asdict(), **labels)
 
 
 def _keys_of(moments: LossMoments) -> tuple[str, ...]:

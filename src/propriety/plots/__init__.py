@@ -10,7 +10,7 @@ if find_spec("matplotlib") is None:
     _message = 'Pictures need matplotlib. Hint: pip install "propriety[plot]".'
     raise MissingDependencyError(_message)
 
-from propriety.plots import monitoring, probability_means, ranking, retention, top_k  # noqa: F401  (their drawers are found by type)
+from propriety.plots import comparison, monitoring, probability_means, ranking, retention, top_k  # noqa: F401  (their drawers are found by type)
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability
 from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves, plot_regret_curves, plot_roc_curves
 from propriety.plots.decomposition import plot_decompositions

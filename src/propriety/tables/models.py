@@ -13,8 +13,7 @@ import numpy as np
 from narwhals.dependencies import is_into_series
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
-from propriety.tables import laws
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError, ProprietyError, sentence
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.predictions import BinaryPredictions, Predictions
@@ -77,8 +76,8 @@ def read_binary_models(
     return binary
 
 
-def read_keys(values: object, argument: str, predictions: Predictions) -> Keys:
-    """Read the group, cluster or time of each case that the predictions kept.
+def read_keys(values: object, argument: str, predictions: Predictions, *, beside: object = None) -> Keys:
+    """Read the group, cluster or time of each case that the predictions kept; `beside` are the outcomes they belong to.
 
     Examples
     --------
@@ -91,14 +90,18 @@ def read_keys(values: object, argument: str, predictions: Predictions) -> Keys:
     if reading.values.shape != (cases,):
         law = f"{argument} must have one entry per case, {cases:,} in all; got shape {reading.values.shape}"
         raise InputValueError(sentence(law))
-    kept = reading.values if predictions.rows is None else reading.values[predictions.rows]
-    missing = reading.missing
-    if missing is None and kept.dtype.kind == "f":
-        missing = np.isnan(reading.values)
-    if missing is not None:
-        missing = missing if predictions.rows is None else missing[predictions.rows]
-        if missing.any():
-            laws.refuse_missing(argument, missing)
+    if reading.index is not None:
+        _check_index(reading.index, argument, beside)
+    rows = np.arange(cases) if predictions.rows is None else predictions.rows
+    kept = reading.values if predictions.rows is None else reading.values[rows]
+    missing = np.zeros(cases, dtype=bool) if reading.missing is None else reading.missing
+    if kept.dtype.kind in "fmM":
+        missing = missing | np.isnan(reading.values)
+    absent = rows[missing[rows]]
+    if len(absent):
+        law = f"{argument} must be known of every case"
+        count = f"{len(absent):,} of {len(rows):,} rows"
+        raise MissingValuesError(sentence(law, offender=f"row {absent[0]:,} is missing", count=count))
     try:
         labels, codes = np.unique(kept, return_inverse=True)
     except TypeError:  # Labels of several kinds have no order of their own.
@@ -106,6 +109,14 @@ def read_keys(values: object, argument: str, predictions: Predictions) -> Keys:
         place = {label: code for code, label in enumerate(ordered)}
         return Keys(tuple(ordered), np.array([place[label] for label in kept.tolist()], dtype=np.intp))
     return Keys(tuple(labels.tolist()), codes.reshape(-1))
+
+
+def _check_index(index: Any, argument: str, beside: object) -> None:
+    """Refuse labels whose pandas index differs from that of the outcomes."""
+    other = nw.maybe_get_index(nw.from_native(beside, series_only=True)) if is_into_series(beside) else None
+    if other is not None and not index.equals(other):
+        law = f"y_true and {argument} carry different indices, so their rows may not belong together"
+        raise InputValueError(sentence(law, hint=f"align them by label, or call .to_numpy() on {argument}."))
 
 
 def _check_indices(forecasts: Mapping[str, object]) -> None:

@@ -1,0 +1,225 @@
+"""Errors of means whose parts depend on each other through time: a long-run variance and a block bootstrap."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats
+
+__all__ = ["Estimates", "block_bootstrap", "check_times", "hac", "span_of", "student"]
+
+FEWEST_TIMES = 20  # With fewer, a resample holds three blocks or less.
+BLOCK = 2**21  # Block means gathered at a time: bounds the memory, whatever the number of draws.
+
+
+class Estimates(NamedTuple):
+    """What is known of some means: one entry per series; `df` is NaN where no t distribution is used."""
+
+    standard_error: Floats
+    df: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+
+
+def student(mean: Floats, standard_error: Floats, df: Floats | float, level: float) -> Estimates:
+    """Return intervals and two-sided p-values of means over their errors by Student's t.
+
+    Examples
+    --------
+    >>> student(np.array([2.0]), np.array([1.0]), 9.0, 0.95).p_value.round(4)
+    array([0.0766])
+    """
+    degrees = np.broadcast_to(np.asarray(df, dtype=np.float64), mean.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):  # A mean without error is judged by the caller.
+        half_width = stdtrit(degrees, 0.5 + level / 2.0) * standard_error
+        p_value = 2.0 * stdtr(degrees, -np.abs(mean / standard_error))
+        return Estimates(standard_error, degrees, mean - half_width, mean + half_width, p_value)
+
+
+def span_of(times: int) -> int:
+    r"""Return over how many times dependence is followed, :math:`\lceil 1.3 \sqrt{T} \rceil`, and at most all.
+
+    Examples
+    --------
+    >>> span_of(50), span_of(1000)
+    (10, 42)
+    """
+    return min(math.ceil(1.3 * math.sqrt(times)), times)
+
+
+def check_times(times: Sequence[Any], horizon: int | None) -> None:
+    """Refuse times that are not in an order of their own, and a horizon that reaches beyond them."""
+    try:
+        in_order = all(one < other for one, other in itertools.pairwise(times))
+    except TypeError:
+        in_order = False
+    if not in_order or isinstance(times[0], str):
+        law = f"time must hold numbers or dates; got {type(times[0]).__name__}"
+        raise InputTypeError(sentence(law, hint='for ISO dates pass numpy.array(time, dtype="datetime64[s]").'))
+    if horizon is None:
+        return
+    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon < len(times):
+        law = f"horizon must be a whole number from 1 to the number of times less one, {len(times) - 1:,}"
+        raise InputValueError(sentence(f"{law}; got {horizon!r}"))
+
+
+def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
+    r"""Return the standard error of sums over time, and their degrees of freedom.
+
+    With :math:`c_t` the part that time :math:`t` of :math:`T` has in the deviation of a mean, so that the parts sum
+    to zero, the squared error is
+
+    .. math::
+
+       \frac{1}{q} \sum_{|k| < S} v_k \sum_t c_t c_{t - |k|}, \qquad
+       q = 1 - \frac{1}{T} \sum_{|k| < S} v_k \Bigl(1 - \frac{|k|}{T}\Bigr) .
+
+    Without `horizon`, the weights :math:`v_k = 1 - |k| / S` are Bartlett's, which cannot give a negative square, and
+    the span :math:`S` is that of `span_of`; the degrees of freedom are :math:`T / \sum v_k^2`. With it,
+    :math:`v_k = 1` and :math:`S` is the horizon, because errors of forecasts that many steps ahead overlap no further;
+    the degrees of freedom are :math:`T - 1`. Then :math:`q` is the correction of Harvey, Leybourne and Newbold: what
+    is lost by taking deviations from the mean of the sample. Here it is carried over to Bartlett's weights.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (times, series)
+        The parts :math:`c_t` in the order of time.
+    horizon : int, optional
+        Number of steps ahead of the forecasts.
+
+    Notes
+    -----
+    Where the squared error with equal weights comes out negative, as it can, Bartlett's weights over the same span
+    take their place.
+
+    References
+    ----------
+    Newey & West (1987), doi:10.2307/1913610; Harvey, Leybourne & Newbold (1997), doi:10.1016/S0169-2070(96)00719-4;
+    Lazarus, Lewis, Stock & Watson (2018), doi:10.1080/07350015.2018.1506926, for the span.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 3.0, 2.0, 6.0])
+    >>> error, df = hac((x - x.mean())[:, None] / 4, horizon=1)
+    >>> error.round(6), df
+    (array([1.080123]), array([3.]))
+    >>> bool(np.isclose(error[0], x.std(ddof=1) / 2))
+    True
+    """
+    times = len(parts)
+    if times == 1:
+        return np.full(parts.shape[1], np.nan), np.full(parts.shape[1], np.nan)
+    span = span_of(times) if horizon is None else horizon
+    bartlett = 1.0 - np.arange(span) / span
+    with np.errstate(invalid="ignore"):  # Parts of an infinite mean.
+        falling = _falling(parts, span) / _kept(bartlett, times)
+        if horizon is None:
+            return np.sqrt(falling), np.full(parts.shape[1], times / _two_sided(bartlett**2))
+        level = _level(parts, span) / _kept(np.ones(span), times)
+        return np.sqrt(np.where(level > 0.0, level, falling)), np.full(parts.shape[1], times - 1.0)
+
+
+def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: int, seed: int) -> Estimates:
+    r"""Draw blocks of neighbouring times and return the intervals and p-values that the draws give.
+
+    A block is `span_of` times long and the last time is followed by the first, so that each time is drawn as often
+    as any other. A draw of :math:`k = \lceil T / S \rceil` blocks gives :math:`t^* = m^* / s^*`, with the mean of its
+    block means and the error that their spread gives it; the sample gives :math:`t = m / s`, with the error
+    :math:`s` of `hac`. The interval is :math:`m \pm q s`, with :math:`q` the quantile of :math:`|t^*|` at the level,
+    and the p-value is the share of :math:`|t^*|` that reach :math:`|t|`, the sample counted in. So the interval holds 0
+    if and only if the p-value is above one minus the level.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (series,)
+        The means.
+    parts : ndarray of shape (times, series)
+        Part of each time in the deviation of the means, as in `hac`.
+    level, n_resamples, seed
+        Level of the intervals, number and seed of the draws.
+
+    References
+    ----------
+    Politis & Romano (1992), A circular block-resampling procedure for stationary data, in: Exploring the limits of
+    bootstrap; Götze & Künsch (1996), doi:10.1214/aos/1069362303, for dividing by the error of the draw; Hall
+    (1988), On symmetric bootstrap confidence intervals, Journal of the Royal Statistical Society B 50, for the form of
+    the interval.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(1).normal(0.3, 1.0, (100, 1))
+    >>> mean = x.mean(axis=0)
+    >>> found = block_bootstrap(mean, (x - mean) / 100, level=0.95, n_resamples=999, seed=1)
+    >>> bool(found.low[0] < mean[0] < found.high[0])
+    True
+    """
+    times = len(parts)
+    if times < FEWEST_TIMES:
+        law = f"the block bootstrap needs {FEWEST_TIMES} times or more; got {times}"
+        raise InputValueError(sentence(law, hint='use method="diebold-mariano".'))
+    beyond = math.floor((1.0 - level) * (n_resamples + 1) + 1e-9)
+    if beyond < 1:
+        fewest = math.ceil(1.0 / (1.0 - level) - 1e-9) - 1
+        law = f"n_resamples must be at least {fewest:,} for a level of {level:g}; got {n_resamples:,}"
+        raise InputValueError(sentence(law))
+    error, _ = hac(parts)
+    drawn = np.sort(np.abs(_drawn(parts, n_resamples, seed)), axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # A mean without error is judged by the caller.
+        statistic = np.abs(mean / error)
+        half_width = drawn[n_resamples - beyond] * error
+        p_value = (1 + np.sum(drawn >= statistic, axis=0)) / (n_resamples + 1)
+        p_value = np.where(np.isnan(statistic), np.nan, p_value)
+        return Estimates(error, np.full(mean.shape, np.nan), mean - half_width, mean + half_width, p_value)
+
+
+def _falling(parts: Floats, span: int) -> Floats:
+    """Return the sum with Bartlett's weights, in one pass: the mean square of the sums over windows of the span."""
+    nothing = np.zeros((span, parts.shape[1]))
+    running = np.cumsum(np.concatenate([nothing, parts, nothing[1:]]), axis=0)
+    sums: Floats = np.sum((running[span:] - running[:-span]) ** 2, axis=0) / span
+    return sums
+
+
+def _level(parts: Floats, span: int) -> Floats:
+    """Return the sum with equal weights."""
+    products = [np.sum(parts[lag:] * parts[: len(parts) - lag], axis=0) for lag in range(span)]
+    total: Floats = products[0] + 2.0 * np.sum(products[1:], axis=0)
+    return total
+
+
+def _kept(weights: Floats, times: int) -> float:
+    """Return the share of the variance of independent times that is left after the mean was taken off."""
+    return 1.0 - _two_sided(weights * (1.0 - np.arange(len(weights)) / times)) / times
+
+
+def _two_sided(weights: Floats) -> float:
+    return float(weights[0] + 2.0 * weights[1:].sum())
+
+
+def _drawn(parts: Floats, n_resamples: int, seed: int) -> Floats:
+    """Return the statistic of each draw, shape (draws, series)."""
+    times, series = parts.shape
+    span = span_of(times)
+    blocks = math.ceil(times / span)
+    running = np.cumsum(np.concatenate([np.zeros((1, series)), parts, parts[: span - 1]]), axis=0)
+    with np.errstate(invalid="ignore"):  # Parts of an infinite mean.
+        sums = running[span:] - running[:-span]
+    generator = np.random.default_rng(seed)
+    statistic = np.empty((n_resamples, series))
+    size = max(BLOCK // (blocks * series), 1)
+    for start in range(0, n_resamples, size):
+        begins = generator.integers(times, size=(min(size, n_resamples - start), blocks))
+        with np.errstate(divide="ignore", invalid="ignore"):  # Blocks that are all the same have no spread.
+            drawn = sums[begins]
+            average = drawn.mean(axis=1)
+            found = average / (drawn.std(axis=1, ddof=1) / math.sqrt(blocks))
+        statistic[start : start + len(begins)] = np.where(average == 0.0, 0.0, found)
+    return statistic

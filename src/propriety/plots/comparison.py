@@ -1,0 +1,124 @@
+"""Comparisons: a forest of the differences between models, and models by rank with their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from propriety.inference.comparison import Comparison
+from propriety.inference.verdicts import Standings, ranks_in_words, score_in_words
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes
+from propriety.results import Floats
+
+__all__: list[str] = []
+
+ROW = 0.34  # Inches for each row.
+UNDECIDED = "0.45"
+
+
+@draw.register
+def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axes:
+    """Draw the difference of each pair with its interval, and say who is better; `label` is the title."""
+    decided = np.char.endswith(comparison.verdict, " better")
+    ax = new_axes(ax, size=(6.2, 1.3 + ROW * len(decided)))
+    _draw_rows(ax, comparison.difference, comparison.low, comparison.high, decided)
+    ax.axvline(0.0, color=GREY["line"], linewidth=0.9, zorder=1)
+    _include_zero(ax)
+    shared = comparison.reference[0] if len(set(comparison.reference)) == 1 else None
+    pairs = zip(comparison.model, comparison.reference, strict=True)
+    names = comparison.model.tolist() if shared else [f"{model} minus {other}" for model, other in pairs]
+    # The interval is for its pair alone, the verdict for all pairs together.
+    told = (comparison.verdict == "not distinguishable") & (comparison.low * comparison.high > 0.0)
+    tested = f"\n({np.count_nonzero(np.isfinite(comparison.statistic))} pairs tested)"
+    words = [f"{verdict}{tested if more else ''}" for verdict, more in zip(comparison.verdict, told, strict=True)]
+    _write_rows(ax, names, words, decided.tolist())
+    sides = (f"better than {shared}", f"worse than {shared}") if shared else ("first better", "second better")
+    _write_sides(ax, *sides)
+    ax.set_xlabel(
+        f"Difference in {score_in_words(comparison.rule)}, {100 * comparison.level:g}% interval",
+        labelpad=SMALL + 8,
+        fontsize=SMALL + 1,
+    )
+    _finish(ax, label)
+    return ax
+
+
+@draw.register
+def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
+    """Draw the score of each model with its interval, by rank, and the ranks not excluded; `label` is the title."""
+    ax = new_axes(ax, size=(6.2, 1.1 + ROW * len(standings.model)))
+    settled = standings.best_rank == standings.worst_rank
+    _draw_rows(ax, standings.score, standings.low, standings.high, settled)
+    for row in np.flatnonzero(~np.isfinite(standings.score)).tolist():
+        ax.text(0.985, row, "∞ →", transform=ax.get_yaxis_transform(), ha="right", va="center", fontsize=SMALL + 1)
+    ranks = zip(standings.best_rank.tolist(), standings.worst_rank.tolist(), strict=True)
+    words = [ranks_in_words(best, worst) for best, worst in ranks]
+    _write_rows(ax, standings.model.tolist(), words, settled.tolist())
+    ax.text(1.03, -0.75, "not excluded:", transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY["text"])
+    score = score_in_words(standings.rule)
+    ax.set_xlabel(
+        f"{score[0].upper()}{score[1:]}, {100 * standings.level:g}% interval (lower is better)", fontsize=SMALL + 1
+    )
+    _finish(ax, label)
+    return ax
+
+
+def _draw_rows(ax: Axes, value: Floats, low: Floats, high: Floats, filled: Sequence[bool] | np.ndarray) -> None:
+    """Draw a point with an interval in each row, full and coloured where something is settled."""
+    for row, (middle, left, right, full) in enumerate(zip(value, low, high, filled, strict=True)):
+        if not np.isfinite(middle):
+            continue
+        color = COLORS[0] if full else UNDECIDED
+        if np.isfinite(left):
+            ax.plot([left, right], [row, row], color=color, linewidth=1.8 if full else 1.2, solid_capstyle="butt")
+        ax.plot(middle, row, marker="o", markersize=6, color=color, markerfacecolor=color if full else "white")
+    ax.set_ylim(len(value) - 0.4, -0.6)
+
+
+def _write_rows(ax: Axes, names: list[str], words: list[str], filled: list[bool]) -> None:
+    """Name the rows on the left, and say on the right how they stand."""
+    ax.set_yticks(range(len(names)), names, fontsize=SMALL + 1)
+    for row, (text, full) in enumerate(zip(words, filled, strict=True)):
+        ax.text(
+            1.03,
+            row,
+            text,
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            fontsize=SMALL + 1,
+            color=COLORS[0] if full else GREY["text"],
+        )
+
+
+def _write_sides(ax: Axes, left: str, right: str) -> None:
+    """Say under the axis which side is better for whom."""
+    for place, text, side in ((0.0, f"← {left}", "left"), (1.0, f"{right} →", "right")):
+        ax.annotate(
+            text,
+            (place, 0.0),
+            xycoords="axes fraction",
+            xytext=(0.0, -SMALL - 9),
+            textcoords="offset points",
+            ha=side,
+            va="top",
+            fontsize=SMALL,
+            color=GREY["text"],
+        )
+
+
+def _include_zero(ax: Axes) -> None:
+    low, high = ax.get_xlim()
+    room = 0.05 * (max(high, 0.0) - min(low, 0.0))
+    ax.set_xlim(min(low, -room), max(high, room))
+
+
+def _finish(ax: Axes, label: str) -> None:
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="x", labelsize=SMALL, length=3)
+    ax.tick_params(axis="y", length=0)
+    if label:
+        ax.set_title(label, fontsize=10, loc="left")

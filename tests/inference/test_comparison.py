@@ -1,0 +1,409 @@
+"""Comparisons agree with SciPy, with `scores`, with brute force and over shards, and say so in plain words."""
+
+import datetime as dt
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.inference.comparison import compare, compare_moments
+from propriety.inference.dependence import span_of
+from propriety.inference.moments import loss_moments
+
+RNG = np.random.default_rng(7)
+N = 400
+TRUTH = RNG.beta(1.0, 2.0, N)
+Y = RNG.random(N) < TRUTH
+NEAR = np.clip(TRUTH + RNG.normal(0.0, 0.02, N), 0.001, 0.999)
+FAR = np.clip(TRUTH + RNG.normal(0.0, 0.3, N), 0.001, 0.999)
+MODELS = {"truth": TRUTH, "near": NEAR, "far": FAR}
+COLUMNS = ("difference", "low", "high", "standard_error", "statistic", "df", "p_value", "p_adjusted", "needed")
+
+# What scores 2.7.0 gives for these losses with diebold_mariano(..., method="HLN", statistic_distribution="t"):
+# horizon, statistic, lower and upper end of the 95% interval.
+OUTCOMES = [0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 0]
+ONE = [0.1, 0.7, 0.2, 0.3, 0.8, 0.6, 0.1, 0.9, 0.4, 0.2, 0.5, 0.3, 0.1, 0.2, 0.6, 0.7, 0.8, 0.4, 0.6, 0.3, 0.2, 0.9, 0.1, 0.3]  # fmt: skip
+OTHER = [0.3, 0.6, 0.4, 0.2, 0.5, 0.7, 0.3, 0.6, 0.5, 0.4, 0.7, 0.2, 0.3, 0.4, 0.5, 0.4, 0.6, 0.6, 0.5, 0.5, 0.1, 0.6, 0.4, 0.2]  # fmt: skip
+SCORES = [
+    (1, -3.8913862737797245, -0.1238042641047783, -0.03786240256188835),
+    (2, -4.156923230395254, -0.12105935650182957, -0.04060731016483708),
+    (3, -3.4128046624257204, -0.12983012826172727, -0.031836538404939385),
+    (5, -3.8554679866356385, -0.12420458962573905, -0.03746207704092761),
+]
+
+
+def differences(rule=None, one=TRUTH, other=FAR, y=Y):
+    rule = rule or pr.Brier()
+    return pr.case_scores(y, one, rule=rule) - pr.case_scores(y, other, rule=rule)
+
+
+def assert_same(one, other, names=COLUMNS, rtol=1e-9):
+    for name in names:
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=rtol, err_msg=name)
+
+
+@pytest.mark.parametrize(("horizon", "statistic", "low", "high"), SCORES)
+def test_diebold_mariano_is_that_of_scores(horizon, statistic, low, high):
+    result = compare(OUTCOMES, {"a": ONE, "b": OTHER}, time=range(24), horizon=horizon)
+    assert result.difference[0] == pytest.approx(-0.08083333333333333, rel=1e-12)
+    assert result.statistic[0] == pytest.approx(statistic, rel=1e-10)
+    assert [result.low[0], result.high[0]] == pytest.approx([low, high], rel=1e-8)
+    assert result.df[0] == 23
+
+
+@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_paired_t_is_that_of_scipy(rule, level):
+    result = compare(Y, {"a": TRUTH, "b": FAR}, rule=rule, level=level)
+    one, other = (pr.case_scores(Y, p, rule=rule) for p in (TRUTH, FAR))
+    expected = stats.ttest_rel(one, other)
+    interval = expected.confidence_interval(level)
+    assert result.statistic[0] == pytest.approx(expected.statistic, rel=1e-10)
+    assert result.p_value[0] == pytest.approx(expected.pvalue, rel=1e-8)
+    assert result.df[0] == expected.df
+    assert [result.low[0], result.high[0]] == pytest.approx([interval.low, interval.high], rel=1e-8)
+    assert result.method == "Paired t test on 400 cases"
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_clusters_by_brute_force(seed):
+    generator = np.random.default_rng(seed)
+    cluster, weight = generator.integers(0, 12, N), generator.choice([0.0, 0.5, 2.0], N)
+    result = compare(Y, {"a": TRUTH, "b": FAR}, cluster=cluster, sample_weight=weight)
+    d = differences()
+    mean = np.average(d, weights=weight)
+    present = np.unique(cluster[weight > 0])
+    sums = [np.sum((weight * (d - mean))[cluster == one]) for one in present]
+    groups = len(present)
+    error = np.sqrt(groups / (groups - 1) * np.sum(np.square(sums))) / weight.sum()
+    assert result.difference[0] == pytest.approx(mean, rel=1e-9)
+    assert result.standard_error[0] == pytest.approx(error, rel=1e-9)
+    assert result.df[0] == groups - 1
+    assert result.p_value[0] == pytest.approx(2 * stats.t.sf(abs(mean / error), groups - 1), rel=1e-7)
+    assert result.units == groups
+
+
+def test_a_cluster_for_each_case_and_horizon_one_are_the_paired_t_test():
+    plain = compare(Y, MODELS)
+    assert_same(compare(Y, MODELS, cluster=np.arange(N)), plain)
+    assert_same(compare(Y, MODELS, time=np.arange(N), horizon=1), plain)
+
+
+def test_time_is_sorted_and_cases_of_one_time_are_one_observation():
+    days = np.repeat(np.arange(40), 10)
+    result = compare(Y, MODELS, time=days)
+    shuffled = RNG.permutation(N)
+    mixed = compare(Y[shuffled], {name: p[shuffled] for name, p in MODELS.items()}, time=days[shuffled])
+    assert_same(mixed, result)
+    # Equally many cases a day: the same as the daily means.
+    daily = differences().reshape(40, 10).mean(axis=1)
+    parts = (daily - daily.mean()) / 40
+    span = span_of(40)
+    weights = 1 - np.arange(span) / span
+    lags = [np.sum(parts[k:] * parts[: 40 - k]) for k in range(span)]
+    total = weights[0] * lags[0] + 2 * np.sum(weights[1:] * lags[1:])
+    kept = 1 - (1 + 2 * np.sum(weights[1:] * (1 - np.arange(1, span) / 40))) / 40
+    assert result.standard_error[1] == pytest.approx(np.sqrt(total / kept), rel=1e-9)
+    assert result.units == 40
+    assert result.method.startswith("Diebold-Mariano test (Bartlett's weights over 9 times) on 400 cases at 40 times")
+
+
+def test_dates_order_as_numbers_do():
+    dates = [dt.date(2024, 1, 1) + dt.timedelta(days=day) for day in range(N)]
+    expected = compare(Y, MODELS, time=np.arange(N))
+    for times in (dates, np.array(dates, dtype="datetime64[D]"), pd.Series(pd.to_datetime(dates))):
+        assert_same(compare(Y, MODELS, time=times), expected)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"cluster": True}, {"time": True}, {"time": True, "method": "block bootstrap"}]
+)
+def test_moments_of_shards_give_the_same_answer(options):
+    keys = RNG.integers(0, 40, N)
+    names = {"cluster", "time"} & set(options)
+    method = options.get("method", "diebold-mariano" if "time" in options else "auto")
+    whole = compare(Y, MODELS, method=method, seed=3, **dict.fromkeys(names, keys))
+    parts = []
+    for shard in np.array_split(RNG.permutation(N), 4):
+        own = {"cluster": keys[shard]} if names else {}
+        parts.append(loss_moments(Y[shard], {name: p[shard] for name, p in MODELS.items()}, **own))
+    merged = compare_moments(sum(parts), method=method, seed=3)
+    assert_same(merged, whole, rtol=1e-8)
+    assert str(merged) == str(whole)
+
+
+def test_block_bootstrap_keeps_its_seed_and_its_draws():
+    result = compare(Y, MODELS, time=np.arange(N), method="block bootstrap", n_resamples=499)
+    again = compare(Y, MODELS, time=np.arange(N), method="block bootstrap", n_resamples=499, seed=result.seed)
+    assert_same(result, again)
+    assert result.n_resamples == 499
+    assert np.isnan(result.df).all()
+    assert result.method.startswith("Block bootstrap (499 draws of blocks of 26 times) on 400 cases")
+    assert compare(Y, MODELS).seed is None
+    plain = compare(Y, MODELS)  # Cases are independent, so it says about the same.
+    np.testing.assert_allclose(result.high - result.low, plain.high - plain.low, rtol=0.5)
+
+
+def test_a_reference_turns_the_pairs_to_it():
+    every, chosen = compare(Y, MODELS), compare(Y, MODELS, reference="near")
+    assert list(zip(chosen.model, chosen.reference, strict=True)) == [("truth", "near"), ("far", "near")]
+    assert chosen.difference.tolist() == [every.difference[0], -every.difference[2]]
+    assert [chosen.low[1], chosen.high[1]] == [-every.high[2], -every.low[2]]
+    assert chosen.p_value[1] == every.p_value[2]
+    assert chosen.p_adjusted[1] == 2 * every.p_value[2]
+
+
+def test_needed_cases_tell_the_difference_with_the_power():
+    result = compare(Y, {"truth": TRUTH, "near": NEAR})
+    d = differences(other=NEAR)
+    critical = stats.t.ppf(0.975, N - 1) + stats.norm.ppf(0.8)
+    assert result.needed[0] == pytest.approx(N * (critical * result.standard_error[0] / d.mean()) ** 2, rel=1e-6)
+    three = compare(Y, MODELS)
+    critical = stats.t.ppf(1 - 0.025 / 3, N - 1) + stats.norm.ppf(0.8)
+    assert three.needed[0] == pytest.approx(N * (critical / three.statistic[0]) ** 2, rel=1e-6)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(2, 60))
+def test_ranks_and_verdicts_follow_from_the_tests(seed, count, n):
+    generator = np.random.default_rng(seed)
+    p = generator.random(n)
+    y = generator.random(n) < p
+    models = {f"m{k}": np.clip(p + generator.normal(0, 0.2 * k, n), 0, 1) for k in range(count)}
+    result = compare(y, models)
+    ranked = result.standings
+    assert sorted(ranked.model) == sorted(models)
+    assert (np.diff(ranked.score) >= 0).all()
+    assert (ranked.best_rank <= ranked.rank).all()
+    assert (ranked.rank <= ranked.worst_rank).all()
+    better = {(a, b): a for a, b in itertools.combinations(models, 2)}
+    for a, b, verdict, p_value, needed in zip(
+        result.model, result.reference, result.verdict, result.p_adjusted, result.needed, strict=True
+    ):
+        assert (verdict in {f"{a} better", f"{b} better"}) == (p_value <= 0.05)
+        assert verdict != "not distinguishable" or needed > n
+        better[a, b] = verdict.removesuffix(" better")
+    for model, best, worst in zip(ranked.model, ranked.best_rank, ranked.worst_rank, strict=True):
+        wins = sum(winner == model for winner in better.values())
+        losses = sum(model in pair and winner in pair and winner != model for pair, winner in better.items())
+        assert (best, worst) == (1 + losses, count - wins)
+
+
+def test_standings_tell_scores_with_their_own_intervals():
+    result = compare(Y, MODELS)
+    ranked = result.standings
+    row = ranked.model.tolist().index("far")
+    losses = pr.case_scores(Y, FAR, rule=pr.Brier())
+    low, high = stats.t.interval(0.95, N - 1, losses.mean(), stats.sem(losses))
+    assert ranked.score[row] == pytest.approx(float(pr.brier_score(Y, FAR)))
+    assert [ranked.low[row], ranked.high[row]] == pytest.approx([low, high])
+    assert ranked.verdict[row] == "worse than truth and near"
+    assert ranked.rank.tolist() == [1, 2, 3]
+    assert ranked.worst_rank.tolist()[:2] == [2, 2]
+    assert ranked.to_frame(backend="polars").shape == (3, 9)
+
+
+def test_models_that_score_the_same():
+    result = compare(Y, {"a": NEAR, "b": NEAR.copy(), "c": FAR})
+    assert result.verdict.tolist() == ["same losses", "a better", "b better"]
+    assert (result.difference[0], result.low[0], result.high[0], result.p_value[0]) == (0.0, 0.0, 0.0, 1.0)
+    assert result.needed[0] == np.inf
+    assert result.sentences[0] == "a and b score the same in every case."
+    assert result.p_adjusted[0] == 1.0
+    assert result.p_adjusted[1] == 2 * result.p_value[1]  # Two pairs are tested.
+    assert result.method.endswith("adjusted for 2 pairs")
+    assert result.standings.rank.tolist() == [1, 1, 3]
+    assert result.standings.verdict[0] == "better than c; the same as b"
+
+
+@pytest.mark.parametrize("method", ["diebold-mariano", "block bootstrap"])
+def test_models_that_score_the_same_in_time(method):
+    result = compare(Y, {"a": NEAR, "b": NEAR}, time=np.arange(N), method=method, n_resamples=99, seed=1)
+    assert result.verdict.tolist() == ["same losses"]
+    assert result.p_value[0] == 1.0
+
+
+def test_rounding_is_no_difference():
+    result = compare(Y, {"a": NEAR, "b": NEAR * (1 + 2e-16)})
+    assert result.verdict.tolist() == ["same losses"]
+    assert result.difference[0] == 0.0
+
+
+def test_a_constant_difference_is_not_tested():
+    result = compare([0] * 7, {"a": [0.3] * 7, "b": [0.4] * 7})
+    assert result.difference[0] == pytest.approx(-0.07)
+    assert result.standard_error[0] == 0.0
+    assert np.isnan([result.low[0], result.high[0], result.statistic[0], result.p_value[0], result.needed[0]]).all()
+    assert result.verdict.tolist() == ["no spread"]
+    assert np.isnan(result.standings.low).all()
+    assert result.standings.worst_rank.tolist() == [2, 2]
+    assert "in every case alike" in str(result)
+
+
+def test_one_case_and_one_cluster():
+    result = compare([1], {"a": [0.3], "b": [0.4]})
+    assert result.verdict.tolist() == ["one case"]
+    assert np.isnan(result.p_value[0])
+    assert str(result).endswith("on one case, which cannot tell them apart.\nPaired t test on 1 case.")
+    assert result.standings.verdict.tolist() == ["too few cases to tell"] * 2
+    assert compare([1], {"a": [0.3], "b": [0.3]}).verdict.tolist() == ["same losses"]
+    together = compare(Y, MODELS, cluster=np.zeros(N))
+    assert together.verdict.tolist() == ["one cluster"] * 3
+
+
+def test_infinite_losses_are_said_and_not_tested():
+    sure = np.where(Y & (np.arange(N) % 50 == 0), 0.0, NEAR)
+    assert (Y & (sure == 0.0)).any()
+    result = compare(Y, {"near": NEAR, "sure": sure, "surer": sure, "far": FAR}, rule=pr.Log())
+    told = dict(zip(zip(result.model, result.reference, strict=True), result.verdict, strict=True))
+    assert told["near", "sure"] == told["sure", "surer"] == "infinite score"
+    assert told["near", "far"] == "near better"
+    assert result.difference[0] == -np.inf
+    assert np.isnan(result.p_value[0])
+    # The one pair that is tested is not adjusted for the others.
+    assert result.p_adjusted[2] == result.p_value[2]
+    assert "sure has an infinite log score and near has not; no test can weigh that." in str(result)
+    ranked = result.standings
+    assert ranked.model.tolist() == ["near", "far", "sure", "surer"]
+    assert ranked.rank.tolist() == [1, 2, 3, 3]
+    assert ranked.score[2:].tolist() == [np.inf, np.inf]
+    for method in ("diebold-mariano", "block bootstrap"):
+        timed = compare(
+            Y, {"near": NEAR, "sure": sure}, rule=pr.Log(), time=np.arange(N), method=method, n_resamples=99
+        )
+        assert timed.verdict.tolist() == ["infinite score"]
+
+
+def test_the_words_of_a_comparison():
+    result = compare(Y, MODELS)
+    low, high = -result.high[1], -result.low[1]
+    assert str(result) == result.summary()
+    lines = str(result).split("\n")
+    assert len(lines) == 4
+    assert lines[0].startswith("truth and near are not distinguishable on 400 cases; about ")
+    assert lines[1] == (
+        f"truth is better than far: {-result.difference[1]:.3f} lower Brier score, "
+        f"95% interval {low:.3f} to {high:.3f}."
+    )
+    assert lines[3] == "Paired t test on 400 cases; verdicts adjusted for 3 pairs."
+
+
+def test_many_pairs_are_told_model_by_model():
+    models = MODELS | {"half": np.full(N, 0.5), "third": np.full(N, 1 / 3)}
+    text = str(compare(Y, models))
+    assert len(text.split("\n")) == 6
+    assert text.split("\n")[-2] == (
+        "half (rank 4 to 5): worse than truth, near and third; not distinguishable from far."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [(pr.Brier(), ""), (pr.ShiftedBrier(0.2, weighted=False), "is not proper: "), (None, "is not declared proper; ")],
+    ids=["proper", "improper", "silent"],
+)
+def test_a_rule_that_is_not_proper_is_warned_of(rule, words):
+    class Absolute(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return abs(p - event)
+
+    result = compare(Y, MODELS, rule=rule or Absolute())
+    assert words in result.note
+    assert bool(result.note) == bool(words)
+    assert str(result).endswith(result.note)
+
+
+def test_classes_and_ordered_classes():
+    rows = RNG.dirichlet([2, 1, 1], (2, 200))
+    y = np.array([RNG.choice(3, p=row) for row in rows[0]])
+    for rule in (pr.Brier(), pr.Log(), pr.RankedProbability(), pr.PenalizedBrier()):
+        result = compare(y, {"a": rows[0], "b": rows[1]}, rule=rule)
+        one, other = (pr.case_scores(y, p, rule=rule) for p in rows)
+        assert result.p_value[0] == pytest.approx(stats.ttest_rel(one, other).pvalue, rel=1e-7)
+    improper = compare(y, {"a": rows[0], "b": rows[1]}, rule=pr.SquaredAbsoluteRankedProbability())
+    assert "is not proper" in improper.note
+    two = {name: p[:, :2] / p[:, :2].sum(axis=1, keepdims=True) for name, p in (("a", rows[0]), ("b", rows[1]))}
+    assert not compare(y % 2, two, rule=pr.SquaredAbsoluteRankedProbability()).note
+    named = compare(np.array(["x", "y", "z"])[y], {"a": rows[0], "b": rows[1]}, labels=["x", "y", "z"])
+    assert_same(named, compare(y, {"a": rows[0], "b": rows[1]}))
+
+
+def test_weights_and_dropped_rows():
+    weight = RNG.random(N)
+    assert_same(compare(Y, MODELS, sample_weight=5 * weight), compare(Y, MODELS, sample_weight=weight), rtol=1e-8)
+    holes = np.where(np.arange(N) % 10 == 0, np.nan, FAR)
+    kept = ~np.isnan(holes)
+    result = compare(Y, MODELS | {"far": holes}, missing="drop", cluster=np.arange(N) % 30)
+    expected = compare(Y[kept], {name: p[kept] for name, p in MODELS.items()}, cluster=(np.arange(N) % 30)[kept])
+    assert_same(result, expected)
+    assert result.dropped == 40
+    with pytest.raises(MissingValuesError):
+        compare(Y, MODELS | {"far": holes})
+
+
+def test_frames_dicts_and_views():
+    result = compare(Y, MODELS)
+    frame = result.to_frame(backend="pandas")
+    assert frame.columns.tolist() == ["model", "reference", *COLUMNS, "n", "verdict"]
+    assert frame["n"].tolist() == [N] * 3
+    plain = result.to_dict()
+    assert plain["standings"]["rank"] == [1, 2, 3]
+    assert plain["sentences"] == list(result.sentences)
+    assert repr(result).startswith("Comparison(models=['truth', 'near', 'far'], rule=Brier(), verdicts=[")
+    assert "<td>truth</td>" in result._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"cluster": Y, "time": Y}, InputValueError, "cluster= or time=, not both. Hint: cluster= alone allows"),
+        (
+            {"method": "cluster"},
+            InputValueError,
+            "method='cluster' is for clusters; neither cluster= nor time= is given",
+        ),
+        ({"method": "diebold-mariano", "cluster": Y}, InputValueError, "is for times; the cases are in clusters"),
+        ({"method": "paired t", "time": range(N)}, InputValueError, "is for independent cases; the cases are in times"),
+        ({"method": "t"}, InputValueError, "method must be one of"),
+        ({"method": ["cluster"]}, InputValueError, "method must be one of"),
+        ({"horizon": 2}, InputValueError, "horizon is for method=\"diebold-mariano\"; the method is 'paired t'"),
+        ({"horizon": 2, "time": range(N), "method": "block bootstrap"}, InputValueError, "horizon is for"),
+        ({"horizon": N, "time": range(N)}, InputValueError, "horizon must be a whole number from 1 to"),
+        ({"time": ["2024-01-01"] * N}, InputTypeError, "time must hold numbers or dates; got str"),
+        ({"reference": "none"}, InputValueError, r"reference must be one of the models \['truth', 'near', 'far'\]"),
+        ({"level": 1.0}, InputValueError, "level must lie strictly between 0 and 1"),
+        ({"n_resamples": 0}, InputValueError, "n_resamples must be a positive whole number"),
+        ({"rule": "brier"}, InputTypeError, "rule must be a scoring rule"),
+        ({"cluster": [1, 2]}, InputValueError, "cluster must have one entry per case"),
+    ],
+    ids=[
+        *("both", "no-cluster", "no-time", "surplus", "method", "list", "horizon", "bootstrap", "far", "text"),
+        *("reference", "level", "draws", "rule", "length"),
+    ],
+)
+def test_what_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        compare(Y, MODELS, **options)
+
+
+def test_models_and_moments_that_cannot_be_compared():
+    with pytest.raises(InputValueError, match="two models or more; got 1"):
+        compare(Y, {"a": TRUTH})
+    with pytest.raises(InputValueError, match="moments must be of two models or more"):
+        compare_moments(loss_moments(Y, {"a": TRUTH}))
+    with pytest.raises(InputValueError, match=r"one group .* moments.groups\(\)"):
+        compare_moments(loss_moments(Y, MODELS, by=Y))
+
+    class Broken(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return np.where(p > 0.5, np.nan, p)
+
+    with pytest.raises(InputValueError, match=r"Broken\(\) must return numbers; its loss of some case is NaN"):
+        compare(Y, MODELS, rule=Broken())

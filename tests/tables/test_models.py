@@ -1,0 +1,183 @@
+"""Several models are read on the cases that all of them have, and keys are read beside them."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propriety import ForecastTable
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.tables.models import read_binary_models, read_keys, read_models
+from propriety.tables.predictions import BinaryPredictions, ClassPredictions
+
+Y = [0, 1, 1, 0]
+P = [0.2, 0.7, 0.9, 0.4]
+Q = [0.3, 0.6, 0.8, 0.1]
+ROWS = [[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.4, 0.3, 0.3]]
+
+gaps = st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=12)
+
+
+def test_each_model_is_read_with_its_name():
+    one, other = read_models(Y, {"a": P, "b": Q})
+    assert isinstance(one, BinaryPredictions)
+    assert one.argument == "forecasts['a']"
+    assert other.forecast.tolist() == Q
+    assert one.dropped == other.dropped == 0
+
+
+def test_rows_of_classes_are_read_too():
+    (one,) = read_models([0, 1, 2, 0], {"a": ROWS})
+    assert isinstance(one, ClassPredictions)
+    assert one.forecast.shape == (4, 3)
+    labelled = read_models(["x", "y", "z", "x"], {"a": ROWS, "b": ROWS}, labels=["x", "y", "z"])
+    assert labelled[1].outcome.tolist() == [0, 1, 2, 0]
+
+
+@given(gaps)
+def test_a_case_that_any_model_misses_is_dropped_for_all(cases):
+    missed = np.array(cases)
+    p, q = np.where(missed[:, 0], np.nan, 0.25), np.where(missed[:, 1], np.nan, 0.75)
+    weight = np.where(missed[:, 2], np.nan, np.arange(1.0, len(cases) + 1))
+    kept = np.flatnonzero(~missed.any(axis=1))
+    arguments = (np.arange(len(cases)) % 2, {"a": p, "b": q})
+    if not len(kept):
+        with pytest.raises(InputValueError, match=r"leaves no case|no row"):
+            read_models(*arguments, sample_weight=weight, missing="drop")
+        return
+    for one in read_models(*arguments, sample_weight=weight, missing="drop"):
+        assert len(one) == len(kept)
+        assert one.dropped == len(cases) - len(kept)
+        assert one.weight.tolist() == (kept + 1.0).tolist()
+        assert one.outcome.tolist() == (kept % 2).tolist()
+        if one.dropped:
+            assert one.rows.tolist() == kept.tolist()
+
+
+def test_weights_that_are_all_zero_after_dropping_are_refused():
+    with pytest.raises(InputValueError, match=r"leaves no case: every row with weight has .* \(3 rows\)"):
+        read_models(
+            [0, 1, 1], {"a": [0.5, None, 0.5], "b": [0.5, 0.5, None]}, sample_weight=[0.0, 1.0, 1.0], missing="drop"
+        )
+
+
+@pytest.mark.parametrize(
+    ("y", "forecasts", "options", "error", "message"),
+    [
+        (ForecastTable.of(Y, P), {"a": P}, {}, InputTypeError, "a ForecastTable no longer knows its cases"),
+        (Y, [P, Q], {}, InputTypeError, r'Hint: pass \{"a": p, "b": q\}'),
+        (Y, {1: P}, {}, InputTypeError, "forecasts must map the names of models"),
+        (Y, {}, {}, InputValueError, "forecasts must hold one model or more; got 0"),
+        (Y, {"a": P}, {"fewest": 2}, InputValueError, "forecasts must hold two models or more; got 1"),
+        ([0, 1, 2, 0], {"a": ROWS, "b": P}, {}, InputValueError, "'a' forecasts 3 classes and 'b' one event"),
+        (Y, {"a": P, "b": P[:2]}, {}, InputValueError, "y_true and y_proba"),
+    ],
+    ids=["table", "list", "names", "none", "one", "kinds", "lengths"],
+)
+def test_what_is_refused(y, forecasts, options, error, message):
+    with pytest.raises(error, match=message):
+        read_models(y, forecasts, **options)
+
+
+def test_an_error_says_which_model_it_is():
+    with pytest.raises(MissingValuesError) as caught:
+        read_models(Y, {"a": P, "b": [0.1, None, 0.2, 0.3]})
+    assert caught.value.__notes__ == ["y_proba is forecasts['b']."]
+    predictions = read_models(Y, {"a": P, "b": [0.1, 0.2, 1.3, 0.3]})
+    with pytest.raises(InputValueError, match=r"forecasts\['b'\] must lie in \[0, 1\]; row 2 is 1.3"):
+        list(predictions[1].chunks())
+
+
+def test_series_with_different_indices_are_refused():
+    with pytest.raises(InputValueError, match="forecasts 'a' and 'b' carry different indices"):
+        read_models(np.array(Y), {"a": pd.Series(P), "b": pd.Series(Q, index=[3, 2, 1, 0])})
+    assert len(read_models(np.array(Y), {"a": pd.Series(P), "b": pl.Series(Q)})) == 2
+
+
+def test_models_of_one_event_only():
+    assert [one.forecast.tolist() for one in read_binary_models(Y, {"a": P, "b": Q})] == [P, Q]
+    with pytest.raises(
+        InputValueError, match=r"forecasts\['a'\] must be the forecast of one event; got shape \(4, 3\)"
+    ):
+        read_binary_models([0, 1, 2, 0], {"a": ROWS})
+
+
+DAYS = [dt.date(2024, 1, day) for day in (2, 1, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["b", "a", "c", "a"],
+        [20, 10, 30, 10],
+        np.array([2.5, 1.5, 3.5, 1.5]),
+        pd.Series(["b", "a", "c", "a"], dtype="category"),
+        pl.Series(["b", "a", "c", "a"]),
+        DAYS,
+        np.array(DAYS, dtype="datetime64[D]"),
+        pd.Series(pd.to_datetime(DAYS)),
+        pd.Series(pd.to_datetime(DAYS).tz_localize("UTC")),
+        pl.Series(DAYS),
+        np.ma.array([2, 1, 3, 1], mask=False),
+    ],
+    ids=["text", "int", "float", "category", "polars", "date", "numpy", "pandas", "zone", "polars-date", "masked"],
+)
+def test_keys_are_numbered_in_the_order_of_their_labels(values):
+    keys = read_keys(values, "by", read_models(Y, {"a": P})[0])
+    assert keys.codes.tolist() == [1, 0, 2, 0]
+    assert len(keys) == 3
+    assert list(keys.labels) == sorted(keys.labels)
+
+
+def test_labels_of_several_kinds_are_kept_apart():
+    keys = read_keys(["1", 1, "1", 2], "by", read_models(Y, {"a": P})[0])
+    assert len(keys) == 3
+    assert [keys.labels[code] for code in keys.codes] == ["1", 1, "1", 2]
+
+
+def test_keys_follow_the_rows_that_were_kept():
+    predictions = read_models(Y, {"a": [0.2, None, 0.9, 0.4]}, missing="drop")[0]
+    keys = read_keys(["z", None, "y", "z"], "cluster", predictions)
+    assert keys.labels == ("y", "z")
+    assert keys.codes.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", None, "a", "b"],
+        [1.0, np.nan, 2.0, 3.0],
+        np.array(["2024-01-01", "NaT", "2024-01-01", "2024-01-02"], dtype="datetime64[D]"),
+        pd.Series([1, None, 2, 3], dtype="Int64"),
+        np.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0]),
+    ],
+    ids=["None", "NaN", "NaT", "NA", "masked"],
+)
+def test_missing_keys_are_refused(values):
+    with pytest.raises(MissingValuesError, match=r"cluster must be known of every case; row 1 is missing"):
+        read_keys(values, "cluster", read_models(Y, {"a": P})[0])
+
+
+@pytest.mark.parametrize("values", [["a"], [["a", "b"]] * 4, ["a"] * 5], ids=["short", "matrix", "long"])
+def test_keys_of_another_shape_are_refused(values):
+    with pytest.raises(InputValueError, match="by must have one entry per case, 4 in all; got shape"):
+        read_keys(values, "by", read_models(Y, {"a": P})[0])
+
+
+def test_a_missing_key_is_told_by_its_row_in_the_data():
+    (one,) = read_models([0, None, 1, 1], {"a": [0.1, 0.2, 0.3, 0.4]}, missing="drop")
+    with pytest.raises(MissingValuesError, match=r"row 3 is missing \(1 of 3 rows\)"):
+        read_keys(["x", None, "y", None], "by", one)
+
+
+def test_keys_with_another_index_are_refused():
+    y = pd.Series([0, 1, 1], index=[1, 2, 3])
+    (one,) = read_models(y, {"a": [0.1, 0.2, 0.3]})
+    shifted = pd.Series(["x", "y", "x"], index=[0, 1, 2])
+    with pytest.raises(InputValueError, match="y_true and cluster carry different indices"):
+        read_keys(shifted, "cluster", one, beside=y)
+    assert read_keys(shifted.to_numpy(), "cluster", one, beside=y).codes.tolist() == [0, 1, 0]
