@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from propriety.inference.e_process import EProcess
     from propriety.inference.moments import LossMoments, loss_moments
     from propriety.inference.verdicts import Standings
+    from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
     from propriety.rules.audit import AuditReport, Finding, audit
     from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
@@ -127,7 +128,7 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     ),
     "propriety.rules.scoring": ("case_scores", "mean_score", "skill_score"),
     "propriety.rules.search": ("Counterexample",),
-    "propriety.plots": ("ReliabilityDisplay",),
+    "propriety.plots": ("DecisionCurveDisplay", "ReliabilityDisplay"),
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}
 

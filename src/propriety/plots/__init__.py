@@ -14,11 +14,12 @@ from propriety.plots import comparison, monitoring, probability_means, ranking, 
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability
 from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves, plot_regret_curves, plot_roc_curves
 from propriety.plots.decomposition import plot_decompositions
-from propriety.plots.display import ReliabilityDisplay
+from propriety.plots.display import DecisionCurveDisplay, ReliabilityDisplay
 from propriety.plots.drawing import draw
 from propriety.plots.reliability import plot_curves, plot_grid
 
 __all__ = [
+    "DecisionCurveDisplay",
     "ReliabilityDisplay",
     "draw",
     "plot_curves",

@@ -1,20 +1,108 @@
-"""Displays in the manner of scikit-learn: from predictions or from an estimator, then `.plot()`."""
+"""Displays in the manner of scikit-learn: from predictions, an estimator or cross-validation, then `.plot()`."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+from propriety.decisions.net_benefit import DecisionCurve, decision_curve
 from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats, Result
 
-__all__ = ["ReliabilityDisplay"]
+__all__ = ["DecisionCurveDisplay", "ReliabilityDisplay"]
+
+Curve = TypeVar("Curve", bound=Result)
 
 
-class ReliabilityDisplay:
+class Display(ABC, Generic[Curve]):
+    """What is drawn, and where it was drawn."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(self, curve: Curve, *, name: str = "") -> None:
+        self.curve = curve
+        self.name = name
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(
+        cls, y_true: object, y_proba: object, *, name: str = "", ax: Axes | None = None, **options: Any
+    ) -> Self:
+        """Make and draw the curve of predictions."""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803  (scikit-learn's name)
+        y: Any,
+        *,
+        pos_label: Any = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make and draw the curve of a fitted binary classifier.
+
+        The column of `predict_proba` is that of `pos_label` among the estimator's `classes_`, by default the last,
+        as scikit-learn has it. The other arguments are those of `from_predictions`.
+        """
+        event, proba = _event_forecasts(estimator, X, pos_label)
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(np.asarray(y), proba, name=name, pos_label=event, **options)
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Any,  # noqa: N803  (scikit-learn's name)
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make and draw the curve of all held-out forecasts of a cross-validation, each case forecast once.
+
+        `cv_results` is what scikit-learn's `cross_validate` returns for the same `X` and `y` with
+        ``return_estimator=True, return_indices=True``. The other arguments are those of `from_estimator`.
+        """
+        if not {"estimator", "indices"} <= set(cv_results):
+            hint = "pass return_estimator=True and return_indices=True to cross_validate."
+            raise InputValueError(sentence("cv_results must hold the estimators and the indices", hint=hint))
+        estimators, tests = cv_results["estimator"], cv_results["indices"]["test"]
+        rows = np.concatenate(tests)
+        if len(np.unique(rows)) < len(rows):
+            law = "every case must be held out once; some are held out several times"
+            raise InputValueError(sentence(law, hint="split by KFold, or draw one repetition at a time."))
+        folds = [
+            _event_forecasts(estimator, _rows_of(X, test), pos_label)
+            for estimator, test in zip(estimators, tests, strict=True)
+        ]
+        return cls.from_predictions(
+            np.asarray(y)[rows],
+            np.concatenate([proba for _, proba in folds]),
+            name=type(estimators[0]).__name__ if name is None else name,
+            pos_label=folds[0][0],
+            sample_weight=None if sample_weight is None else np.asarray(sample_weight)[rows],
+            **options,
+        )
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Self:
+        """Draw the curve on `ax`, or on new axes; the options are those of its drawer."""
+        self.ax_ = self.curve.plot(ax, **({"label": self.name} if self.name else {}), **options)
+        self.figure_ = self.ax_.figure
+        return self
+
+
+class ReliabilityDisplay(Display[ReliabilityCurve]):
     """A reliability diagram as scikit-learn shows things.
 
     Parameters
@@ -37,13 +125,6 @@ class ReliabilityDisplay:
     'Forecast probability'
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-
-    def __init__(self, curve: ReliabilityCurve, *, name: str = "") -> None:
-        self.curve = curve
-        self.name = name
-
     @classmethod
     def from_predictions(
         cls,
@@ -65,39 +146,55 @@ class ReliabilityDisplay:
             curve = curve.with_consistency_band(level=level, seed=seed)
         return cls(curve, name=name).plot(ax=ax)
 
+
+class DecisionCurveDisplay(Display[DecisionCurve]):
+    """A decision curve as scikit-learn shows things.
+
+    Parameters
+    ----------
+    curve : DecisionCurve
+        What is drawn.
+    name : str
+        Name of the model.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> from propriety.plots.display import DecisionCurveDisplay
+    >>> display = DecisionCurveDisplay.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], name="triage")
+    >>> display.ax_.get_ylabel()
+    'Net benefit (true positives per case)'
+    """
+
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,  # noqa: N803  (scikit-learn's name)
-        y: Any,
-        *,
-        pos_label: Any = None,
-        name: str | None = None,
-        **options: Any,
+    def from_predictions(
+        cls, y_true: object, y_proba: object, *, name: str = "", ax: Axes | None = None, **options: Any
     ) -> Self:
-        """Make and draw the diagram of a fitted binary classifier.
+        """Make and draw the curve; the options are those of `propriety.decision_curve`."""
+        return cls(decision_curve(y_true, y_proba, **options), name=name).plot(ax=ax)
 
-        The column of `predict_proba` is that of `pos_label` among the estimator's `classes_`, by default the last,
-        as scikit-learn has it.
-        """
-        if not hasattr(estimator, "predict_proba"):
-            law = f"estimator must have predict_proba; {type(estimator).__name__} has not"
-            raise InputTypeError(sentence(law))
-        classes = list(estimator.classes_)
-        if len(classes) != 2:
-            law = f"estimator must tell two classes apart; it has {len(classes)}"
-            hint = "draw one curve per class with ForecastTable.per_class and plots.plot_grid."
-            raise InputValueError(sentence(law, hint=hint))
-        event = classes[-1] if pos_label is None else pos_label
-        if event not in classes:
-            raise InputValueError(sentence(f"pos_label must be one of {classes}; got {event!r}"))
-        proba = np.asarray(estimator.predict_proba(X))[:, classes.index(event)]
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(np.asarray(y), proba, name=name, pos_label=event, **options)
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Self:
-        """Draw the diagram on `ax`, or on new axes."""
-        self.ax_ = self.curve.plot(ax, label=self.name, **options)
-        self.figure_ = self.ax_.figure
-        return self
+def _event_forecasts(estimator: Any, X: Any, pos_label: Any) -> tuple[Any, Floats]:  # noqa: N803  (scikit-learn's name)
+    """Return the label of the event and its probability for each case."""
+    if not hasattr(estimator, "predict_proba"):
+        law = f"estimator must have predict_proba; {type(estimator).__name__} has not"
+        raise InputTypeError(sentence(law))
+    classes = list(estimator.classes_)
+    if len(classes) != 2:
+        law = f"estimator must tell two classes apart; it has {len(classes)}"
+        hint = "draw one curve per class with ForecastTable.per_class and plots.plot_grid."
+        raise InputValueError(sentence(law, hint=hint))
+    event = classes[-1] if pos_label is None else pos_label
+    if event not in classes:
+        raise InputValueError(sentence(f"pos_label must be one of {classes}; got {event!r}"))
+    return event, np.asarray(estimator.predict_proba(X))[:, classes.index(event)]
+
+
+def _rows_of(X: Any, rows: Any) -> Any:  # noqa: N803  (scikit-learn's name)
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return (np.asarray(X) if isinstance(X, list) else X)[rows]

@@ -1,0 +1,27 @@
+"""Leaves out what needs a library that is not installed: adapters, their tests and their examples."""
+
+from importlib.util import find_spec
+
+NEEDED = {
+    "catboost": ("catboost", "catboost"),
+    "keras": ("keras", "keras"),
+    "lightgbm": ("lightgbm", "lightgbm"),
+    "lightning": ("lightning", "lightning"),
+    "mlflow": ("mlflow", "mlflow"),
+    "pytorch": ("torch", "torch"),
+    "sklearn": ("sklearn", "sklearn"),
+    "torchmetrics": ("torchmetrics", "torchmetrics"),
+    "wandb": ("wandb", "wandb"),
+    "xarray": ("xarray", "xarray"),
+    "xgboost": ("xgboost", "xgboost"),
+}
+collect_ignore = [
+    path
+    for example, (library, adapter) in NEEDED.items()
+    if find_spec(library) is None
+    for path in (
+        f"docs/examples/{example}.md",
+        f"src/propriety/integrations/{adapter}.py",
+        f"tests/integrations/test_{adapter}.py",
+    )
+]

@@ -1,0 +1,43 @@
+"""What the metrics of gradient boosting libraries share: a rule, what they are handed, and a name."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+from numpy.typing import ArrayLike
+
+from propriety.integrations.forecasts import Output, check_output, event_or_rows, probabilities
+from propriety.rules.rule import Rule, check_rule
+from propriety.rules.scoring import mean_score
+
+__all__ = ["BoosterMetric"]
+
+
+@dataclass(frozen=True)
+class BoosterMetric:
+    """Mean loss under a rule, for a library that calls it with outcomes and predictions after every round.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule; of two classes, a rule for one event scores the second.
+    output : {"probability", "margin"}
+        What the library hands to the metric. It is never guessed: margins near zero look like probabilities.
+    name : str, optional
+        The metric's name in the library's records, by default the rule's.
+    """
+
+    rule: Rule
+    _: KW_ONLY
+    output: Output
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        check_rule(self.rule)
+        check_output(self.output)
+        object.__setattr__(self, "name", self.name or self.rule.name)
+
+    def loss(self, outcome: ArrayLike, predictions: ArrayLike, weight: ArrayLike | None = None) -> float:
+        """Return the mean loss of class numbers 0, ..., K - 1 and predictions as they were handed over."""
+        forecast = event_or_rows(self.rule, probabilities(predictions, self.output))
+        return float(mean_score(outcome, forecast, rule=self.rule, sample_weight=weight))

@@ -1,0 +1,100 @@
+"""CatBoost: every rule as the metric by which training stops and the best iteration is chosen.
+
+CatBoost hands raw approximations to a metric, whatever its objective: the log-odds of the event, or one margin per
+class. They are taken as those of the objectives "Logloss", "CrossEntropy" and "MultiClass", whose probabilities are the
+logistic function and the softmax of them; "MultiClassOneVsAll" has no probabilities that sum to one. Ordered
+classes must be numbered, or named in `class_names`, in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, UnsupportedOperationError, sentence
+from propriety.integrations.boosters import BoosterMetric
+from propriety.integrations.libraries import load_library
+from propriety.rules.rule import Rule, check_rule
+
+__all__ = ["EvalMetric", "eval_metric"]
+
+load_library("catboost", extra="catboost")
+
+
+class EvalMetric:
+    """The metric object that `eval_metric` makes; CatBoost calls its methods."""
+
+    no_jit = True  # CatBoost would hand the methods to numba, which cannot compile a rule, and warn.
+
+    def __init__(self, rule: Rule, name: str) -> None:
+        self.metric = BoosterMetric(rule, output="margin", name=name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named_metric, (self.metric.rule, self.metric.name)
+
+    def is_max_optimal(self) -> bool:
+        """Say that lower is better."""
+        return False
+
+    def evaluate(
+        self, approxes: Sequence[NDArray[Any]], target: NDArray[Any], weight: NDArray[Any] | None
+    ) -> tuple[float, float]:
+        """Return the sum of the losses and of the weights of approximations, one array per class."""
+        margins = approxes[0] if len(approxes) == 1 else np.column_stack(approxes)
+        total = float(len(target)) if weight is None else float(np.sum(weight, dtype=np.float64))
+        loss = self.metric.loss(target, margins, weight)
+        if math.isinf(loss):
+            law = f"CatBoost records finite values only; {self.metric.rule!r} is infinite"
+            raise InputValueError(sentence(law, hint="clip the forecasts, as Log(clip=1e-6) does."))
+        return loss * total, total
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        """Return the mean loss."""
+        return error / weight
+
+
+def eval_metric(rule: Rule, *, name: str = "", task_type: str = "CPU") -> EvalMetric:
+    """Return a rule as the `eval_metric` of a CatBoost model; early stopping and `use_best_model` go by it.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule; of two classes, a rule for one event scores the second.
+    name : str, optional
+        The metric's name in CatBoost's records, by default the rule's.
+    task_type : {"CPU"}
+        Where the model is trained. "GPU" is refused: there CatBoost compiles a metric for the device with numba, and a
+        rule is NumPy.
+
+    Examples
+    --------
+    >>> import catboost as cb
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> X, y = np.arange(90.0).reshape(90, 1), np.arange(90) // 30
+    >>> model = cb.CatBoostClassifier(
+    ...     iterations=5,
+    ...     loss_function="MultiClass",
+    ...     eval_metric=eval_metric(pr.RankedProbability()),
+    ...     verbose=False,
+    ...     allow_writing_files=False,
+    ... )
+    >>> sorted(model.fit(X, y, eval_set=(X, y)).get_evals_result()["validation"])
+    ['MultiClass', 'ranked_probability']
+    """
+    if task_type != "CPU":
+        law = f'a rule is a metric for task_type="CPU"; got {task_type!r}'
+        hint = "CatBoost compiles metrics for the GPU with numba, and a rule is NumPy; train on the CPU."
+        raise UnsupportedOperationError(sentence(law, hint=hint))
+    check_rule(rule)
+    return _named_metric(rule, name or rule.name)
+
+
+def _named_metric(rule: Rule, name: str) -> EvalMetric:
+    """Make the metric of a class of its own, because CatBoost records a metric under the name of its class."""
+    named: type[EvalMetric] = type(name, (EvalMetric,), {})
+    return named(rule, name)

@@ -1,0 +1,73 @@
+"""From what a classifier puts out to what a rule scores."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats
+from propriety.rules.rule import BinaryRule, Rule
+
+__all__ = ["Output", "check_output", "event_or_rows", "probabilities"]
+
+Output: TypeAlias = Literal["probability", "margin"]
+
+
+def check_output(output: object) -> None:
+    """Refuse a declaration that is neither "probability" nor "margin"."""
+    if output not in get_args(Output):
+        law = f'output must be "probability" or "margin", what the library hands to a metric; got {output!r}'
+        raise InputValueError(sentence(law))
+
+
+def probabilities(predictions: ArrayLike, output: Output) -> Floats:
+    r"""Return the probabilities that predictions stand for, as declared by `output`.
+
+    A margin :math:`m` of an event is its log-odds, :math:`p = 1 / (1 + e^{-m})`; margins :math:`m_1, \dots, m_K` of
+    classes give :math:`p_k = e^{m_k} / \sum_j e^{m_j}`.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n,) or (n, K)
+        What a model puts out.
+    output : {"probability", "margin"}
+        What it is.
+
+    Examples
+    --------
+    >>> probabilities([0.0, 2.0], "margin").round(3)
+    array([0.5  , 0.881])
+    """
+    check_output(output)
+    values = np.asarray(predictions, dtype=np.float64)
+    if output == "margin":
+        return np.asarray(expit(values) if values.ndim == 1 else softmax(values, axis=1))
+    outside = (values < 0.0) | (values > 1.0)
+    if outside.any():
+        law = 'predictions must lie in [0, 1] where output="probability"'
+        hint = 'a custom objective hands margins to its metric; declare output="margin" if these are margins.'
+        raise InputValueError(sentence(law, offender=f"one is {float(values[outside][0])!r}", hint=hint))
+    return values
+
+
+def event_or_rows(rule: Rule, forecast: NDArray[Any]) -> NDArray[Any]:
+    """Return the forecast in the shape that the rule scores.
+
+    Two classes are one event, the second class, for every rule that scores events; a rule that scores only rows gets
+    the rows.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> event_or_rows(pr.Brier(), np.array([[0.25, 0.75]]))
+    array([0.75])
+    >>> event_or_rows(pr.PenalizedBrier(), np.array([0.75]))
+    array([[0.25, 0.75]])
+    """
+    if isinstance(rule, BinaryRule):
+        return forecast[:, 1] if forecast.ndim == 2 and forecast.shape[1] == 2 else forecast
+    return np.column_stack([1.0 - forecast, forecast]) if forecast.ndim == 1 else forecast

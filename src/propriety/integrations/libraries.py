@@ -1,0 +1,26 @@
+"""Optional libraries, imported when an adapter to one is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from propriety.errors import MissingDependencyError
+
+__all__ = ["load_library"]
+
+
+def load_library(module: str, *, extra: str) -> Any:
+    """Import a module of an optional library, or say which extra brings it.
+
+    Examples
+    --------
+    >>> load_library("no_such_library", extra="sklearn")
+    Traceback (most recent call last):
+    propriety.errors.MissingDependencyError: This adapter needs no_such_library. Hint: pip install "propriety[sklearn]".
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        message = f'This adapter needs {module.partition(".")[0]}. Hint: pip install "propriety[{extra}]".'
+        raise MissingDependencyError(message) from error

@@ -1,0 +1,110 @@
+"""LightGBM: every rule as a metric of `lightgbm.train` and of the scikit-learn interface.
+
+LightGBM hands probabilities to a metric where the objective is its own ("binary", "multiclass"), and margins where the
+objective is a function. The rows of "multiclassova" do not sum to one and are refused. Ordered classes must be
+numbered in their order; `LGBMClassifier` numbers text alphabetically.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from propriety.errors import InputValueError, sentence
+from propriety.integrations.boosters import BoosterMetric
+from propriety.integrations.libraries import load_library
+
+__all__ = ["EarlyStopping", "EvalMetric", "Feval", "early_stopping"]
+
+lightgbm = load_library("lightgbm", extra="lightgbm")
+
+
+@dataclass(frozen=True)
+class Feval(BoosterMetric):
+    """A rule as the `feval` of `lightgbm.train` and `lightgbm.cv`.
+
+    The parameters are those of `propriety.integrations.boosters.BoosterMetric`; the weights of the data count.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> data = lgb.Dataset(np.arange(90.0).reshape(90, 1), label=np.arange(90) // 30)
+    >>> history = {}
+    >>> model = lgb.train(
+    ...     {"objective": "multiclass", "num_class": 3, "verbose": -1},
+    ...     data,
+    ...     5,
+    ...     valid_sets=[data],
+    ...     feval=Feval(pr.RankedProbability(), output="probability"),
+    ...     callbacks=[lgb.record_evaluation(history)],
+    ... )
+    >>> list(history["training"])
+    ['multi_logloss', 'ranked_probability']
+    """
+
+    def __call__(self, predictions: ArrayLike, data: Any) -> tuple[str, float, bool]:
+        """Return the name, the mean loss of predictions for a `Dataset`, and that more is not better."""
+        return self.name, self.loss(data.get_label(), predictions, data.get_weight()), False
+
+
+@dataclass(frozen=True)
+class EvalMetric(BoosterMetric):
+    """A rule as the `eval_metric` of `LGBMClassifier.fit`.
+
+    The parameters are those of `propriety.integrations.boosters.BoosterMetric`; `eval_sample_weight` counts.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> X, y = np.arange(90.0).reshape(90, 1), np.arange(90) // 30 == 1
+    >>> metric = EvalMetric(pr.PenalizedBrier(), output="probability")
+    >>> model = lgb.LGBMClassifier(n_estimators=5, verbose=-1).fit(X, y, eval_X=X, eval_y=y, eval_metric=metric)
+    >>> list(model.evals_result_["valid_0"])
+    ['binary_logloss', 'penalized_brier']
+    """
+
+    # LightGBM counts the parameters, and hands over weights where there are three.
+    def __call__(
+        self, y_true: ArrayLike, y_pred: ArrayLike, weight: ArrayLike | None = None
+    ) -> tuple[str, float, bool]:
+        """Return the name, the mean loss, and that more is not better."""
+        return self.name, self.loss(y_true, y_pred, weight), False
+
+
+class EarlyStopping:
+    """LightGBM's callback for early stopping, shown the values of one metric only; made by `early_stopping`."""
+
+    def __init__(self, name: str, watch: Any) -> None:
+        self.name = name
+        self.watch = watch
+        self.order = 30  # After the callbacks that record, as LightGBM's own; it reads the attribute of the object.
+
+    def __call__(self, env: Any) -> None:
+        """Pass the values of the metric on."""
+        # In cross-validation LightGBM before 4.7 puts the name of the data before that of the metric.
+        own = [entry for entry in env.evaluation_result_list or () if entry[1].split()[-1] == self.name]
+        if not own:
+            law = f"the metric {self.name!r} must be evaluated on some data to stop by it"
+            raise InputValueError(sentence(law, hint="pass it to training too, as feval= or eval_metric=."))
+        self.watch(replace(env, evaluation_result_list=own))
+
+
+def early_stopping(metric: BoosterMetric, rounds: int, **options: Any) -> EarlyStopping:
+    """Return the callback that stops when this metric, and no other, has not fallen for so many rounds.
+
+    LightGBM's own stops as soon as any metric on any data has stalled, and its `first_metric_only` means the metric of
+    the objective, which comes first unless ``metric="None"``. The options are those of `lightgbm.early_stopping`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> early_stopping(Feval(pr.PenalizedBrier(), output="probability"), 10, verbose=False).name
+    'penalized_brier'
+    """
+    return EarlyStopping(metric.name, lightgbm.early_stopping(rounds, **options))

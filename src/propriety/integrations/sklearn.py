@@ -1,0 +1,178 @@
+"""scikit-learn: scorers for model selection, one for each headline rule and for any other.
+
+A scorer is the negative of a mean loss, so that higher is better, as scikit-learn wants it. It goes by the classes that
+the classifier learnt, `classes_`, so a fold in which a class does not occur is scored as every other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.integrations.forecasts import event_or_rows
+from propriety.integrations.libraries import load_library
+from propriety.rules.families import Brier, Log, Spherical
+from propriety.rules.ordinal import RankedProbability
+from propriety.rules.penalized import PenalizedBrier, PenalizedLog
+from propriety.rules.rule import Rule, check_rule
+from propriety.rules.scoring import mean_score
+from propriety.tables.validation import Labels
+
+__all__ = ["RuleScorer", "check_columns", "get_scorer", "get_scorer_names", "rule_scorer"]
+
+Estimator: Any = load_library("sklearn.base", extra="sklearn").BaseEstimator
+UNUSED: str = load_library("sklearn.utils.metadata_routing", extra="sklearn").UNUSED
+
+SCORED: dict[str, Rule] = {
+    f"neg_{rule.name}": rule
+    for rule in (Brier(), Log(), Spherical(), RankedProbability(), PenalizedBrier(), PenalizedLog())
+}
+
+
+class RuleScorer(Estimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A scorer as scikit-learn calls it, made by `rule_scorer` or `get_scorer`.
+
+    It is an estimator for the sake of `set_score_request`, by which metadata routing learns to hand it weights.
+    """
+
+    # `score` takes an estimator beside the data, which is no metadata.
+    __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012  (scikit-learn's form)
+
+    def __init__(self, rule: Rule, *, labels: Labels | None = None, pos_label: Any = None) -> None:
+        self.rule = rule
+        self.labels = labels
+        self.pos_label = pos_label
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803  (scikit-learn's name)
+        """Return the negative mean loss of a fitted classifier; higher is better."""
+        return self.score(estimator, X, y, sample_weight=sample_weight)
+
+    def score(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803  (scikit-learn's name)
+        """Return the negative mean loss of a fitted classifier; higher is better."""
+        rows = _rows(estimator, X)
+        classes = _plain_labels(estimator.classes_)
+        labels = self._order(classes)
+        check_columns(estimator, y, labels=labels)
+        # A class that the classifier never saw has no column, and no probability.
+        columns = [rows[:, classes.index(label)] if label in classes else np.zeros(len(rows)) for label in labels]
+        forecast = event_or_rows(self.rule, np.column_stack(columns))
+        return 0.0 - float(mean_score(y, forecast, rule=self.rule, labels=labels, sample_weight=sample_weight))
+
+    def _order(self, classes: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the labels in the order in which the rule takes them: as declared, with the event last."""
+        labels = classes if self.labels is None else _plain_labels(self.labels)
+        if set(classes) - set(labels):
+            law = f"labels must name every class of the estimator, {list(classes)}; got {list(labels)}"
+            raise InputValueError(sentence(law))
+        ordered = self.rule.properties(len(labels)).distance_sensitive
+        if self.labels is None and len(labels) > 2 and ordered and any(isinstance(label, str) for label in labels):
+            law = f"{type(self.rule).__name__} needs the order of the classes; alphabetical order is {list(labels)}"
+            raise InputValueError(sentence(law, hint="pass labels=, from the lowest class to the highest."))
+        if self.pos_label is None:
+            return labels
+        if len(labels) != 2 or self.pos_label not in labels:
+            law = f"pos_label must be one of two classes; it is {self.pos_label!r} and the classes are {list(labels)}"
+            raise InputValueError(sentence(law))
+        return (*(label for label in labels if label != self.pos_label), self.pos_label)
+
+
+def rule_scorer(rule: Rule, *, labels: Labels | None = None, pos_label: Any = None) -> RuleScorer:
+    """Return the scorer of any rule: the negative of its mean loss, so that higher is better.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule. Of two classes, a rule for one event scores the second, or `pos_label`.
+    labels : sequence, optional
+        All classes: in their order, for rules of ordered classes that are not numbers; and also those that a
+        training fold may lack, whose probability is then 0. By default the classifier's `classes_`.
+    pos_label : label, optional
+        Which of two classes is the event, by default the last of `labels`, as scikit-learn has it.
+
+    Returns
+    -------
+    RuleScorer
+        To be passed as `scoring`. With metadata routing, `set_score_request(sample_weight=True)` asks for weights.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0], [1], [2], [3]], ["no", "yes", "no", "yes"]
+    >>> scorer = rule_scorer(pr.BoundedBrier(0.2, 0.5), pos_label="yes")
+    >>> round(scorer(LogisticRegression().fit(X, y), X, y), 6)
+    -0.142795
+    """
+    check_rule(rule)
+    return RuleScorer(rule, labels=labels, pos_label=pos_label)
+
+
+def get_scorer(name: str, *, labels: Labels | None = None, pos_label: Any = None) -> RuleScorer:
+    """Return the scorer of a headline rule by name; the other arguments are those of `rule_scorer`.
+
+    Examples
+    --------
+    >>> get_scorer("neg_ranked_probability", labels=["none", "mild", "severe"])
+    RuleScorer(labels=['none', 'mild', 'severe'], rule=RankedProbability())
+    >>> get_scorer_names()
+    ['neg_brier', 'neg_log', 'neg_penalized_brier', 'neg_penalized_log', 'neg_ranked_probability', 'neg_spherical']
+    """
+    if name not in SCORED:
+        law = f"name must be one of {get_scorer_names()}; got {name!r}"
+        raise InputValueError(sentence(law, hint="rule_scorer(rule) makes the scorer of any rule."))
+    return rule_scorer(SCORED[name], labels=labels, pos_label=pos_label)
+
+
+def get_scorer_names() -> list[str]:
+    """Return the names that `get_scorer` knows."""
+    return sorted(SCORED)
+
+
+def check_columns(estimator: Any, y: Any, *, labels: Labels | None = None) -> None:
+    """Check that every outcome has a column among those of a classifier's `predict_proba`.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted; its `classes_` name the columns.
+    y : array-like of shape (n,)
+        Outcomes.
+    labels : sequence, optional
+        The labels that are allowed, by default `classes_`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> check_columns(LogisticRegression().fit([[0], [1]], ["a", "b"]), ["a", "c", "b"])
+    Traceback (most recent call last):
+    propriety.errors.InputValueError: y must hold classes that LogisticRegression has learnt, ['a', 'b']; row 1 is 'c'
+    (1 of 3 rows). Hint: stratify the folds, or name all classes in labels=.
+    """
+    known = _plain_labels(estimator.classes_ if labels is None else labels)
+    outcomes, allowed = _plain_labels(y), set(known)
+    unknown = [row for row, outcome in enumerate(outcomes) if outcome not in allowed]
+    if unknown:
+        law = f"y must hold classes that {type(estimator).__name__} has learnt, {list(known)}"
+        offender = f"row {unknown[0]} is {outcomes[unknown[0]]!r}"
+        count = f"{len(unknown):,} of {len(outcomes):,} rows"
+        hint = "stratify the folds, or name all classes in labels=."
+        raise InputValueError(sentence(law, offender=offender, count=count, hint=hint))
+
+
+def _rows(estimator: Any, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
+    if not hasattr(estimator, "predict_proba"):
+        law = f"estimator must have predict_proba; {type(estimator).__name__} has not"
+        raise InputTypeError(sentence(law))
+    rows = np.asarray(estimator.predict_proba(X))
+    if rows.ndim != 2 or rows.shape[1] != len(estimator.classes_):
+        law = "predict_proba must return one column for each of the estimator's classes_"
+        raise InputValueError(sentence(law, offender=f"its shape is {rows.shape}", hint="score one output at a time."))
+    return rows
+
+
+def _plain_labels(labels: Any) -> tuple[Any, ...]:
+    """Return labels as plain Python values, which are equal where they look equal."""
+    return tuple(np.asarray(labels).tolist()) if not isinstance(labels, list | tuple) else tuple(labels)

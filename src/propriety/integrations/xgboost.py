@@ -1,0 +1,126 @@
+"""XGBoost: every rule as a metric of `xgboost.train` and of the scikit-learn interface.
+
+XGBoost hands probabilities to a metric where the objective is its own ("binary:logistic", "multi:softprob"), and
+margins where the objective is a function, or "binary:logitraw". What "multi:softmax" hands over is neither: use
+"multi:softprob". Ordered classes must be numbered in their order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from propriety.integrations.boosters import BoosterMetric
+from propriety.integrations.libraries import load_library
+
+__all__ = ["CustomMetric", "EarlyStopping", "EvalMetric", "early_stopping"]
+
+Stopping: Any = load_library("xgboost.callback", extra="xgboost").EarlyStopping
+
+ROUNDING = 1e-6  # XGBoost turns the value of a metric into text with six decimals, and back.
+MOST_DATA = 100  # How many sets of data may be evaluated in a round.
+
+
+@dataclass(frozen=True)
+class RememberedMetric(BoosterMetric):
+    """A metric that keeps its latest values, because XGBoost rounds them."""
+
+    latest: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_DATA), init=False, repr=False, compare=False)
+
+    def loss(self, outcome: ArrayLike, predictions: ArrayLike, weight: ArrayLike | None = None) -> float:
+        """Return the mean loss and keep it."""
+        self.latest.append(BoosterMetric.loss(self, outcome, predictions, weight))
+        return self.latest[-1]
+
+
+@dataclass(frozen=True)
+class CustomMetric(RememberedMetric):
+    """A rule as the `custom_metric` of `xgboost.train` and `xgboost.cv`.
+
+    The parameters are those of `propriety.integrations.boosters.BoosterMetric`; the weights of the data count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> import xgboost as xgb
+    >>> data = xgb.DMatrix(np.arange(8.0).reshape(8, 1), label=[0, 0, 1, 0, 1, 1, 2, 2])
+    >>> metric = CustomMetric(pr.RankedProbability(), output="probability")
+    >>> history = {}
+    >>> parameters = {"objective": "multi:softprob", "num_class": 3, "min_child_weight": 0}
+    >>> model = xgb.train(
+    ...     parameters, data, 5, evals=[(data, "all")], custom_metric=metric, evals_result=history, verbose_eval=False
+    ... )
+    >>> history["all"]["ranked_probability"][-1] < history["all"]["ranked_probability"][0]
+    True
+    """
+
+    def __call__(self, predictions: ArrayLike, data: Any) -> tuple[str, float]:
+        """Return the name and the mean loss of predictions for a `DMatrix`."""
+        weight = data.get_weight()
+        return self.name, self.loss(data.get_label(), predictions, weight if weight.size else None)
+
+
+@dataclass(frozen=True)
+class EvalMetric(RememberedMetric):
+    """A rule as the `eval_metric` of `XGBClassifier`.
+
+    The parameters are those of `propriety.integrations.boosters.BoosterMetric`; `sample_weight_eval_set` counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> import xgboost as xgb
+    >>> X, y = np.arange(8.0).reshape(8, 1), np.array([0, 0, 1, 0, 1, 1, 0, 1])
+    >>> metric = EvalMetric(pr.BoundedBrier(0.2, 0.5), output="probability")
+    >>> model = xgb.XGBClassifier(n_estimators=5, min_child_weight=0, eval_metric=metric)
+    >>> len(model.fit(X, y, eval_set=[(X, y)], verbose=False).evals_result()["validation_0"]["bounded_brier"])
+    5
+    """
+
+    @property
+    def __name__(self) -> str:
+        """The name under which XGBoost records the metric."""
+        return self.name
+
+    def __call__(self, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean loss."""
+        return self.loss(y_true, y_score, sample_weight)
+
+
+class EarlyStopping(Stopping):  # type: ignore[misc]  # known at run time only
+    """XGBoost's callback for early stopping, by one metric and its unrounded values; made by `early_stopping`."""
+
+    def __init__(self, metric: RememberedMetric, rounds: int, **options: Any) -> None:
+        super().__init__(rounds=rounds, metric_name=metric.name, maximize=False, **options)
+        self.metric = metric
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> Any:
+        """Put the unrounded values into the record, then do as XGBoost does."""
+        for record, value in zip(evals_log.values(), list(self.metric.latest)[-len(evals_log) :], strict=False):
+            recorded = record.get(self.metric.name)
+            # In cross-validation a mean and its deviation are recorded, which are no value of the metric.
+            if recorded and isinstance(recorded[-1], float) and abs(recorded[-1] - value) <= ROUNDING:
+                recorded[-1] = value
+        return super().after_iteration(model, epoch, evals_log)
+
+
+def early_stopping(metric: RememberedMetric, rounds: int, **options: Any) -> EarlyStopping:
+    """Return the callback that stops when this metric, and no other, has not fallen for so many rounds.
+
+    XGBoost's own `early_stopping_rounds` goes by the last metric, decides by a metric's name whether more is better,
+    and sees six decimals, which is too few where events are rare; here all three are settled. The options are those
+    of `xgboost.callback.EarlyStopping`. A callback serves one training, because it remembers its history.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> metric = CustomMetric(pr.PenalizedBrier(), output="probability")
+    >>> early_stopping(metric, 10).metric_name
+    'penalized_brier'
+    """
+    return EarlyStopping(metric, rounds, **options)
