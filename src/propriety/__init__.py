@@ -40,11 +40,24 @@ if TYPE_CHECKING:
     from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans, probability_means
     from propriety.diagnostics.retention import RetentionAreas, RetentionCurve, retention_curve
     from propriety.diagnostics.worst_cases import WorstCases, worst_cases
+    from propriety.evaluation.evaluate import evaluate
+    from propriety.evaluation.evaluation import Evaluation, Scores
     from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
     from propriety.inference.comparison import Comparison, compare, compare_moments
     from propriety.inference.comparison_monitor import MonitoredComparison, monitor_comparison
     from propriety.inference.e_process import EProcess
+    from propriety.inference.intervals import Interval, interval
+    from propriety.inference.measures import (
+        AreaUnderRoc,
+        Discrimination,
+        MeanScore,
+        Miscalibration,
+        NetBenefit,
+        Skill,
+        TopKNetBenefit,
+    )
     from propriety.inference.moments import LossMoments, loss_moments
+    from propriety.inference.slices import Slices, slices
     from propriety.inference.verdicts import Standings
     from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
@@ -101,11 +114,24 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.diagnostics.probability_means": ("MeanSpectrum", "ProbabilityMeans", "probability_means"),
     "propriety.diagnostics.retention": ("RetentionAreas", "RetentionCurve", "retention_curve"),
     "propriety.diagnostics.worst_cases": ("WorstCases", "worst_cases"),
+    "propriety.evaluation.evaluate": ("evaluate",),
+    "propriety.evaluation.evaluation": ("Evaluation", "Scores"),
     "propriety.inference.calibration_monitor": ("MonitoredCalibration", "monitor_calibration"),
     "propriety.inference.comparison": ("Comparison", "compare", "compare_moments"),
     "propriety.inference.comparison_monitor": ("MonitoredComparison", "monitor_comparison"),
     "propriety.inference.e_process": ("EProcess",),
+    "propriety.inference.intervals": ("Interval", "interval"),
+    "propriety.inference.measures": (
+        "AreaUnderRoc",
+        "Discrimination",
+        "MeanScore",
+        "Miscalibration",
+        "NetBenefit",
+        "Skill",
+        "TopKNetBenefit",
+    ),
     "propriety.inference.moments": ("LossMoments", "loss_moments"),
+    "propriety.inference.slices": ("Slices", "slices"),
     "propriety.inference.verdicts": ("Standings",),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
@@ -134,6 +160,7 @@ _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in n
 
 __all__ = [
     "Advice",
+    "AreaUnderRoc",
     "AuditReport",
     "Band",
     "BetaRegret",
@@ -152,19 +179,25 @@ __all__ = [
     "CustomWeight",
     "DecisionCurve",
     "Decomposition",
+    "Discrimination",
     "EProcess",
     "Elementary",
+    "Evaluation",
     "Finding",
     "ForecastTable",
+    "Interval",
     "Log",
     "LogOddsWeight",
     "LossMoments",
+    "MeanScore",
     "MeanSpectrum",
+    "Miscalibration",
     "MiscalibrationTest",
     "Misclassification",
     "MonitoredCalibration",
     "MonitoredComparison",
     "MurphyCurve",
+    "NetBenefit",
     "NetBenefitWeight",
     "PenalizedBrier",
     "PenalizedLog",
@@ -185,12 +218,16 @@ __all__ = [
     "RocCurve",
     "Rule",
     "Score",
+    "Scores",
     "ShiftedBrier",
+    "Skill",
+    "Slices",
     "Spherical",
     "SquaredAbsoluteRankedProbability",
     "Standings",
     "ThresholdWeight",
     "TopK",
+    "TopKNetBenefit",
     "Tsallis",
     "UniformWeight",
     "WeightedRegret",
@@ -211,8 +248,10 @@ __all__ = [
     "decision_curve",
     "decompose",
     "errors",
+    "evaluate",
     "expected_cost",
     "h_measure",
+    "interval",
     "log_score",
     "loss_moments",
     "mean_score",
@@ -231,6 +270,7 @@ __all__ = [
     "retention_curve",
     "roc_curve",
     "skill_score",
+    "slices",
     "spherical_score",
     "squared_absolute_ranked_probability_score",
     "top_k",

@@ -193,7 +193,7 @@ def plot_decision_curves(
     ax.set_ylim(-0.22 * max(rate, 0.01), 1.12 * max(rate, 0.01))
     ax.set_ylabel("Net benefit (true positives per case)")
     grey: dict[str, Any] = {"fontsize": SMALL, "color": GREY["text"], "zorder": 4}
-    ax.annotate("treat none", (high, 0), (-2, -3), textcoords="offset points", ha="right", va="top", **grey)
+    ax.annotate("treat none", (0, 0), (4, -3), textcoords="offset points", ha="left", va="top", **grey)
     # Below zero no model that is worth anything comes near the line.
     at = 1.12 * rate / (1 + 0.12 * rate)
     place, align = ((-5, 0), "right") if at > 0.18 * high else ((5, 0), "left")

@@ -1,0 +1,359 @@
+"""How good, how calibrated and how useful forecasts are in every group, and where groups differ by more than noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from propriety.calibration.decomposition import decompose_table
+from propriety.calibration.resampling import check_level
+from propriety.errors import InputValueError, sentence
+from propriety.inference.measures import NetBenefit
+from propriety.inference.moments import LossMoments, moments_of
+from propriety.inference.verdicts import holm
+from propriety.results import Floats, Result
+from propriety.rules.families import Brier
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.rule import BinaryRule, Rule, check_rule
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.models import Keys, read_binary_models, read_keys
+from propriety.tables.predictions import BinaryPredictions
+from propriety.tables.validation import Labels, Missing
+
+__all__ = ["Slices", "slices"]
+
+BRIER = Brier()
+FEWEST = 10  # Events, non-events or clusters below which a group is not judged.
+
+Names = NDArray[np.str_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Slices(Result):
+    """Scores, calibration and decision value of groups, one row per model and group; see `slices`.
+
+    Parameters
+    ----------
+    model, group : ndarray of str of shape (rows,)
+        The model and the label of the group.
+    n, events : ndarray of shape (rows,)
+        Number of cases, and of events among them.
+    event_rate : ndarray of shape (rows,)
+        Weighted share of events.
+    score, low, high : ndarray of shape (rows,)
+        Mean score, and its interval.
+    excess, excess_low, excess_high : ndarray of shape (rows,)
+        Calibration-in-the-large: the event rate less the mean forecast, and its interval; positive where
+        events are more frequent than forecast.
+    miscalibration : ndarray of shape (rows,)
+        Miscalibration of the score; the fewer the cases, the larger it is by chance alone.
+    net_benefit, net_benefit_low, net_benefit_high : ndarray of shape (rows,), optional
+        Net benefit at the threshold, higher is better, and its interval; None without a threshold.
+    difference : ndarray of shape (rows,)
+        Mean score of the group less that of all other cases.
+    p_value, p_adjusted : ndarray of shape (rows,)
+        Two-sided p-value of no such difference, and the same with Holm's adjustment for all rows.
+    note : ndarray of str of shape (rows,)
+        Why a group is not judged; empty if it is.
+    overall : mapping of str to float
+        Mean score of each model on all cases.
+    rule : str
+        The rule.
+    threshold : float, optional
+        Threshold of the net benefit.
+    level : float
+        Level of the intervals.
+    clusters : int, optional
+        Number of clusters.
+    dropped : int
+        Rows left out because of missing values.
+    """
+
+    model: Names
+    group: Names
+    n: NDArray[np.int64]
+    events: NDArray[np.int64]
+    event_rate: Floats
+    score: Floats
+    low: Floats
+    high: Floats
+    excess: Floats
+    excess_low: Floats
+    excess_high: Floats
+    miscalibration: Floats
+    net_benefit: Floats | None
+    net_benefit_low: Floats | None
+    net_benefit_high: Floats | None
+    difference: Floats
+    p_value: Floats
+    p_adjusted: Floats
+    note: Names
+    overall: Mapping[str, float]
+    rule: str
+    threshold: float | None
+    level: float
+    clusters: int | None = None
+    dropped: int = 0
+
+    @property
+    def is_judged(self) -> NDArray[np.bool_]:
+        """Whether a group is large enough to be judged."""
+        return np.asarray(self.note == "")
+
+
+def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
+    y_true: object,
+    y_proba: object,
+    *,
+    by: object,
+    rule: Rule = BRIER,
+    threshold: float | None = None,
+    level: float = 0.95,
+    smallest: int = 50,
+    cluster: object = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> Slices:
+    r"""Judge forecasts of an event in every group: score, calibration and net benefit, with intervals and a test.
+
+    The test is of the difference between the mean score of a group, :math:`\bar l_g`, and that of all other cases,
+    :math:`\bar l_r`, by Welch's statistic
+
+    .. math:: t = \frac{\bar l_g - \bar l_r}{\sqrt{s_g^2 + s_r^2}}
+
+    with the standard errors :math:`s` of the two means; with clusters, which may reach across groups, by the spread of
+    the difference between clusters and one degree of freedom less than there are of them. Holm's adjustment keeps
+    the chance of any false alarm among all rows at the level.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes.
+    y_proba : array-like of shape (n,), or mapping of str to such
+        Probability of the event, or the forecasts of several models by name.
+    by : array-like of shape (n,)
+        Group of each case.
+    rule : Rule
+        The scoring rule, for one event.
+    threshold : float, optional
+        Threshold at which somebody acts, for the net benefit.
+    level : float
+        Level of the intervals.
+    smallest : int
+        A group with fewer cases, or with fewer than 10 events, non-events or clusters, is not judged: it has its
+        mean score, but neither interval nor test, and a note.
+    cluster : array-like of shape (n,), optional
+        Cluster within which cases may depend on each other.
+    sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`.
+
+    Notes
+    -----
+    A group with another event rate has another mean score even if it is forecast equally well, because an event that
+    is rare is easy to forecast; look at `excess` and `net_benefit` too before a group is called badly served. Groups
+    that were found by looking for differences need another sample to be confirmed.
+
+    References
+    ----------
+    Welch (1947), doi:10.1093/biomet/34.1-2.28; Holm (1979), jstor:4615733; Van Calster et al. (2019),
+    doi:10.1186/s12916-019-1466-7, for calibration-in-the-large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(600)
+    >>> site = rng.choice(["north", "south", "west"], 600, p=[0.5, 0.45, 0.05])
+    >>> found = slices(rng.random(600) < p, p, by=site, threshold=0.3)
+    >>> found.group.tolist(), found.n.tolist()
+    (['north', 'south', 'west'], [289, 270, 41])
+    >>> found.note.tolist()[2]
+    'too few to judge: 41 cases'
+    """
+    check_rule(rule)
+    check_level(level)
+    if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
+        raise InputValueError(sentence(f"smallest must be a positive whole number; got {smallest!r}"))
+    benefit = None if threshold is None else NetBenefit(threshold)
+    models = y_proba if isinstance(y_proba, Mapping) else {"forecast": y_proba}
+    predictions = read_binary_models(
+        y_true, models, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    group = read_keys(by, "by", predictions[0], beside=y_true)
+    clusters = None if cluster is None else read_keys(cluster, "cluster", predictions[0], beside=y_true)
+    counts = _Counts.of(predictions[0], group)
+    parts, overall = [], {}
+    for name, one in zip(models, predictions, strict=True):
+        scores = moments_of((one,), (name,), rule, group=group, cluster=clusters)
+        overall[name] = float(scores.means[0])
+        notes = _notes(scores, counts, smallest)
+        score, low, high = _limits(scores, notes, level)
+        excess = _limits(moments_of((one,), (name,), _Excess(), group=group, cluster=clusters), notes, level)
+        difference, p_value = _against_the_rest(scores, notes)
+        part = {
+            "model": np.full(len(notes), name),
+            "score": score,
+            "low": low,
+            "high": high,
+            **dict(zip(("excess", "excess_low", "excess_high"), excess, strict=True)),
+            "miscalibration": _miscalibrations(one, group, rule, counts.kept, notes),
+            "difference": difference,
+            "p_value": p_value,
+            "note": notes,
+        }
+        if benefit is not None:
+            losses = _limits(moments_of((one,), (name,), benefit.loss, group=group, cluster=clusters), notes, level)
+            gain, most, least = (-one for one in losses)
+            part |= {"net_benefit": gain + 0.0, "net_benefit_low": least, "net_benefit_high": most}
+        parts.append(part)
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return Slices(
+        **({"net_benefit": None, "net_benefit_low": None, "net_benefit_high": None} | columns),  # type: ignore[arg-type]  # by name
+        group=np.tile([str(group.labels[code]) for code in counts.kept], len(parts)),
+        n=np.tile(counts.n, len(parts)),
+        events=np.tile(counts.events, len(parts)),
+        event_rate=np.tile(counts.event_rate, len(parts)),
+        p_adjusted=holm(columns["p_value"]),
+        overall=overall,
+        rule=repr(rule),
+        threshold=threshold,
+        level=level,
+        clusters=None if clusters is None else len(clusters),
+        dropped=predictions[0].dropped,
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Excess(BinaryRule):
+    """Outcome less forecast, whose mean is calibration-in-the-large."""
+
+    name: ClassVar[str] = "excess"
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return what happened less what was forecast."""
+        del ops
+        return (1.0 if event else 0.0) - p
+
+
+class _Counts(NamedTuple):
+    """Cases and events of the groups that have any weight, by code."""
+
+    kept: NDArray[np.intp]
+    n: NDArray[np.int64]
+    events: NDArray[np.int64]
+    event_rate: Floats
+
+    @classmethod
+    def of(cls, predictions: BinaryPredictions, group: Keys) -> _Counts:
+        """Count in one pass."""
+        sums = np.zeros((4, len(group)))
+        start = 0
+        for _, event, weight in predictions.chunks():
+            code = group.codes[start : start + len(event)]
+            start += len(event)
+            w = np.ones(len(event)) if weight is None else weight
+            for place, column in enumerate((w > 0.0, event & (w > 0.0), w, w * event)):
+                sums[place] += np.bincount(code, column, minlength=len(group))
+        kept = np.flatnonzero(sums[0])
+        n, events, weight, happened = sums[:, kept]
+        return cls(kept, n.astype(np.int64), events.astype(np.int64), happened / weight)
+
+
+def _notes(scores: LossMoments, counts: _Counts, smallest: int) -> Names:
+    """Say of each group why it is not judged, if it is not."""
+    notes = []
+    for one, n, events in zip(scores.groups().values(), counts.n.tolist(), counts.events.tolist(), strict=True):
+        numbers = {"case": (n, smallest), "event": (events, FEWEST), "non-event": (n - events, FEWEST)}
+        if one.cluster is not None:
+            numbers["cluster"] = (one.units, FEWEST)
+        few = next(((name, number) for name, (number, fewest) in numbers.items() if number < fewest), None)
+        told = "" if few is None else f"too few to judge: {few[1]} {few[0]}" + "s" * (few[1] != 1)
+        notes.append("the mean score is infinite" if few is None and math.isinf(one.means[0]) else told)
+    return np.array(notes)
+
+
+def _limits(moments: LossMoments, notes: Names, level: float) -> tuple[Floats, Floats, Floats]:
+    """Return mean, low and high of each group, Student's t; no limits where there is a note."""
+    found = []
+    for one, note in zip(moments.groups().values(), notes.tolist(), strict=True):
+        mean = float(one.means[0])
+        margin = math.nan
+        if not note:
+            margin = float(stdtrit(one.units - 1, (1.0 + level) / 2.0)) * float(one.standard_errors()[0])
+        found.append((mean, mean - margin, mean + margin))
+    mean, low, high = np.array(found).T
+    return mean, low, high
+
+
+def _against_the_rest(scores: LossMoments, notes: Names) -> tuple[Floats, Floats]:
+    """Return the difference of each group to all other cases, and its p-value."""
+    groups = scores.groups()
+    difference, p_value = np.full((2, len(groups)), np.nan)
+    if len(groups) == 1:
+        return difference, p_value
+    for place, (label, one) in enumerate(groups.items()):
+        rest = LossMoments.merge([other for name, other in groups.items() if name != label])
+        with np.errstate(invalid="ignore"):
+            gap = difference[place] = one.means[0] - rest.means[0]
+        if notes[place] or not math.isfinite(gap):
+            continue
+        error, freedom = _welch(one, rest) if scores.cluster is None else _across_clusters(one, rest)
+        if error > 0.0:
+            p_value[place] = 2.0 * stdtr(freedom, -abs(gap) / error)
+        else:
+            p_value[place] = float(gap == 0.0)
+    return difference, p_value
+
+
+def _welch(one: LossMoments, rest: LossMoments) -> tuple[float, float]:
+    """Return the error of the difference of two independent means, and Welch's degrees of freedom."""
+    errors = np.array([one.standard_errors()[0], rest.standard_errors()[0]])
+    squares = errors**2
+    total = float(squares.sum())
+    if not total > 0.0:
+        return total, math.nan
+    freedom = total**2 / float(np.sum(squares**2 / (np.array([one.units, rest.units]) - 1)))
+    return math.sqrt(total), freedom
+
+
+def _across_clusters(one: LossMoments, rest: LossMoments) -> tuple[float, float]:
+    """Return the error of the difference from what each cluster adds to it, on either side or on both."""
+    added: dict[Any, float] = {}
+    for sign, moments in ((1.0, one), (-1.0, rest)):
+        by_cluster = moments.pooled("cluster")
+        share = by_cluster.weight / by_cluster.weight.sum() * (by_cluster.mean[:, 0] - moments.means[0])
+        assert by_cluster.cluster is not None  # noqa: S101  (for the type checker; it was asked for)
+        for label, part in zip(by_cluster.cluster.tolist(), share.tolist(), strict=True):
+            added[label] = added.get(label, 0.0) + sign * part
+    squares = math.fsum(part**2 for part in added.values())
+    return math.sqrt(squares * len(added) / (len(added) - 1)), len(added) - 1
+
+
+def _miscalibrations(
+    predictions: BinaryPredictions, group: Keys, rule: Rule, kept: NDArray[np.intp], notes: Names
+) -> Floats:
+    """Return the miscalibration in each group that is judged; NaN for a rule that is not declared proper."""
+    found = np.full(len(kept), np.nan)
+    if not rule.properties().proper:
+        return found
+    chunks = list(predictions.chunks())
+    forecast, event = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(2))
+    weight = None if predictions.weight is None else predictions.weight.astype(np.float64)
+    order = np.argsort(group.codes, kind="stable")
+    ends = np.searchsorted(group.codes[order], np.arange(len(group) + 1))
+    for place, code in enumerate(kept.tolist()):
+        if notes[place].startswith("too few"):
+            continue
+        cases = order[ends[code] : ends[code + 1]]
+        own = None if weight is None else weight[cases]
+        table = ForecastTable.from_predictions(event[cases], forecast[cases], sample_weight=own)
+        found[place] = decompose_table(table, rule).miscalibration
+    return found

@@ -1,0 +1,72 @@
+"""One page on an evaluation: are the forecasts reliable, what are they worth, and what is a score made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves
+from propriety.plots.decomposition import plot_decompositions
+from propriety.plots.reliability import plot_curves, plot_grid
+
+if TYPE_CHECKING:
+    from propriety.evaluation.evaluation import Evaluation
+
+__all__ = ["plot_evaluation"]
+
+MOST_PANELS = 8
+
+
+def plot_evaluation(evaluation: Evaluation, figure: Figure | None = None) -> Figure:
+    """Draw the page: reliability, decisions, Murphy diagram and decomposition of an event, or the events of classes.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y = [0, 1, 0, 1, 1, 0]
+    >>> result = pr.evaluate(y, {"a": [0.1, 0.6, 0.4, 0.8, 0.7, 0.3], "b": [0.3, 0.4, 0.5, 0.9, 0.6, 0.2]}, seed=1)
+    >>> len(plot_evaluation(result).axes)
+    4
+    """
+    if evaluation.kind == "binary":
+        return _of_an_event(evaluation, figure)
+    return _of_classes(evaluation, figure)
+
+
+def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
+    figure = plt.figure(figsize=(10.5, 8.6), layout="constrained") if figure is None else figure
+    (reliability, decisions), (murphy, parts) = figure.subplots(2, 2)
+    interval = evaluation.problem.interval
+    # Room to the right of the interval shows what lies beyond it.
+    high = 1.0 if interval is None else min(1.0, 1.5 * interval[1])
+    plot_curves({model: curves["event"] for model, curves in evaluation.reliability.items()}, reliability)
+    plot_decision_curves(evaluation.decision_curves, decisions, high=None if interval is None else high)
+    plot_murphy_curves(evaluation.murphy_curves, murphy)
+    plot_decompositions(evaluation.decompositions, parts)
+    if interval is not None:
+        for panel in (decisions, murphy):
+            panel.axvspan(*interval, color="0.93", zorder=0)
+    titles = ("Reliability", "Net benefit", "Murphy diagram", "Miscalibration and discrimination")
+    for panel, title in zip((reliability, decisions, murphy, parts), titles, strict=True):
+        panel.set_title(title, loc="left", fontsize=11)
+    return figure
+
+
+def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
+    curves = list(evaluation.reliability[evaluation.best].items())[:MOST_PANELS]
+    rows = -(-len(curves) // 4)
+    figure = plt.figure(figsize=(10.5, 4.2 + 3.3 * rows), layout="constrained") if figure is None else figure
+    above, below = np.ravel(figure.subfigures(2, 1, height_ratios=[4.2, 3.3 * rows]))
+    panels = above.subplots(1, 2 if evaluation.comparison is not None else 1, squeeze=False)[0]
+    plot_decompositions(evaluation.decompositions, panels[0])
+    panels[0].set_title("Miscalibration and discrimination", loc="left", fontsize=11)
+    if evaluation.comparison is not None:
+        evaluation.comparison.standings.plot(panels[1])
+        panels[1].set_title("Scores and ranks", loc="left", fontsize=11)
+    words = "at most {}" if evaluation.kind == "ordinal" else "{}"
+    plot_grid({words.format(label): curve for label, curve in curves}, columns=4, figure=below)
+    below.suptitle(f"Reliability of {evaluation.best}", x=0.01, ha="left", fontsize=11)
+    return figure

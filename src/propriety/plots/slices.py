@@ -1,0 +1,139 @@
+"""Forest plots of groups: a score, calibration or net benefit with its interval, and the number of cases."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from propriety.errors import InputValueError, sentence
+from propriety.inference.slices import Slices
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, shown
+
+__all__: list[str] = []
+
+Shown: TypeAlias = Literal["score", "excess", "net_benefit"]
+
+MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+FAINT = "0.62"
+SPREAD = 0.42  # Height of a row that the models of a group share.
+SIZES, REMARKS = 1.13, 1.15  # Where the sizes end and the remarks begin, in widths of the picture.
+NAMES = {
+    "score": "Mean score, {rule} (lower is better)",
+    "excess": "Event rate less mean forecast (0 is calibrated)",
+    "net_benefit": "Net benefit at {threshold:.4g} (higher is better)",
+}
+
+
+@draw.register
+def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "score", label: str = "") -> Axes:
+    """Draw one line per group and model; `show` is "score", "excess" or "net_benefit", and `label` is the title."""
+    values = getattr(slices, show) if show in NAMES else None
+    if values is None:
+        law = f'show must be "score", "excess" or "net_benefit"; got {show!r}'
+        hint = "net benefit needs threshold= in slices()." if show == "net_benefit" else ""
+        raise InputValueError(sentence(law, hint=hint))
+    models = list(slices.overall)
+    groups = len(slices.group) // len(models)
+    ax = new_axes(ax, size=(6.2, 1.3 + 0.36 * groups * max(1.0, 0.62 * len(models))))
+    _draw_reference(ax, slices, show)
+    limits = (slices.low, slices.high) if show == "score" else _limits(slices, show)
+    for row, value in enumerate(values):
+        index, place = divmod(row, groups)
+        height = place + (SPREAD * (index / (len(models) - 1) - 0.5) if len(models) > 1 else 0.0)
+        judged = bool(slices.is_judged[row])
+        color = COLORS[index % len(COLORS)] if judged else FAINT
+        ends = [limit[row] for limit in limits]
+        if np.isfinite(ends).all():
+            ax.plot(ends, [height, height], color=color, linewidth=1.6, solid_capstyle="butt", label="_interval")
+        if np.isfinite(value):
+            ax.plot(
+                *([value], [height]),
+                marker=MARKERS[index % len(MARKERS)],
+                markersize=5.5,
+                color=color,
+                markerfacecolor=color if judged else "white",
+                label="_estimate",
+            )
+        if show == "score" and slices.p_adjusted[row] <= 1.0 - slices.level:
+            _write(ax, REMARKS, height, "differs from the rest", color=GREY["text"] if len(models) == 1 else color)
+    _write_rows(ax, slices, groups)
+    if len(models) > 1:
+        _write_models(ax, models)
+    ax.set(
+        ylim=(groups - 0.4, -0.6),
+        xlabel=NAMES[show].format(rule=slices.rule.removesuffix("()"), threshold=slices.threshold),
+    )
+    ax.xaxis.set_major_locator(MaxNLocator(6))
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    ax.tick_params(axis="y", length=0)
+    if label:
+        ax.set_title(label, fontsize=10, loc="left", pad=22)
+    return ax
+
+
+def _limits(slices: Slices, show: Shown) -> tuple[np.ndarray, np.ndarray]:
+    return getattr(slices, f"{show}_low"), getattr(slices, f"{show}_high")
+
+
+def _draw_reference(ax: Axes, slices: Slices, show: Shown) -> None:
+    """Draw the mean score of all cases, or zero."""
+    if show != "score":
+        ax.axvline(0.0, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_zero")
+        return
+    for index, (name, score) in enumerate(slices.overall.items()):
+        if not np.isfinite(score):
+            continue
+        alone = len(slices.overall) == 1
+        color = GREY["line"] if alone else COLORS[index % len(COLORS)]
+        ax.axvline(score, color=color, linewidth=0.9, linestyle=(0, (5, 3)), zorder=0.5, label=f"_all, {name}")
+        if alone:
+            ax.text(
+                score,
+                1.0,
+                f"all cases {shown(score)}",
+                transform=ax.get_xaxis_transform(),
+                ha="center",
+                va="bottom",
+                fontsize=SMALL,
+                color=GREY["text"],
+            )
+
+
+def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
+    """Write the groups on the left, and on the right their sizes, and which cannot be judged."""
+    ax.set_yticks(range(groups), slices.group[:groups].tolist())
+    _write(ax, SIZES, -0.62, "cases", ha="right", va="bottom")
+    for place, tick in enumerate(ax.get_yticklabels()):
+        judged = bool(slices.is_judged[place::groups].any())
+        color = GREY["text"] if judged else FAINT
+        tick.set_color("black" if judged else FAINT)
+        _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)
+        if not judged:
+            _write(ax, REMARKS, place, slices.note[place].split(":")[0], color=FAINT)
+
+
+def _write(ax: Axes, x: float, y: float, text: str, *, color: str = GREY["text"], **place: Any) -> None:
+    """Write beside a row."""
+    options: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": SMALL} | place
+    ax.text(x, y, text, transform=ax.get_yaxis_transform(), color=color, **options)
+
+
+def _write_models(ax: Axes, models: list[str]) -> None:
+    """Name the models above the picture, each by its marker."""
+    for index, name in enumerate(models):
+        ax.plot(
+            [], [], marker=MARKERS[index % len(MARKERS)], color=COLORS[index % len(COLORS)], markersize=5.5, label=name
+        )
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=4,
+        fontsize=SMALL,
+        frameon=False,
+        handlelength=1.6,
+        borderaxespad=0.2,
+    )

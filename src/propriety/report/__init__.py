@@ -1,0 +1,36 @@
+"""One HTML page that works offline: words, pictures with their data, tables, and a ranking that can be asked again."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from propriety.errors import MissingDependencyError
+
+if find_spec("jinja2") is None or find_spec("matplotlib") is None:
+    _message = 'A report needs jinja2 and matplotlib. Hint: pip install "propriety[report]".'
+    raise MissingDependencyError(_message)
+
+from propriety.report.cells import Estimate
+from propriety.report.figures import figure_of, svg_of
+from propriety.report.labels import short_names
+from propriety.report.page import Facts, Figure, Page, Section, Table
+from propriety.report.rendering import iframe_of, render
+from propriety.report.threshold_ranking import ThresholdRanking, threshold_ranking
+from propriety.report.tripod import tripod_items
+
+__all__ = [
+    "Estimate",
+    "Facts",
+    "Figure",
+    "Page",
+    "Section",
+    "Table",
+    "ThresholdRanking",
+    "figure_of",
+    "iframe_of",
+    "render",
+    "short_names",
+    "svg_of",
+    "threshold_ranking",
+    "tripod_items",
+]

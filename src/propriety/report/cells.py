@@ -1,0 +1,101 @@
+"""How the cells of a table are written: numbers of a column with the same places, and what is missing as a dash."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Cell", "Estimate", "cells_of", "number", "places_for"]
+
+MISSING = "\N{EN DASH}"
+DIGITS = 4
+MOST_PLACES = 9
+
+
+class Estimate(NamedTuple):
+    """A number with the interval it lies in; a table writes the three together."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Cell(NamedTuple):
+    """What one cell shows: its text, and an interval in smaller type."""
+
+    text: str
+    aside: str = ""
+
+
+def cells_of(column: Sequence[Any]) -> tuple[bool, list[Cell]]:
+    """Return whether a column holds numbers, and its cells.
+
+    Examples
+    --------
+    >>> cells_of([0.25, 0.0125])
+    (True, [Cell(text='0.2500', aside=''), Cell(text='0.0125', aside='')])
+    >>> cells_of([Estimate(0.1, 0.05, 0.2)])[1]
+    [Cell(text='0.1000', aside='0.0500 to 0.2000')]
+    """
+    values = [value.item() if isinstance(value, np.generic) else value for value in column]
+    numeric = all(_is_number(value) or isinstance(value, Estimate) or value is None for value in values)
+    if not numeric or all(value is None for value in values):
+        return False, [Cell(_text(value)) for value in values]
+    floats = [
+        part
+        for value in values
+        for part in (value if isinstance(value, Estimate) else (value,))
+        if isinstance(part, float)
+    ]
+    places = places_for(floats)
+    return True, [_cell(value, places) for value in values]
+
+
+def places_for(values: Sequence[float], *, digits: int = DIGITS) -> int:
+    """Return the decimal places that give the largest of the values so many digits.
+
+    Examples
+    --------
+    >>> places_for([0.114, 0.002]), places_for([0.00069]), places_for([1234.5])
+    (4, 7, 0)
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value) and value), default=1.0)
+    return int(min(max(digits - 1 - math.floor(math.log10(largest)), 0), MOST_PLACES))
+
+
+def number(value: float, places: int) -> str:
+    """Write a number with a true minus, infinity as its sign, and what is not a number as a dash.
+
+    Examples
+    --------
+    >>> number(0.5, 2), number(float("inf"), 2), number(1234.0, 0)
+    ('0.50', '∞', '1,234')
+    """
+    if math.isnan(value):
+        return MISSING
+    text = "∞" if math.isinf(value) else f"{abs(value):,.{places}f}"
+    negative = value < 0.0 and any(letter not in "0.," for letter in text)
+    return f"\N{MINUS SIGN}{text}" if negative else text
+
+
+def _cell(value: Any, places: int) -> Cell:
+    if isinstance(value, Estimate):
+        return Cell(number(value.value, places), f"{number(value.low, places)} to {number(value.high, places)}")
+    if value is None:
+        return Cell(MISSING)
+    return Cell(number(value, places if isinstance(value, float) else 0))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and math.isnan(value):
+        return MISSING
+    return MISSING if value is None else str(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,143 @@
+"""The report of an evaluation: its words, figures and tables, put on one page."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from propriety.evaluation import words
+from propriety.evaluation.evaluation import Evaluation
+from propriety.report import texts
+from propriety.report.page import Facts, Page, Section
+from propriety.report.rendering import render
+from propriety.report.sections import calibration, comparison, decisions, events, groups, means, scores
+from propriety.report.tripod import tripod_items
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["page_of", "report_of"]
+
+
+def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title: str) -> str:
+    """Return the report, and write it to `path` if that is given: whole or not at all."""
+    page = render(page_of(evaluation, title=title))
+    if path is not None:
+        target = Path(path)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(page)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    return page
+
+
+def page_of(evaluation: Evaluation, *, title: str) -> Page:
+    """Put an evaluation on a page.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> result = pr.evaluate([0, 1, 0, 1, 1, 0], {"a": [0.1, 0.6, 0.4, 0.8, 0.7, 0.3]}, seed=1)
+    >>> [section.id for section in page_of(result, title="A").sections]
+    ['scores', 'calibration', 'decisions', 'means', 'methods', 'tripod']
+    """
+    return Page(
+        title=title,
+        verdict=tuple(_verdict(evaluation)),
+        models=evaluation.models,
+        headline=_headline(evaluation),
+        sections=tuple(_sections(evaluation)),
+    )
+
+
+def _verdict(evaluation: Evaluation) -> Iterator[str]:
+    yield words.headline_words(evaluation)
+    if evaluation.comparison is not None:
+        yield " ".join(evaluation.comparison.summary().splitlines())
+    yield " ".join(words.calibration_words(evaluation))
+    found = " ".join(words.slices_words(evaluation))
+    if found:
+        yield found
+
+
+def _headline(evaluation: Evaluation) -> dict[str, object]:
+    facts: dict[str, object] = {"Cases": evaluation.n}
+    rates = evaluation.cases.rates
+    if evaluation.kind == "binary":
+        facts["Event rate"] = f"{rates['event']:.2%}"
+    else:
+        facts["Grades" if evaluation.kind == "ordinal" else "Classes"] = len(rates)
+    facts["Models"] = len(evaluation.models)
+    if evaluation.problem.interval is not None:
+        low, high = evaluation.problem.interval
+        facts["Thresholds"] = f"{100 * low:g}% to {100 * high:g}%"
+    elif evaluation.thresholds is not None:
+        facts["Threshold"] = f"{100 * float(evaluation.thresholds):g}%"  # type: ignore[arg-type]  # no interval
+    if evaluation.slices is not None:
+        facts["Groups"] = len(set(evaluation.slices.group.tolist()))
+    if evaluation.dropped:
+        facts["Rows left out"] = evaluation.dropped
+    return facts
+
+
+def _sections(evaluation: Evaluation) -> Iterator[Section]:
+    yield scores(evaluation)
+    if evaluation.kind == "binary":
+        yield calibration(evaluation)
+        yield decisions(evaluation)
+    else:
+        yield events(evaluation)
+    if evaluation.comparison is not None:
+        yield comparison(evaluation, evaluation.comparison)
+    if evaluation.slices is not None:
+        yield groups(evaluation, evaluation.slices)
+    yield means(evaluation)
+    yield _methods(evaluation)
+    yield tripod_items(_provided(evaluation))
+
+
+def _methods(evaluation: Evaluation) -> Section:
+    entries: dict[str, Any] = {
+        **evaluation.methods,
+        "Python": platform.python_version(),
+        "Cases": evaluation.n,
+        "Rows left out, missing values": evaluation.dropped,
+    }
+    advice = evaluation.advice
+    return Section(
+        id="methods",
+        title="Methods and data",
+        words=(
+            f"The measures were chosen for {advice.problem}. {advice.recommended[0].why}",
+            texts.CALLS,
+        ),
+        items=(Facts(title="How this was made", entries=entries),),
+    )
+
+
+def _provided(evaluation: Evaluation) -> dict[str, str]:
+    names = ", ".join(question.name for question in evaluation.problem.questions)
+    provided = {
+        "12e": f"{names}; reliability curves; paired comparison of the models. See Methods and data.",
+        "15": "Probabilities" + _thresholds(evaluation),
+        "21": words.cases_words(evaluation),
+        "23a": "See Scores" + (" and Groups." if evaluation.slices is not None else "; no groups were given."),
+    }
+    if evaluation.slices is not None:
+        provided["12d"] = "Scores in each group with intervals, and each group against the rest (Holm's adjustment)."
+        provided["23b"] = "See Groups."
+    return provided
+
+
+def _thresholds(evaluation: Evaluation) -> str:
+    if evaluation.thresholds is None:
+        return "; no threshold for decisions was given."
+    return f"; thresholds for decisions were given: {evaluation.thresholds}."

@@ -1,0 +1,206 @@
+"""Figures of the page: drawn by Matplotlib without a window, written as SVG, with the points that can be read off."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure as Canvas
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.transforms import Affine2D
+
+from propriety.report.page import Figure, Width
+from propriety.report.svg import MODEL, clean
+
+__all__ = ["figure_of", "svg_of"]
+
+SETTINGS: Any = {
+    "svg.fonttype": "none",  # Text stays text: it can be searched and read aloud.
+    "svg.hashsalt": "propriety",  # The same picture is the same bytes.
+    "text.parse_math": False,  # A name with dollar signs is a name.
+    "path.simplify_threshold": 0.5,  # Half a point beside the line is not seen.
+}
+POINTS = 72  # An inch in SVG.
+NO_METADATA: dict[str, Any] = {"Creator": None, "Date": None, "Format": None, "Type": None}
+MOST_POINTS = 60  # Points of one line that can be read off.
+SCALES = ("linear", "log", "logit")
+
+
+def figure_of(  # noqa: PLR0913  (the parts of a figure)
+    drawing: Callable[[Any], object],
+    *,
+    title: str,
+    caption: str,
+    table: Mapping[str, Any],
+    call: str,
+    alt: str = "",
+    models: Sequence[str] = (),
+    size: tuple[float, float] = (4.8, 3.7),
+    whole: bool = False,
+    width: Width = "half",
+    of_models: tuple[str, ...] = (),
+) -> Figure:
+    """Draw a figure of the page.
+
+    Parameters
+    ----------
+    drawing : callable
+        It is given axes to draw on, or the whole Matplotlib figure with ``whole=True``.
+    title, caption, table, call, alt, width, of_models
+        As in `Figure`; without `alt` the caption describes the picture.
+    models : sequence of str
+        The names of the page's models as they stand in this picture, in the page's order, so that they can be
+        switched on and off.
+    size : (width, height)
+        In inches; what is written is about 10 points high.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> curve = pr.decision_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
+    >>> figure = figure_of(
+    ...     lambda ax: pr.plots.plot_decision_curves({"a": curve}, ax),
+    ...     title="Net benefit",
+    ...     caption="What acting on the forecasts gains.",
+    ...     table=curve.rows(),
+    ...     call="pr.decision_curve(y_true, y_proba)",
+    ...     models=["a"],
+    ... )
+    >>> figure.points[0]["lines"][0]["name"]
+    'a'
+    """
+    canvas = _drawn(drawing, size, models, whole=whole)
+    return Figure(
+        title=title,
+        caption=caption,
+        svg=_svg(canvas),
+        table=table,
+        alt=alt or caption,
+        call=call,
+        points=tuple(_panels(canvas)),
+        width=width,
+        of_models=of_models,
+    )
+
+
+def svg_of(
+    drawing: Callable[[Any], object],
+    *,
+    models: Sequence[str] = (),
+    size: tuple[float, float] = (4.8, 3.7),
+    whole: bool = False,
+) -> str:
+    """Draw on new axes and return clean SVG; the arguments are those of `figure_of`.
+
+    Examples
+    --------
+    >>> svg_of(lambda ax: ax.plot([0, 1], [0, 1]))[:4]
+    '<svg'
+    """
+    return _svg(_drawn(drawing, size, models, whole=whole))
+
+
+def _drawn(
+    drawing: Callable[[Any], object], size: tuple[float, float], models: Sequence[str], *, whole: bool
+) -> Canvas:
+    """Draw on a figure of its own, which pyplot does not know."""
+    with _quiet():
+        canvas = Canvas(figsize=size, layout="constrained")
+        drawing(canvas if whole else canvas.subplots())
+        _tag(canvas, models)
+        # The layout settles where the points lie; once is enough, and it takes longer than all the rest.
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")
+    return canvas
+
+
+def _svg(canvas: Canvas) -> str:
+    written = io.StringIO()
+    with _quiet():
+        canvas.savefig(written, format="svg", transparent=True, metadata=NO_METADATA)
+    return clean(written.getvalue())
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Draw with the settings above; the browser has glyphs that Matplotlib's font lacks."""
+    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        yield
+
+
+def _tag(canvas: Canvas, models: Sequence[str]) -> None:
+    """Give what belongs to a model its gid: lines, areas and patches by their label, text by what it says."""
+    for artist in canvas.findobj():
+        _tag_one(artist, artist.get_text() if isinstance(artist, Text) else str(artist.get_label()), models)
+    for legend in canvas.findobj(Legend):
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+            if handle is not None:
+                _tag_one(handle, text.get_text(), models)
+
+
+def _tag_one(artist: Artist, label: str, models: Sequence[str]) -> None:
+    # Drawers write what they add to a name after two spaces or a comma; the longest name that fits is meant.
+    fits = [name for name in models if label == name or label.startswith((f"{name}  ", f"{name}, "))]
+    if fits:
+        artist.set_gid(f"{MODEL}{list(models).index(max(fits, key=len))}")
+
+
+def _panels(canvas: Canvas) -> Iterator[dict[str, Any]]:
+    """Yield, for each panel with lines that have a name, its axes and the points of these lines."""
+    width, height = canvas.get_size_inches() * POINTS
+    to_page = Affine2D().scale(POINTS / canvas.dpi).scale(1, -1).translate(0, height)
+    for ax in canvas.axes:
+        lines = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_") and line.get_visible()]
+        if not lines or ax.get_xscale() not in SCALES or ax.get_yscale() not in SCALES:
+            continue
+        # After the scale of each axis what is left is a stretch and a shift.
+        (left, low), (right, high) = (ax.transLimits + ax.transAxes + to_page).transform([(0, 0), (1, 1)])
+        yield {
+            "size": [round(float(width), 2), round(float(height), 2)],
+            "x": _axis(ax.xaxis, left, right, ax.get_xscale()),
+            "y": _axis(ax.yaxis, low, high, ax.get_yscale()),
+            "lines": [_line(line, ax) for line in lines],
+        }
+
+
+def _axis(axis: Axis, at_zero: float, at_one: float, scale: str) -> dict[str, Any]:
+    """Return how a value becomes a place on the page, and how it is told."""
+    label = axis.get_label_text()
+    for end in ("\n", ":", " ("):
+        label = label.split(end)[0]
+    told = str(axis.get_major_formatter()(0.5, 0))
+    return {
+        "at": [round(float(at_zero), 4), round(float(at_one - at_zero), 4)],
+        "scale": scale,
+        "label": label,
+        "percent": told.endswith("%"),
+    }
+
+
+def _line(line: Line2D, ax: Axes) -> dict[str, Any]:
+    x, y = (np.asarray(values, dtype=np.float64) for values in line.get_data())
+    (left, right), (low, high) = sorted(ax.get_xlim()), sorted(ax.get_ylim())
+    seen = np.flatnonzero((left <= x) & (x <= right) & (low <= y) & (y <= high))
+    some = seen[np.unique(np.linspace(0, len(seen) - 1, min(len(seen), MOST_POINTS)).round().astype(int))]
+    gid = line.get_gid() or ""
+    return {
+        "model": int(gid.removeprefix(MODEL)) if gid.startswith(MODEL) else None,
+        "name": str(line.get_label()).split("  ")[0],
+        "x": _short(x[some]),
+        "y": _short(y[some]),
+    }
+
+
+def _short(values: Any) -> list[float]:
+    return [float(f"{value:.5g}") for value in values]

@@ -1,0 +1,157 @@
+"""What a page holds: a verdict in words, then sections of words, figures, tables, facts and one live ranking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from propriety.errors import InputValueError, sentence
+from propriety.report.threshold_ranking import ThresholdRanking
+
+__all__ = ["Facts", "Figure", "Item", "Page", "Section", "Table", "Width"]
+
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+Width: TypeAlias = Literal["third", "half", "whole"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Figure:
+    """A picture, the data behind it, and the call that makes it alone.
+
+    Parameters
+    ----------
+    title, caption : str
+        What it is, and what it says, in plain words.
+    svg : str
+        The picture; see `figure_of`, which makes it.
+    table : mapping of str to sequence
+        The columns of the table under the picture. Of a long one evenly chosen rows are shown.
+    alt : str
+        Description for those who do not see it.
+    call : str
+        The call that makes it alone.
+    points : sequence of mappings
+        What can be read off with the pointer or the keyboard.
+    width : {"third", "half", "whole"}
+        How much of the page it takes where there is room.
+    of_models : tuple of str
+        The models of the page that it is about, if not all; it is shown while they are.
+    """
+
+    title: str
+    caption: str
+    svg: str
+    table: Columns
+    alt: str
+    call: str
+    points: Sequence[Mapping[str, Any]] = ()
+    width: Width = "half"
+    of_models: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_lengths(self.title, self.table)
+        if self.width not in get_args(Width):
+            raise InputValueError(sentence(f"width must be one of {get_args(Width)}; got {self.width!r}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """A table of numbers or words.
+
+    Parameters
+    ----------
+    title, note : str
+        What it is, and what is to be said below it.
+    columns : mapping of str to sequence
+        Numbers, `Estimate`, text, booleans or None; a column has the same decimal places throughout.
+    call : str
+        The call that makes the numbers alone.
+    of_models : tuple of str
+        The columns that tell which models a row is about; it is shown while all of them are.
+    best : mapping of str to {"lowest", "highest"}
+        Columns whose best value is set in bold.
+    folded : bool
+        Whether it is to be opened first.
+    """
+
+    title: str
+    columns: Columns
+    call: str = ""
+    note: str = ""
+    of_models: tuple[str, ...] = ("model",)
+    best: Mapping[str, str] = field(default_factory=dict)
+    folded: bool = False
+
+    def __post_init__(self) -> None:
+        _check_lengths(self.title, self.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Facts:
+    """Names and what they stand for: versions, seed, counts."""
+
+    title: str
+    entries: Mapping[str, object]
+
+
+Item: TypeAlias = Figure | Table | Facts | ThresholdRanking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Section:
+    """A part of the page; `id` is its address within it, `words` its paragraphs."""
+
+    id: str
+    title: str
+    words: tuple[str, ...] = ()
+    items: tuple[Item, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", self.id):
+            law = f"the id of a section must be of a-z, 0-9 and -, and begin with a letter; got {self.id!r}"
+            raise InputValueError(sentence(law))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Page:
+    """A whole report.
+
+    Parameters
+    ----------
+    title : str
+        What was evaluated.
+    verdict : tuple of str
+        What came out, in plain words; the first paragraph is the most important.
+    models : tuple of str
+        The models in the order of their colours.
+    sections : tuple of Section
+        The parts.
+    headline : mapping of str to object
+        A few facts for the top of the page, such as the number of cases.
+    """
+
+    title: str
+    verdict: tuple[str, ...]
+    models: tuple[str, ...]
+    sections: tuple[Section, ...]
+    headline: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [section.id for section in self.sections]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputValueError(sentence(f"the ids of sections must differ; {twice!r} stands twice"))
+        rankings = [item for section in self.sections for item in section.items if isinstance(item, ThresholdRanking)]
+        if len(rankings) > 1:
+            raise InputValueError(sentence(f"a page holds one ThresholdRanking; got {len(rankings)}"))
+        if rankings and rankings[0].models != self.models:
+            raise InputValueError(sentence("the ThresholdRanking must be of the models of the page, in their order"))
+
+
+def _check_lengths(title: str, columns: Columns) -> None:
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise InputValueError(sentence(f"the columns of table {title!r} must have the same length; they have {told}"))

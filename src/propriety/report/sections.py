@@ -1,0 +1,375 @@
+"""The sections of a report, each from one part of an evaluation; they draw what is computed there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from propriety import plots
+from propriety.calibration.reliability import ReliabilityCurve
+from propriety.evaluation.evaluation import Evaluation
+from propriety.inference.comparison import Comparison
+from propriety.inference.slices import Slices
+from propriety.plots.drawing import COLORS
+from propriety.report import texts
+from propriety.report.cells import Estimate
+from propriety.report.figures import figure_of
+from propriety.report.labels import short_names
+from propriety.report.page import Figure, Item, Section, Table, Width
+from propriety.report.threshold_ranking import threshold_ranking
+from propriety.results import Floats
+
+__all__ = ["calibration", "comparison", "decisions", "events", "groups", "means", "scores"]
+
+STEPS = np.arange(1, 100) / 100
+MOST_CURVES = 8
+OVERALL = (
+    "ranked_probability",
+    "ranked_probability_skill",
+    "brier",
+    "brier_skill",
+    "log",
+    "penalized_brier",
+    "misclassification",
+)
+PARTS = ("miscalibration", "discrimination", "auc")
+RANKED = ("low", "high", "winner", "runner_up", "regret", "margin", "is_noise")
+
+
+def scores(evaluation: Evaluation) -> Section:
+    """Every measure of every model, with its interval; a few measures to a table."""
+    found = evaluation.scores
+    parts = {
+        "Where you would act": [
+            one for one in evaluation.problem.questions if one.key in evaluation.problem.at_thresholds
+        ],
+        "Scores": [one for one in evaluation.problem.questions if one.key in OVERALL],
+        "Parts and ranking": [one for one in evaluation.problem.questions if one.key in PARTS],
+    }
+    tables = []
+    for title, questions in parts.items():
+        if not questions:
+            continue
+        columns: dict[str, Any] = {"model": list(evaluation.models)}
+        for question in questions:
+            own = found.measure == question.key
+            columns[question.name] = _estimates(found.estimate[own], found.low[own], found.high[own])
+        best = {one.name: "highest" if one.higher_is_better else "lowest" for one in questions}
+        calls = [str(found.call[found.measure == one.key][0]) for one in questions]
+        note = texts.PARTS if title == "Parts and ranking" else ""
+        tables.append(Table(title=title, columns=columns, call="\n".join(calls), best=best, note=note))
+    notes = sorted({note for note in found.note.tolist() if note})
+    return Section(
+        id="scores",
+        title="Scores",
+        words=(
+            texts.SCORES.format(headline=evaluation.problem.headline.name, level=f"{evaluation.level:.0%}"),
+            *(f"Beware: {note}." for note in notes),
+        ),
+        items=tuple(tables),
+    )
+
+
+def calibration(evaluation: Evaluation) -> Section:
+    """Reliability and decomposition of forecasts of an event."""
+    shown = _names(evaluation)
+    curves = {shown[model]: own["event"] for model, own in evaluation.reliability.items()}
+    width: Width = "third" if len(curves) in (3, 5, 6, 9) else "half"
+    banded = [
+        _banded(curve, f"Reliability of {name}", evaluation, model, width)
+        for model, (name, curve) in zip(evaluation.models, curves.items(), strict=True)
+    ]
+    return Section(
+        id="calibration",
+        title="Calibration",
+        words=(texts.CALIBRATION,),
+        items=(
+            figure_of(
+                partial(plots.plot_curves, curves),
+                title="Reliability",
+                caption="Event rate against forecast. On the diagonal forecasts mean what they say.",
+                table=_stacked({name: curve.rows() for name, curve in curves.items()}),
+                call=_each("reliability_curve", evaluation, ".plot()"),
+                models=list(curves),
+                size=(4.6, 4.6),
+            ),
+            _parts(evaluation),
+            *banded,
+        ),
+    )
+
+
+def decisions(evaluation: Evaluation) -> Section:
+    """Worth of acting on the forecasts, at every threshold and over every interval of them."""
+    shown = _names(evaluation)
+    interval = evaluation.problem.interval
+    high = None if interval is None else min(1.0, 1.5 * interval[1])
+    net = {shown[model]: curve for model, curve in evaluation.decision_curves.items()}
+    murphy = {shown[model]: curve for model, curve in evaluation.murphy_curves.items()}
+    items: list[Item] = [
+        threshold_ranking(
+            {model: own["event"] for model, own in evaluation.tables.items()},
+            thresholds=interval,
+        ),
+        figure_of(
+            partial(plots.plot_decision_curves, net, high=high),
+            title="Net benefit",
+            caption="What acting gains over treating nobody, in true positives per case. Higher is better.",
+            table={
+                "threshold": STEPS,
+                **{name: np.interp(STEPS, curve.threshold, curve.net_benefit) for name, curve in net.items()},
+            },
+            call=_each("decision_curve", evaluation, ".plot()"),
+            models=list(net),
+        ),
+        figure_of(
+            partial(plots.plot_murphy_curves, murphy),
+            title="Murphy diagram",
+            caption="The cost of wrong decisions at each threshold. Lower is better; the area is half the Brier score.",
+            table={
+                "threshold": STEPS,
+                **{name: np.interp(STEPS, curve.threshold, curve.score) for name, curve in murphy.items()},
+            },
+            call=_each("murphy_curve", evaluation, ".plot()"),
+            models=list(murphy),
+        ),
+    ]
+    if evaluation.ranking is not None:
+        ranking = evaluation.ranking
+        rows = ranking.rows()
+        asked = "" if interval is None else f", interval={interval}"
+        items.append(
+            figure_of(
+                lambda ax: plots.draw(ranking, ax),
+                title="Who wins on which interval",
+                caption=texts.RANKING + ("" if interval is None else " The ring is your interval."),
+                table={
+                    name: rows[name] for name in ("low", "high", "winner", "runner_up", "regret", "margin", "is_noise")
+                },
+                call=f"pr.ranking_map(y, forecasts{asked}).plot()",
+                models=list(evaluation.models),
+                size=(4.8, 4.5),
+            )
+        )
+    if evaluation.roc_curves:
+        roc = {shown[model]: curve for model, curve in evaluation.roc_curves.items()}
+        items.append(
+            figure_of(
+                partial(plots.plot_roc_curves, roc),
+                title="ROC curves",
+                caption="How well forecasts order the cases. It sees neither calibration nor costs.",
+                table=_stacked({name: curve.rows() for name, curve in roc.items()}),
+                call=_each("roc_curve", evaluation, ".plot()"),
+                models=list(roc),
+                size=(4.8, 4.5),
+            )
+        )
+    return Section(
+        id="decisions",
+        title="Decisions",
+        words=(texts.DECISIONS,),
+        items=tuple(items),
+    )
+
+
+def events(evaluation: Evaluation) -> Section:
+    """Calibration of rows of classes: the events "y is this class", or "y is at most this grade"."""
+    ordinal = evaluation.kind == "ordinal"
+    what = "at most {}" if ordinal else "{}"
+    best = evaluation.best
+    own = list(evaluation.reliability[best].items())[:MOST_CURVES]
+    width: Width = "third" if len(own) > 2 else "half"
+    per = "per_cut_point" if ordinal else "per_class"
+    items: list[Item] = [_parts(evaluation, "third" if len(own) > 2 else "half")]
+    if ordinal:
+        parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
+        items.append(
+            figure_of(
+                lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
+                title="Parts of the score by cut point",
+                caption="Which cut point adds how much to miscalibration and to discrimination.",
+                table=_stacked({name: one.rows() for name, one in parts.items()}),
+                call="pr.plots.plot_cut_point_decompositions({name: pr.decompose(y, P, rule=pr.RankedProbability()) "
+                "for name, P in forecasts.items()})",
+                size=(9.6, 3.6),
+                whole=True,
+                width="whole",
+            )
+        )
+    items += [
+        _banded(curve, f"{best}: {what.format(label)}", evaluation, best, width, f"{per}({{}})[{label!r}]")
+        for label, curve in own
+    ]
+    return Section(
+        id="calibration",
+        title="Calibration",
+        words=(
+            "Rows of probabilities are judged event by event: "
+            + ("the outcome is at most this grade." if ordinal else "the outcome is this class."),
+        ),
+        items=tuple(items),
+    )
+
+
+def comparison(evaluation: Evaluation, found: Comparison) -> Section:
+    """Models in pairs, and by rank."""
+    columns: dict[str, Any] = {
+        "model": found.model.tolist(),
+        "against": found.reference.tolist(),
+        "difference": _estimates(found.difference, found.low, found.high),
+        "adjusted p-value": found.p_adjusted.round(4).tolist(),
+        "verdict": found.verdict.tolist(),
+    }
+    call = f"pr.compare(y, forecasts, rule=pr.{found.rule})"
+    drawn = {"model": found.standings.model.tolist(), "score": found.standings.score.tolist()}
+    return Section(
+        id="comparison",
+        title="Comparison",
+        words=tuple(found.summary().splitlines()),
+        items=(
+            Table(
+                title="Paired differences",
+                columns=columns,
+                call=call,
+                of_models=("model", "against"),
+                note=" ".join(part for part in ("Below zero the first model is better.", found.note) if part),
+            ),
+            figure_of(
+                lambda ax: plots.draw(found, ax),
+                title="Differences",
+                caption="Difference of the mean losses of each pair with its interval.",
+                table=columns | {"difference": found.difference.tolist()},
+                call=f"{call}.plot()",
+                size=(6.0, 1.2 + 0.42 * len(found.model)),
+                width="whole" if len(evaluation.models) > 3 else "half",
+            ),
+            figure_of(
+                lambda ax: plots.draw(found.standings, ax),
+                title="Ranks",
+                caption="Score of each model with its interval, and the ranks that cannot be excluded.",
+                table=drawn,
+                call=f"{call}.standings.plot()",
+                size=(6.0, 1.2 + 0.42 * max(len(evaluation.models), len(found.model) if len(found.model) < 5 else 0)),
+                width="whole" if len(evaluation.models) > 3 else "half",
+            ),
+        ),
+    )
+
+
+def groups(evaluation: Evaluation, found: Slices) -> Section:
+    """Scores, calibration and decisions in each group."""
+    columns: dict[str, Any] = {
+        "model": found.model.tolist(),
+        "group": found.group.tolist(),
+        "cases": found.n.tolist(),
+        "event rate": found.event_rate.tolist(),
+        evaluation.problem.headline.name: _estimates(found.score, found.low, found.high),
+        "observed \N{MINUS SIGN} forecast": _estimates(found.excess, found.excess_low, found.excess_high),
+        "adjusted p-value": found.p_adjusted.round(4).tolist(),
+        "note": [note or None for note in found.note.tolist()],
+    }
+    return Section(
+        id="slices",
+        title="Groups",
+        words=(texts.GROUPS,),
+        items=(
+            Table(
+                title="Groups",
+                columns=columns,
+                call=f"pr.slices(y, forecasts, by=by, rule=pr.{found.rule})",
+                note="Groups with few cases or events have no interval.",
+            ),
+        ),
+    )
+
+
+def means(evaluation: Evaluation) -> Section:
+    """Decisiveness, accuracy and robustness."""
+    found = evaluation.probability_means
+    columns: dict[str, Any] = {
+        "model": list(found),
+        "decisiveness": [one.decisiveness for one in found.values()],
+        "accuracy": [one.accuracy for one in found.values()],
+        "robustness": [one.robustness for one in found.values()],
+        "divergence": [math.nan if one.divergence is None else float(one.divergence[1]) for one in found.values()],
+        "angle, degrees": [math.nan if one.angle is None else round(one.angle, 1) for one in found.values()],
+    }
+    return Section(
+        id="means",
+        title="Means of probabilities",
+        words=(texts.MEANS,),
+        items=(
+            Table(
+                title="Decisiveness, accuracy, robustness",
+                columns=columns,
+                call=_each("probability_means", evaluation),
+                best=dict.fromkeys(("accuracy", "divergence"), "highest"),
+            ),
+        ),
+    )
+
+
+def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
+    shown = _names(evaluation)
+    parts = {shown[model]: one for model, one in evaluation.decompositions.items()}
+    rule = next(iter(parts.values())).rule
+    return figure_of(
+        partial(plots.plot_decompositions, parts),
+        title="Where the scores come from",
+        caption="Miscalibration to the right, discrimination upwards: the best models are at the upper left.",
+        table={
+            "model": list(parts),
+            **{
+                name: [getattr(one, name) for one in parts.values()]
+                for name in ("score", "miscalibration", "discrimination", "uncertainty")
+            },
+        },
+        call=_each("decompose", evaluation, options=f", rule=pr.{rule}"),
+        models=list(parts),
+        size=(4.6, 4.6) if width == "half" else (3.9, 3.9),
+        width=width,
+    )
+
+
+def _banded(
+    curve: ReliabilityCurve, title: str, evaluation: Evaluation, model: str, width: Width, event: str = ""
+) -> Figure:
+    given = f"y, forecasts[{model!r}]"
+    table = f"pr.ForecastTable.{event.format(given)}" if event else given
+    place = evaluation.models.index(model)
+    return figure_of(
+        lambda ax: plots.draw(curve, ax, color=COLORS[place % len(COLORS)]),
+        title=title,
+        caption="Outside the grey band chance alone does not explain the distance from the diagonal.",
+        table={name: getattr(curve, name) for name in ("forecast_min", "forecast_max", "event_rate", "weight")},
+        call=f"pr.reliability_curve({table}).with_consistency_band(seed={evaluation.seed}).plot()",
+        size=(4.4, 4.4) if width == "half" else (3.9, 3.9),
+        width=width,
+        of_models=(model,),
+    )
+
+
+def _names(evaluation: Evaluation) -> dict[str, str]:
+    """Return the name of each model as pictures can show it."""
+    return dict(zip(evaluation.models, short_names(evaluation.models), strict=True))
+
+
+def _each(function: str, evaluation: Evaluation, after: str = "", options: str = "") -> str:
+    given = "forecasts[name]" if len(evaluation.models) > 1 else f"forecasts[{evaluation.models[0]!r}]"
+    return f"pr.{function}(y, {given}{options}){after}"
+
+
+def _estimates(value: Floats, low: Floats, high: Floats) -> list[Any]:
+    limits = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*one) if math.isfinite(one[1]) else one[0] for one in limits]
+
+
+def _stacked(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Put the rows of several models one below the other."""
+    names = [name for name in next(iter(tables.values())) if all(name in table for table in tables.values())]
+    columns: dict[str, Any] = {"model": [model for model, rows in tables.items() for _ in rows[names[0]]]}
+    return columns | {name: [value for rows in tables.values() for value in list(rows[name])] for name in names}

@@ -1,0 +1,199 @@
+"""Models ranked by their mean regret between any two thresholds, from sums that hold no case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from propriety.decisions.regret import read_interval
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.plots.ranking import chance
+from propriety.report.cells import places_for
+from propriety.results import Floats, Result
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["ThresholdRanking", "threshold_ranking"]
+
+# Fine where thresholds are low, as those for rare and grave events are; every step is a number that people say.
+STEPS = np.concatenate([np.arange(20) / 1000, np.arange(4, 20) / 200, np.arange(10, 101) / 100])
+TREAT_ALL, TREAT_NONE = "treat all", "treat none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ThresholdRanking(Result):
+    r"""Regret of each model, summed up from threshold 0 to each step of a grid; see `threshold_ranking`.
+
+    Parameters
+    ----------
+    models : tuple of str
+        The names, in the order given.
+    grid : array of shape (steps,)
+        Thresholds, strictly increasing.
+    cumulative : array of shape (models, steps)
+        :math:`\int R^*(c)\,dc` from the first threshold of the grid to each.
+    trivial : mapping of str to array of shape (steps,)
+        The same for treating all and for treating none.
+    low, high : float
+        The interval that is shown first.
+    n : int
+        Number of cases.
+    """
+
+    models: tuple[str, ...]
+    grid: Floats
+    cumulative: Floats
+    trivial: Mapping[str, Floats]
+    low: float
+    high: float
+    n: int
+
+    def rows(self) -> Mapping[str, Any]:
+        """Return one row per step of the grid, with a column for each model."""
+        own = {f"regret up to here, {name}": row for name, row in zip(self.models, self.cumulative, strict=True)}
+        return {"threshold": self.grid, **own}
+
+    def mean_regret(self, low: float | None = None, high: float | None = None) -> dict[str, float]:
+        """Return the mean regret of each model between two steps of the grid, exactly; by default those shown first.
+
+        Examples
+        --------
+        >>> ranking = threshold_ranking({"a": ForecastTable.from_predictions([0, 1], [0.25, 0.75])})
+        >>> ranking.mean_regret(0.0, 0.5)
+        {'a': 0.03125}
+        """
+        start, stop = (self._step(end) for end in read_interval(*self._interval(low, high)))
+        width = self.grid[stop] - self.grid[start]
+        mean = (self.cumulative[:, stop] - self.cumulative[:, start]) / width
+        return dict(zip(self.models, mean.tolist(), strict=True))
+
+    def payload(self) -> dict[str, Any]:
+        """Return what the page's script needs: sums at the steps of the grid, and never a case."""
+        return {
+            "grid": self.grid.tolist(),
+            "labels": [reading(step) for step in self.grid.tolist()],
+            "cumulative": [*self.cumulative.tolist(), *(row.tolist() for row in self.trivial.values())],
+            "models": len(self.models),
+            "start": self._step(self.low),
+            "stop": self._step(self.high),
+            "places": self.places,
+        }
+
+    @property
+    def places(self) -> int:
+        """Decimal places in which regrets are written."""
+        return places_for(list(self.mean_regret().values()))
+
+    def _interval(self, low: float | None, high: float | None) -> tuple[float, float]:
+        return self.low if low is None else low, self.high if high is None else high
+
+    def _step(self, threshold: float) -> int:
+        place = int(np.searchsorted(self.grid, threshold))
+        if place == len(self.grid) or self.grid[place] != threshold:
+            law = f"low and high must be steps of the grid; {threshold!r} is none"
+            raise InputValueError(sentence(law, hint="pass thresholds=(low, high), which adds them to the grid."))
+        return place
+
+
+def threshold_ranking(
+    tables: Mapping[str, ForecastTable], *, thresholds: tuple[float, float] | None = None
+) -> ThresholdRanking:
+    r"""Sum the regret of each model up to each step of a grid of thresholds, from which any interval can be ranked.
+
+    .. math:: \bar R(a, b) = \frac{C(b) - C(a)}{b - a}, \qquad C(t) = \int_0^t R^*(c)\,dc
+
+    is the mean regret over the thresholds from :math:`a` to :math:`b`, the score of `BoundedBrier`. It is exact where
+    both are steps of the grid.
+
+    Parameters
+    ----------
+    tables : mapping of str to ForecastTable
+        The forecasts of each model for the same cases.
+    thresholds : (low, high), optional
+        The interval to show first; its ends become steps of the grid. By default all thresholds.
+
+    References
+    ----------
+    Flores et al. (2025), theorem 3.3, arXiv:2504.04528, with the factor 2 that is missing there.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, p = [0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]
+    >>> table = ForecastTable.from_predictions(y, p)
+    >>> ranking = threshold_ranking({"model": table}, thresholds=(0.25, 0.5))
+    >>> ranking.mean_regret()["model"], float(pr.bounded_brier_score(y, p, thresholds=(0.25, 0.5)))
+    (0.16875, 0.16875)
+    """
+    low, high = (0.0, 1.0) if thresholds is None else read_interval(*_pair(thresholds))
+    _check_same_cases(tables)
+    grid = np.unique(np.concatenate([STEPS, [low, high]]))
+    first = next(iter(tables.values()))
+    always, never = 0.5 * grid**2, grid - 0.5 * grid**2
+    return ThresholdRanking(
+        models=tuple(tables),
+        grid=grid,
+        cumulative=np.stack([_cumulative(table, grid) for table in tables.values()]),
+        trivial={TREAT_ALL: (1.0 - first.event_rate) * always, TREAT_NONE: first.event_rate * never},
+        low=low,
+        high=high,
+        n=first.n,
+    )
+
+
+def reading(threshold: float) -> str:
+    """Say a threshold as a percentage and as a chance.
+
+    Examples
+    --------
+    >>> reading(0.05), reading(0.0), reading(0.0166)
+    ('5% (1 in 20)', '0%', '1.66%')
+    """
+    if not 0.0 < threshold < 1.0:
+        return percent(threshold)
+    said = chance(threshold)
+    # A chance out of ten thousand tells nobody more than the percentage.
+    telling = said.startswith("1 in ") or len(said) <= len("19 in 100")
+    return f"{percent(threshold)} ({said})" if telling else percent(threshold)
+
+
+def percent(threshold: float) -> str:
+    """Say a threshold as a percentage."""
+    return f"{100.0 * threshold:.4g}%"
+
+
+def _cumulative(table: ForecastTable, grid: Floats) -> Floats:
+    """Integrate the regret cell by cell, each in closed form, and add the cells up."""
+    low, high = grid[:-1], grid[1:]
+    cell = np.clip(np.searchsorted(grid, table.forecast, side="right") - 1, 0, len(low) - 1)
+    inside = np.clip(table.forecast, grid[0], grid[-1])
+    missed = table.events * (high[cell] - inside) * (2.0 - high[cell] - inside) / 2.0
+    alarmed = table.non_events * (inside - low[cell]) * (inside + low[cell]) / 2.0
+    own, events, non_events = (
+        np.bincount(cell, values, len(low)) for values in (missed + alarmed, table.events, table.non_events)
+    )
+    # An event is missed throughout the cells above its forecast, a non-event acted on throughout those below it.
+    missed_before = np.cumsum(events) - events
+    alarmed_after = non_events.sum() - np.cumsum(non_events)
+    whole = missed_before * (high - low) * (2.0 - high - low) + alarmed_after * (high - low) * (high + low)
+    return np.concatenate([[0.0], np.cumsum(own + whole / 2.0)]) / table.weight
+
+
+def _pair(thresholds: object) -> tuple[Any, Any]:
+    if not isinstance(thresholds, tuple | list) or len(thresholds) != 2:
+        raise InputTypeError(sentence(f"thresholds must be a pair (low, high); got {thresholds!r}"))
+    return thresholds[0], thresholds[1]
+
+
+def _check_same_cases(tables: Mapping[str, ForecastTable]) -> None:
+    if not tables:
+        raise InputValueError(sentence("tables must hold one model or more; got none"))
+    first_name, first = next(iter(tables.items()))
+    for name, table in tables.items():
+        same = table.n == first.n and np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0)
+        if not same:
+            told = f"{first_name!r} has {first.n:,} with event rate {first.event_rate:.6g}"
+            law = f"tables must be of the same cases; {told} and {name!r} {table.n:,} with {table.event_rate:.6g}"
+            raise InputValueError(sentence(law))

@@ -1,0 +1,190 @@
+"""evaluate(): every number is that of the call beside it, whatever the data come in, for every kind of outcome."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.evaluation.problem import Problem
+
+N = 600
+RNG = np.random.default_rng(7)
+TRUTH = RNG.beta(1, 3, N)
+Y = (RNG.random(N) < TRUTH).astype(int)
+MODELS = {"honest": TRUTH, "bold": TRUTH**2 / (TRUTH**2 + (1 - TRUTH) ** 2)}
+SITE = RNG.choice(["north", "south"], N)
+WEIGHT = RNG.gamma(2.0, 1.0, N)
+CLUSTER = RNG.integers(0, 40, N)
+ROWS = {
+    "sharp": RNG.dirichlet([1, 2, 1], N),
+    "flat": np.full((N, 3), 1 / 3),
+}
+GRADE = np.array([RNG.choice(3, p=row) for row in ROWS["sharp"]])
+
+
+def draws(**options):
+    return {"seed": 1, "n_resamples": 50} | options
+
+
+@pytest.fixture(scope="module")
+def result():
+    return pr.evaluate(Y, MODELS, thresholds=(0.05, 0.2), by=SITE, **draws())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"thresholds": (0.05, 0.2)},
+        {"thresholds": 0.1, "level": 0.9},
+        {"sample_weight": WEIGHT},
+        {"cluster": CLUSTER},
+    ],
+    ids=["interval", "threshold", "weights", "clusters"],
+)
+def test_every_number_is_that_of_the_call_beside_it(options):
+    found = pr.evaluate(Y, MODELS, **draws(**options)).scores
+    names = {"pr": pr, "y": Y, "forecasts": MODELS, "sample_weight": WEIGHT, "cluster": CLUSTER}
+    for place, call in enumerate(found.call.tolist()):
+        alone = eval(call, names)  # noqa: S307  (the package's own words, to be checked)
+        for field in ("estimate", "low", "high"):
+            assert getattr(alone, field) == pytest.approx(getattr(found, field)[place], rel=1e-12, nan_ok=True), call
+
+
+@pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
+def test_every_number_of_rows_is_that_of_the_call_beside_it(ordered):
+    found = pr.evaluate(GRADE, ROWS, ordered=ordered, **draws()).scores
+    for place, call in enumerate(found.call.tolist()):
+        alone = eval(call, {"pr": pr, "y": GRADE, "forecasts": ROWS})  # noqa: S307  (as above)
+        assert alone.estimate == pytest.approx(found.estimate[place], rel=1e-12)
+
+
+def test_parts_are_those_of_the_public_functions(result):
+    assert result.decompositions["bold"].miscalibration == pr.decompose(Y, MODELS["bold"]).miscalibration
+    np.testing.assert_array_equal(
+        result.reliability["bold"]["event"].event_rate, pr.reliability_curve(Y, MODELS["bold"]).event_rate
+    )
+    rule = pr.BoundedBrier(0.05, 0.2)
+    assert str(result.comparison) == str(pr.compare(Y, MODELS, rule=rule))
+    alone = pr.slices(Y, MODELS, by=SITE, rule=rule)
+    np.testing.assert_array_equal(result.slices.score, alone.score)
+    assert result.ranking.marked.winner == pr.ranking_map(Y, MODELS, interval=(0.05, 0.2)).marked.winner
+    assert result.probability_means["honest"].accuracy == pr.probability_means(Y, MODELS["honest"]).accuracy
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_frame_gives_the_same_numbers(library, result):
+    frame = library({"y": Y, "site": SITE, **MODELS})
+    again = pr.evaluate(frame, list(MODELS), outcome="y", by="site", thresholds=(0.05, 0.2), **draws())
+    assert again.to_dict() == result.to_dict()
+    assert again.summary() == result.summary()
+
+
+def test_the_classes_of_a_frame_are_columns():
+    names = [f"p{place}" for place in range(3)]
+    frame = pl.DataFrame({"y": GRADE, **dict(zip(names, ROWS["sharp"].T, strict=True))})
+    again = pr.evaluate(frame, {"sharp": names}, outcome="y", ordered=True, **draws())
+    assert again.to_dict() == pr.evaluate(GRADE, {"sharp": ROWS["sharp"]}, ordered=True, **draws()).to_dict()
+
+
+@pytest.mark.parametrize("rare", [False, True], ids=["common", "rare"])
+@pytest.mark.parametrize("thresholds", [None, 0.1, (0.05, 0.2), (0.0, 0.3)], ids=str)
+def test_the_headline_is_what_the_advice_names_first(thresholds, rare):
+    problem = Problem(kind="binary", thresholds=thresholds, rare=rare)
+    assert problem.headline.name == pr.advise(thresholds=thresholds, rare=rare).recommended[0].measure
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "ordinal"])
+def test_the_headline_of_rows_is_what_the_advice_names_first(kind):
+    assert Problem(kind=kind).headline.name == pr.advise(outcome=kind).recommended[0].measure
+
+
+def test_tables_and_moments_give_the_same_numbers_as_their_cases():
+    whole = pr.evaluate(Y, MODELS, **draws())
+    halves = [slice(None, 250), slice(250, None)]
+    tables = {
+        name: sum(pr.ForecastTable.from_predictions(Y[half], p[half]) for half in halves) for name, p in MODELS.items()
+    }
+    moments = sum(pr.loss_moments(Y[half], {name: p[half] for name, p in MODELS.items()}) for half in halves)
+    merged = pr.Evaluation.from_tables(tables, moments, **draws())
+    assert merged.to_dict() == pytest.approx(whole.to_dict(), rel=1e-12)
+    assert str(merged.comparison) == str(whole.comparison)
+    for call, number in zip(merged.scores.call.tolist(), merged.scores.estimate.tolist(), strict=True):
+        assert eval(call, {"pr": pr, "tables": tables}).estimate == number  # noqa: S307  (as above)
+    assert merged.ranking is None
+    assert merged.slices is None
+
+
+def test_tables_of_other_cases_are_refused():
+    one, other = pr.ForecastTable.from_predictions([0, 1], [0.1, 0.6]), pr.ForecastTable.from_predictions([0], [0.1])
+    with pytest.raises(InputValueError, match="tables must be of the same cases; 'a' has 2"):
+        pr.Evaluation.from_tables({"a": one, "b": other})
+    with pytest.raises(InputTypeError, match="tables must map"):
+        pr.Evaluation.from_tables({"a": 3})
+
+
+def test_flat_keys_have_the_model_in_front_only_where_there_are_several(result):
+    assert "honest/brier" in result.to_dict()
+    alone = pr.evaluate(Y, TRUTH, **draws())
+    assert {"brier", "brier_low", "brier_high", "auc", "n"} < set(alone.to_dict())
+    assert alone.models == ("forecast",)
+    assert alone.comparison is None
+    json.dumps(alone.to_dict())
+
+
+def test_the_summary_says_who_leads_and_what_is_noise(result):
+    said = result.summary()
+    assert said.startswith("2 models on 600 cases, ")
+    assert "honest has the lowest bounded Brier score over the thresholds from 5% to 20%" in said
+    assert "miscalibration is" in said
+    assert str(result) == said
+
+
+def test_missing_rows_are_counted():
+    y = [*Y.tolist(), None]
+    forecasts = {name: np.append(p, 0.5) for name, p in MODELS.items()}
+    found = pr.evaluate(y, forecasts, missing="drop", **draws())
+    assert (found.n, found.dropped) == (N, 1)
+    assert "1 rows with missing values were left out" in found.summary()
+
+
+def test_the_same_seed_gives_the_same_numbers_and_no_seed_keeps_one():
+    one, other = (pr.evaluate(Y, TRUTH, n_resamples=20) for _ in range(2))
+    assert one.seed != other.seed
+    assert pr.evaluate(Y, TRUTH, n_resamples=20, seed=one.seed).to_dict() == one.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "match"),
+    [
+        ((GRADE, ROWS), {"thresholds": 0.2}, InputValueError, "thresholds belong to the probability of one event"),
+        ((Y, MODELS), {"ordered": True}, InputValueError, "ordered belongs to rows"),
+        ((pd.DataFrame({"y": Y}), ["a"]), {"outcome": "y"}, InputValueError, "it lacks \\['a'\\]"),
+        ((pd.DataFrame({"y": Y, "a": TRUTH}), [3]), {"outcome": "y"}, InputTypeError, "must name columns"),
+        (
+            (pd.DataFrame({"y": Y, "a": TRUTH}), "a"),
+            {"outcome": "y", "by": SITE},
+            InputTypeError,
+            "by must be the name",
+        ),
+        ((Y, MODELS), {"level": 1.0}, InputValueError, "level must lie strictly"),
+        ((Y, MODELS), {"thresholds": (0.5, 0.2)}, InputValueError, "thresholds"),
+    ],
+    ids=["rows", "event", "column", "name", "array", "level", "order"],
+)
+def test_what_does_not_fit_is_refused(arguments, options, error, match):
+    with pytest.raises(error, match=match):
+        pr.evaluate(*arguments, **options)
+
+
+def test_one_outcome_only_is_told_and_does_not_fail():
+    found = pr.evaluate([0, 0, 0], [0.1, 0.2, 0.3], **draws())
+    assert found.roc_curves == {}
+    row = found.scores.at("forecast", "auc")
+    assert np.isnan(row["estimate"])
+    assert "there are no events" in row["note"]
+    assert found.scores.at("forecast", "brier")["estimate"] == pytest.approx(0.14 / 3)
+    assert "One model on 3 cases, 0% of them with the event." in found.summary()

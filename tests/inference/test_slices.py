@@ -1,0 +1,188 @@
+"""Groups: each by itself, against the rest, and not judged where there are too few."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.intervals import interval
+from propriety.inference.measures import NetBenefit
+from propriety.inference.slices import slices
+from propriety.inference.verdicts import holm
+
+RNG = np.random.default_rng(9)
+N = 1500
+P = RNG.beta(1, 2, N)
+SITE = RNG.choice(["a", "b", "c", "tiny"], N, p=[0.5, 0.3, 0.19, 0.01])
+Y = RNG.random(N) < np.where(SITE == "c", expit(logit(P) + 1.0), P)
+WEIGHT = RNG.gamma(2.0, 1.0, N)
+CLUSTER = RNG.integers(0, 60, N)
+SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"sample_weight": WEIGHT, "cluster": CLUSTER}]
+KINDS = ["plain", "weights", "clusters", "both"]
+
+
+def rows(found):
+    columns = found.rows()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+def test_each_group_has_the_intervals_it_would_have_by_itself(sampling):
+    found = slices(Y, P, by=SITE, threshold=0.3, rule=pr.Log(), **sampling)
+    for row in rows(found)[:3]:
+        own = row["group"] == SITE
+        options = {name: values[own] for name, values in sampling.items()}
+        for of, names in (
+            (pr.Log(), ("score", "low", "high")),
+            (NetBenefit(0.3), ("net_benefit", "net_benefit_low", "net_benefit_high")),
+        ):
+            alone = interval(Y[own], P[own], of=of, **options)
+            np.testing.assert_allclose(
+                [row[name] for name in names], [alone.estimate, alone.low, alone.high], rtol=1e-10
+            )
+        weight = options.get("sample_weight")
+        assert row["miscalibration"] == pytest.approx(
+            pr.decompose(Y[own], P[own], rule=pr.Log(), sample_weight=weight).miscalibration, rel=1e-10
+        )
+        assert row["event_rate"] == pytest.approx(np.average(Y[own], weights=weight))
+        assert (row["n"], row["events"], row["note"]) == (own.sum(), Y[own].sum(), "")
+
+
+def test_calibration_in_the_large_is_a_mean_of_residuals():
+    found = slices(Y, P, by=SITE, level=0.9)
+    for row in rows(found)[:3]:
+        residual = (Y - P)[row["group"] == SITE]
+        limits = stats.t.interval(0.9, len(residual) - 1, residual.mean(), stats.sem(residual))
+        np.testing.assert_allclose([row["excess_low"], row["excess_high"]], limits, rtol=1e-9)
+        assert row["excess"] == pytest.approx(residual.mean())
+    assert found.excess_low[2] > 0.0
+
+
+def test_the_difference_to_the_rest_is_welchs():
+    found = slices(Y, P, by=SITE)
+    loss = (P - Y) ** 2
+    for row in rows(found)[:3]:
+        own = row["group"] == SITE
+        welch = stats.ttest_ind(loss[own], loss[~own], equal_var=False)
+        assert row["difference"] == pytest.approx(loss[own].mean() - loss[~own].mean(), rel=1e-10)
+        assert row["p_value"] == pytest.approx(welch.pvalue, rel=1e-8)
+    np.testing.assert_allclose(found.p_adjusted, holm(found.p_value))
+    assert np.isnan(found.p_adjusted[3])
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
+def test_clusters_that_reach_across_groups(weight):
+    found = slices(Y, P, by=SITE, cluster=CLUSTER, sample_weight=weight)
+    loss, w = (P - Y) ** 2, np.ones(N) if weight is None else weight
+    own = SITE == "b"
+    influence = np.where(own, 1 / w[own].sum(), -1 / w[~own].sum()) * w
+    influence *= loss - np.where(own, np.average(loss[own], weights=w[own]), np.average(loss[~own], weights=w[~own]))
+    sums = np.bincount(CLUSTER, influence)
+    error = math.sqrt(60 / 59 * (sums**2).sum())
+    assert found.p_value[1] == pytest.approx(2 * stats.t(59).sf(abs(found.difference[1]) / error), rel=1e-9)
+    assert found.clusters == 60
+
+
+def test_copies_in_clusters_are_no_news():
+    twice = slices(np.tile(Y, 2), np.tile(P, 2), by=np.tile(SITE, 2), cluster=np.tile(np.arange(N), 2), smallest=100)
+    alone = slices(Y, P, by=SITE, cluster=np.arange(N), smallest=50)
+    np.testing.assert_allclose(twice.p_value, alone.p_value, rtol=1e-9)
+    np.testing.assert_allclose(twice.low, alone.low, rtol=1e-9)
+
+
+def test_too_few_are_said_to_be_and_not_judged():
+    found = slices(Y, P, by=SITE, threshold=0.3)
+    row = rows(found)[3]
+    assert row["note"] == f"too few to judge: {(SITE == 'tiny').sum()} cases"
+    assert row["score"] == pytest.approx(((P - Y) ** 2)[SITE == "tiny"].mean())
+    unknown = ("low", "high", "excess_low", "net_benefit_high", "miscalibration", "p_value", "p_adjusted")
+    assert np.isnan([row[name] for name in unknown]).all()
+    assert found.is_judged.tolist() == [True, True, True, False]
+
+
+def test_why_a_group_is_not_judged():
+    y = np.concatenate([np.arange(100) < 9, np.arange(100) >= 9, np.arange(100) < 50])
+    by, p = np.repeat(["few events", "few non-events", "many"], 100), np.tile(np.arange(100) / 100, 3)
+    assert slices(y, p, by=by).note.tolist() == [
+        "too few to judge: 9 events",
+        "too few to judge: 9 non-events",
+        "",
+    ]
+    assert slices(y, p, by=by, cluster=np.arange(300) // 20).note[2] == "too few to judge: 5 clusters"
+    assert slices(y, p, by=by, smallest=101).note[2] == "too few to judge: 100 cases"
+
+
+def test_several_models_on_the_same_cases_are_adjusted_together():
+    models = {"p": P, "steep": expit(2 * logit(P))}
+    found = slices(Y, models, by=SITE)
+    assert found.model.tolist() == ["p"] * 4 + ["steep"] * 4
+    assert found.group.tolist() == ["a", "b", "c", "tiny"] * 2
+    assert found.overall == {name: pytest.approx(pr.brier_score(Y, one)) for name, one in models.items()}
+    np.testing.assert_allclose(found.p_adjusted, holm(found.p_value))
+    np.testing.assert_array_equal(found.score[:4], slices(Y, P, by=SITE).score)
+
+
+def test_false_alarms_are_as_rare_as_the_level_says():
+    rng = np.random.default_rng(2)
+    alarms = []
+    for _ in range(60):
+        p = rng.random(400)
+        alarms.append((slices(rng.random(400) < p, p, by=np.arange(400) % 4).p_adjusted < 0.05).any())
+    assert np.mean(alarms) < 0.15
+
+
+def test_infinite_scores_and_constant_ones():
+    p = P.copy()
+    p[np.flatnonzero((SITE == "a") & Y)[0]] = 0.0
+    found = slices(Y, p, by=SITE, rule=pr.Log())
+    assert (found.score[0], found.note[0]) == (math.inf, "the mean score is infinite")
+    assert np.isnan([found.low[0], found.p_value[0], found.p_value[1]]).all()
+    assert np.isfinite(found.low[1])
+    flat = slices(Y, np.full(N, 0.5), by=SITE)
+    assert flat.p_value[:3].tolist() == [1.0, 1.0, 1.0]
+    assert flat.low[0] == flat.score[0] == 0.25
+
+
+def test_one_group_has_no_rest():
+    found = slices(Y, P, by=np.zeros(N))
+    assert np.isnan([found.difference[0], found.p_value[0]]).all()
+    assert np.isfinite(found.low[0])
+
+
+def test_a_group_without_weight_is_not_there():
+    found = slices(Y, P, by=SITE, sample_weight=np.where(SITE == "b", 0.0, 1.0))
+    assert found.group.tolist() == ["a", "c", "tiny"]
+
+
+def test_miscalibration_needs_a_proper_rule():
+    assert np.isnan(slices(Y, P, by=SITE, rule=pr.ShiftedBrier(0.2, weighted=False)).miscalibration).all()
+
+
+def test_missing_values_and_views():
+    found = slices([None, *Y], [0.3, *P], by=["new", *SITE], missing="drop")
+    assert found.dropped == 1
+    assert "new" not in found.group
+    frame = found.to_frame(backend="pandas")
+    assert "net_benefit" not in frame
+    assert list(frame)[:4] == ["model", "group", "n", "events"]
+    assert "net_benefit_low" in slices(Y, P, by=SITE, threshold=0.2).to_frame(backend="polars").columns
+    assert found.to_dict()["overall"] == {"forecast": pytest.approx(pr.brier_score(Y, P))}
+
+
+def test_what_is_refused():
+    with pytest.raises(InputValueError, match="by must have one entry per case"):
+        slices(Y, P, by=SITE[:3])
+    with pytest.raises(InputValueError, match="smallest must be a positive whole number"):
+        slices(Y, P, by=SITE, smallest=0)
+    with pytest.raises(InputValueError, match="threshold must lie strictly between 0 and 1"):
+        slices(Y, P, by=SITE, threshold=1.0)
+    with pytest.raises(InputValueError, match="must be the forecast of one event"):
+        slices(Y.astype(int), np.column_stack([1 - P, P]), by=SITE)
+    with pytest.raises(InputTypeError, match="a ForecastTable no longer knows its cases"):
+        slices(pr.ForecastTable.from_predictions(Y, P), None, by=SITE)
+    with pytest.raises(InputTypeError, match="rule must be a scoring rule"):
+        slices(Y, P, by=SITE, rule="brier")

@@ -1,0 +1,108 @@
+"""The forest plot of groups shows what the slices hold."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from scipy.special import expit, logit
+
+import propriety.plots.slices
+from propriety.errors import InputValueError
+from propriety.inference.slices import slices
+from propriety.plots.drawing import COLORS
+
+mpl.use("agg")
+
+assert propriety.plots.slices  # It registers its drawer.
+
+RNG = np.random.default_rng(4)
+P = RNG.beta(1, 2, 1200)
+SITE = RNG.choice(["Bergen", "Graz", "Lyon", "tiny"], 1200, p=[0.5, 0.3, 0.19, 0.01])
+Y = RNG.random(1200) < np.where(SITE == "Lyon", expit(logit(P) + 1.5), P)
+ONE = slices(Y, P, by=SITE, threshold=0.3)
+TWO = slices(Y, {"plain": P, "steep": expit(2 * logit(P))}, by=SITE)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def labelled(ax, label):
+    return [line for line in ax.get_lines() if line.get_label() == label]
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("show", ["score", "excess", "net_benefit"])
+def test_points_and_intervals_are_those_of_the_slices(show):
+    ax = ONE.plot(show=show)
+    points = labelled(ax, "_estimate")
+    np.testing.assert_array_equal([point.get_xdata()[0] for point in points], getattr(ONE, show))
+    low, high = (getattr(ONE, end if show == "score" else f"{show}_{end}") for end in ("low", "high"))
+    drawn = np.array([line.get_xdata() for line in labelled(ax, "_interval")])
+    np.testing.assert_array_equal(drawn, np.column_stack([low, high])[:3])
+
+
+def test_rows_are_named_and_sized_from_the_top():
+    ax = ONE.plot(label="a title")
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["Bergen", "Graz", "Lyon", "tiny"]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+    assert {f"{n:,}" for n in ONE.n} <= set(texts(ax))
+    assert ax.get_xlabel() == "Mean score, Brier (lower is better)"
+    assert ax.get_title(loc="left") == "a title"
+    assert any(text.startswith("all cases 0.") for text in texts(ax))
+
+
+def test_small_groups_are_grey_and_say_so():
+    ax = ONE.plot()
+    assert "too few to judge" in texts(ax)
+    point = labelled(ax, "_estimate")[3]
+    assert point.get_color() != COLORS[0]
+    assert point.get_markerfacecolor() == "white"
+    assert ax.get_yticklabels()[3].get_color() == point.get_color()
+
+
+def test_differences_beyond_noise_are_told_on_the_score_alone():
+    assert ONE.p_adjusted[2] < 0.05
+    assert texts(ONE.plot()).count("differs from the rest") == (ONE.p_adjusted <= 0.05).sum()
+    assert "differs from the rest" not in texts(ONE.plot(show="excess"))
+
+
+def test_models_have_their_own_line_and_marker():
+    ax = TWO.plot()
+    points = labelled(ax, "_estimate")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["plain", "steep"]
+    assert {points[0].get_marker(), points[4].get_marker()} == {"o", "s"}
+    assert points[0].get_ydata()[0] < points[4].get_ydata()[0] < points[1].get_ydata()[0]
+    for name, color in zip(("plain", "steep"), COLORS, strict=False):
+        (line,) = labelled(ax, f"_all, {name}")
+        assert line.get_xdata()[0] == TWO.overall[name]
+        assert line.get_color() == color
+
+
+def test_it_goes_on_the_callers_axes_and_changes_no_settings():
+    before = dict(mpl.rcParams)
+    figure, ax = plt.subplots()
+    assert ONE.plot(ax) is ax
+    assert figure.axes == [ax]
+    assert dict(mpl.rcParams) == before
+
+
+def test_infinite_scores_leave_their_row_empty():
+    import propriety as pr
+
+    p = P.copy()
+    p[np.flatnonzero((SITE == "Graz") & Y)[0]] = 0.0
+    ax = slices(Y, p, by=SITE, rule=pr.Log()).plot()
+    assert [point.get_ydata()[0] for point in labelled(ax, "_estimate")] == [0, 2, 3]
+    assert "the mean score is infinite" in texts(ax)
+
+
+@pytest.mark.parametrize(("found", "show"), [(ONE, "mcb"), (TWO, "net_benefit")], ids=["unknown", "no threshold"])
+def test_what_there_is_not_to_show(found, show):
+    with pytest.raises(InputValueError, match='show must be "score", "excess" or "net_benefit"; got'):
+        found.plot(show=show)

@@ -1,0 +1,284 @@
+// The page in a real browser, run by `node --test`. PAGES is a folder with demo.html, hostile.html, frame.html and
+// expected.json, which tests/report/test_browser.py writes; CHROMIUM is the browser.
+"use strict";
+const assert = require("node:assert/strict");
+const { readFileSync } = require("node:fs");
+const path = require("node:path");
+const { after, before, test } = require("node:test");
+const { pathToFileURL } = require("node:url");
+const { chromium } = require("playwright-core");
+
+const pages = process.env.PAGES;
+const expected = JSON.parse(readFileSync(path.join(pages, "expected.json"), "utf8"));
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const address = (name) => pathToFileURL(path.join(pages, name)).href;
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+let browser;
+
+before(async () => {
+  const root = process.getuid && process.getuid() === 0; // Chromium refuses its sandbox to root.
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: root ? ["--no-sandbox"] : [] });
+});
+after(() => browser.close());
+
+/* Open a page offline; `faults` gathers whatever it logs, throws or asks for. */
+async function open(name, options = {}) {
+  const context = await browser.newContext({ viewport: DESKTOP, offline: true, ...options });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("console", (message) => faults.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on("request", (request) => { if (request.url() !== address(name)) faults.push(`request: ${request.url()}`); });
+  await page.goto(address(name));
+  return { page, faults, close: () => context.close() };
+}
+
+const ranked = (page) => page.$$eval("[data-ranks] tr:not(.trivial):not(.off)", (rows) => rows.map((row) => ({
+  model: row.querySelector("th").textContent,
+  mean: row.querySelector("[data-cell=mean]").textContent,
+  rank: Number(row.querySelector("[data-cell=rank]").textContent),
+})));
+
+async function assertRanked(page, answer) {
+  const rows = await ranked(page);
+  assert.deepEqual(rows.map((row) => row.model), answer.models);
+  assert.deepEqual(rows.map((row) => row.mean), answer.means);
+}
+
+for (const [name, viewport] of [["desktop", DESKTOP], ["phone", PHONE]]) {
+  for (const file of ["demo.html", "hostile.html"]) {
+    test(`${file} opens offline on a ${name}, logs and asks for nothing, and fits`, async () => {
+      const { page, faults, close } = await open(file, { viewport });
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= viewport.width, `${width} wide`);
+      assert.equal(await page.locator("[data-range]").isVisible(), true);
+      assert.deepEqual(faults, []);
+      await close();
+    });
+  }
+}
+
+const AXE = [
+  ["demo.html", "light", DESKTOP, true],
+  ["demo.html", "light", PHONE, false],
+  ["demo.html", "dark", DESKTOP, false],
+  ["demo.html", "dark", PHONE, false],
+  ["hostile.html", "light", DESKTOP, false],
+];
+for (const [file, colorScheme, viewport, opened] of AXE) {
+  test(`axe finds nothing: ${file}, ${colorScheme}, ${viewport.width} wide${opened ? ", data opened" : ""}`, async () => {
+    const { page, close } = await open(file, { colorScheme, viewport });
+    if (opened) await page.$$eval("details", (all) => all.forEach((details) => { details.open = true; }));
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    assert.deepEqual(violations.map((one) => [one.id, one.nodes[0].html.slice(0, 200)]), []);
+    await close();
+  });
+}
+
+test("without JavaScript everything is there, and nothing that would not work", async () => {
+  const { page, close } = await open("demo.html", { javaScriptEnabled: false });
+  assert.equal(await page.locator("[data-range]").isVisible(), false);
+  assert.equal(await page.locator("[data-switch]").first().isVisible(), false);
+  assert.equal(await page.locator("[data-ranks]").isVisible(), true);
+  assert.equal(await page.locator(".plot > svg").first().isVisible(), true);
+  assert.equal(await page.locator("details .scroll").first().isVisible(), false);
+  await page.locator("summary").first().click();
+  assert.equal(await page.locator("details .scroll").first().isVisible(), true);
+  await close();
+});
+
+test("the ranking is Python's on every interval asked for", async () => {
+  const { page, faults, close } = await open("demo.html");
+  await assertRanked(page, expected.intervals[0]);
+  for (const answer of expected.intervals) {
+    await page.evaluate(([start, stop]) => {
+      for (const [id, value] of [["range-low", 0], ["range-high", stop], ["range-low", start]]) {
+        const handle = document.getElementById(id);
+        handle.valueAsNumber = value;
+        handle.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+    }, [answer.start, answer.stop]);
+    await assertRanked(page, answer);
+    assert.equal(await page.textContent("output[data-shown=low]"), answer.low);
+    assert.ok((await page.textContent(".ranking .call")).includes(`thresholds=(${answer.ends[0]}, ${answer.ends[1]})`));
+  }
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("keys and the mouse move the ends, which never cross", async () => {
+  const { page, close } = await open("demo.html");
+  const steps = () => page.$$eval(".track input", (all) => all.map((one) => one.valueAsNumber));
+  const [start, stop] = await steps();
+  await page.focus("#range-low");
+  await page.keyboard.press("ArrowRight");
+  assert.deepEqual(await steps(), [start + 1, stop]);
+  await page.keyboard.press("End");
+  const last = expected.steps;
+  assert.deepEqual(await steps(), [last - 1, last]);
+  assert.equal(await page.getAttribute("#range-low", "aria-valuetext"), expected.labels[last - 1]);
+  await page.click("[data-reset]");
+  assert.deepEqual(await steps(), [start, stop]);
+  const box = await page.locator(".track").boundingBox();
+  const at = (step) => box.x + 12 + (box.width - 24) * step / last;
+  await page.mouse.move(at(stop), box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(at(last), box.y + box.height / 2, { steps: 5 });
+  await page.mouse.up();
+  assert.deepEqual(await steps(), [start, last]);
+  await page.waitForFunction(() => document.querySelector("[data-said]").textContent.includes("lowest mean regret"));
+  await close();
+});
+
+test("a model that is switched off leaves figures, tables and the ranking", async () => {
+  const { page, close } = await open("demo.html");
+  const first = (await ranked(page))[0].model;
+  const place = expected.models.indexOf(first);
+  const visible = () => page.locator(`[data-model="${place}"]:visible`).count();
+  assert.ok(await visible() > 10);
+  await page.uncheck(`[data-switch="${place}"]`);
+  assert.equal(await visible(), 0);
+  const rest = await ranked(page);
+  assert.equal(rest.length, expected.models.length - 1);
+  assert.equal(rest[0].rank, 1);
+  assert.deepEqual(await page.$$eval("tr.first:not(.off) th", (all) => all.map((one) => one.textContent)), [rest[0].model]);
+  await page.check(`[data-switch="${place}"]`);
+  assert.equal((await ranked(page))[0].model, first);
+  for (const other of expected.models.keys()) await page.locator(`[data-switch="${other}"]`).click();
+  assert.equal((await ranked(page)).length, 1);
+  await close();
+});
+
+test("pointer and keyboard read the values of a figure", async () => {
+  const { page, close } = await open("demo.html");
+  const plot = page.locator(".plot", { has: page.locator("title", { hasText: "Net benefit" }) });
+  const tip = plot.locator(".tip");
+  await plot.scrollIntoViewIfNeeded();
+  assert.equal(await tip.isVisible(), false);
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + 0.35 * box.width, box.y + 0.4 * box.height);
+  assert.match(await tip.textContent(), /^.+: threshold \d+%, net benefit 0\.\d+$/);
+  await page.mouse.move(2, 2);
+  assert.equal(await tip.isVisible(), false);
+  await page.keyboard.press("Tab");
+  await plot.focus();
+  const told = [];
+  for (const key of ["Home", "ArrowRight", "ArrowDown"]) {
+    await page.keyboard.press(key);
+    told.push(await tip.textContent());
+  }
+  assert.equal(new Set(told).size, 3);
+  assert.equal(told[0].split(":")[0], expected.models[0]);
+  assert.equal(told[2].split(":")[0], expected.models[1]);
+  await page.keyboard.press("Escape");
+  assert.equal(await tip.isVisible(), false);
+  await close();
+});
+
+test("what is read off lies on the line that is drawn", async () => {
+  const { page, close } = await open("demo.html");
+  const plot = page.locator(".plot", { has: page.locator("title", { hasText: "Net benefit" }) });
+  await plot.focus();
+  for (const key of ["Home", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
+  const distance = await plot.evaluate((element) => {
+    const mark = element.querySelector(".mark");
+    const line = element.querySelector('[data-model="0"] path') || element.querySelector('path[data-model="0"]');
+    const length = line.getTotalLength();
+    let least = Infinity;
+    for (let i = 0; i <= 4000; i += 1) {
+      const point = line.getPointAtLength(length * i / 4000);
+      least = Math.min(least, Math.hypot(point.x - mark.cx.baseVal.value, point.y - mark.cy.baseVal.value));
+    }
+    return least;
+  });
+  assert.ok(distance < 0.3, `${distance} points beside the line`);
+  await close();
+});
+
+test("tables sort both ways and say so", async () => {
+  const { page, close } = await open("demo.html");
+  const table = page.locator("#s-slices table.data");
+  const column = () => table.locator("tbody tr td:nth-child(2)").allTextContents();
+  const numbers = async () => (await column()).map((text) => Number(text.replace(/,/g, "")));
+  const head = table.locator("thead th:nth-child(2)");
+  await head.locator("button").click();
+  assert.equal(await head.getAttribute("aria-sort"), "ascending");
+  assert.deepEqual(await numbers(), [...await numbers()].sort((one, other) => one - other));
+  await head.locator("button").press("Enter");
+  assert.equal(await head.getAttribute("aria-sort"), "descending");
+  assert.deepEqual(await numbers(), [...await numbers()].sort((one, other) => other - one));
+  // The last column lies behind others that have a second cell for their interval.
+  const scores = page.locator("#s-scores table.data");
+  await scores.locator("thead th").last().locator("button").click();
+  const last = (await scores.locator("tbody td:last-child").allTextContents()).map(Number);
+  assert.deepEqual(last, [...last].sort((one, other) => one - other));
+  await close();
+});
+
+test("hostile names are shown and do nothing", async () => {
+  const { page, faults, close } = await open("hostile.html");
+  await page.waitForTimeout(200);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.equal(await page.locator("img, iframe, object, embed, form, link, svg script, [onload], [onerror], [onclick]").count(), 0);
+  assert.deepEqual(await page.$$eval("[data-switch]", (all) => all.map((one) => one.parentNode.querySelector("bdi").textContent)),
+    expected.hostile.map((name) => name || "(no name)"));
+  await page.focus("#range-low");
+  await page.keyboard.press("ArrowRight");
+  await page.locator("#s-slices thead button").first().click();
+  await page.locator("[data-switch]").first().click();
+  await page.waitForTimeout(500);
+  assert.ok((await page.textContent("[data-said]")).includes("lowest mean regret"));
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("the policy stops what a hole in the page would let in", async () => {
+  const { page, faults, close } = await open("demo.html");
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.hacked = 1";
+    document.body.append(script);
+    document.body.setAttribute("style", "color: rgb(1, 2, 3)");
+    document.body.append(Object.assign(document.createElement("img"), { src: "https://example.org/x.png" }));
+  });
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.notEqual(await page.evaluate(() => getComputedStyle(document.body).color), "rgb(1, 2, 3)");
+  assert.equal(faults.filter((fault) => fault.includes("violates the following Content Security Policy")).length, 3);
+  await close();
+});
+
+test("in a notebook the page works in a sandbox of its own", async () => {
+  const context = await browser.newContext({ viewport: DESKTOP, offline: true });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("console", (message) => faults.push(message.text()));
+  page.on("pageerror", (error) => faults.push(error.message));
+  await page.goto(address("frame.html"));
+  const frame = page.frames()[1];
+  await frame.waitForSelector("[data-range]:not([hidden])");
+  assert.equal(await frame.evaluate(() => window.origin), "null");
+  assert.equal(await frame.evaluate(() => { try { return window.parent.document.title; } catch (error) { return error.name; } }), "SecurityError");
+  await frame.focus("#range-low");
+  await frame.press("#range-low", "ArrowRight");
+  assert.notEqual(await frame.textContent("output[data-shown=low]"), expected.intervals[0].low);
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+test("on paper the data of the figures are open and the controls are gone", async () => {
+  const { page, close } = await open("demo.html");
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator("[data-range]").isVisible(), false);
+  assert.equal(await page.locator("nav").isVisible(), false);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  assert.equal(await page.locator("details:not([open])").count(), 0);
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  assert.equal(await page.locator("details[open]").count(), 0);
+  const paper = await page.pdf({ preferCSSPageSize: true });
+  assert.ok(paper.length > 50000);
+  await close();
+});

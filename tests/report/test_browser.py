@@ -1,0 +1,117 @@
+"""The page in a real browser, and its script under Node."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import propriety as pr
+from propriety.report import iframe_of, render
+from propriety.report.page import Page
+from propriety.report.threshold_ranking import ThresholdRanking
+
+HERE = Path(__file__).parent
+NODE = shutil.which("node")
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+HOSTILE = (
+    "</script><img src=x onerror=window.hacked=1>",
+    '"><svg onload=window.hacked=1>',
+    "\u202edesrever\u202c $\\frac{1}{$ {{ 7 * 7 }} ${window.hacked=1}",
+    "a name that goes on and on " * 12 + "andthenoneverylongwordwithoutanyspace" * 4,
+    "",
+)
+GROUPS = ("<b onclick=window.hacked=1>north</b>", "'); alert(1); ('", "\u2028line\u2029", "<!--", "&lt;south&gt;")
+
+
+def run_node(file, **environment):
+    tried = subprocess.run(  # noqa: S603  (our own script)
+        [NODE, "--test", str(HERE / file)],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert tried.returncode == 0, tried.stdout + tried.stderr
+
+
+def needs_node():
+    if NODE is None:
+        pytest.skip("node is not installed")
+
+
+def needs_browser():
+    needs_node()
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    for package in ("playwright-core", "axe-core"):
+        code = f"require.resolve('{package}/package.json', {{paths: ['{HERE}', ...(process.env.NODE_PATH || '').split(':')]}})"
+        if subprocess.run([NODE, "-e", code], capture_output=True, check=False).returncode:  # noqa: S603
+            pytest.skip(f"{package} is not installed; see tests/report/package.json")
+
+
+def ranking_of(page: Page) -> ThresholdRanking:
+    return next(item for section in page.sections for item in section.items if isinstance(item, ThresholdRanking))
+
+
+def answers(page, y, forecasts):
+    """Rank by the score itself, from the cases, and not from the page's sums."""
+    ranking = ranking_of(page)
+    grid = ranking.grid.tolist()
+    intervals = [
+        (ranking.low, ranking.high),
+        (0.0, 1.0),
+        (0.02, 0.05),
+        (0.5, 0.9),
+        (0.0, 0.001),
+        (0.99, 1.0),
+        (0.3, 0.31),
+    ]
+    for low, high in intervals:
+        means = {name: float(pr.bounded_brier_score(y, p, thresholds=(low, high))) for name, p in forecasts.items()}
+        order = sorted(means, key=lambda name: (round(means[name], 13), list(means).index(name)))
+        start, stop = grid.index(low), grid.index(high)
+        labels = ranking.payload()["labels"]
+        yield {
+            "start": start,
+            "stop": stop,
+            "low": labels[start],
+            "ends": [f"{end:g}" for end in (low, high)],
+            "models": order,
+            "means": [f"{means[name]:.{ranking.places}f}" for name in order],
+        }
+
+
+def test_the_script_under_node():
+    needs_node()
+    run_node("script.test.cjs")
+
+
+@pytest.mark.slow
+def test_the_page_in_a_browser(tmp_path, demo):
+    needs_browser()
+    n, groups = 1500, ("Aarhus", "Bergen", "Turku", "Uppsala", "Vaasa")
+    page = demo.demo_page(n=n, groups=groups)
+    y, forecasts, _ = demo.simulate(page.models, groups, n=n)
+    hostile = demo.demo_page(n=500, models=HOSTILE, groups=GROUPS)
+    expected = {
+        "models": page.models,
+        "hostile": HOSTILE,
+        "steps": len(ranking_of(page).grid) - 1,
+        "labels": ranking_of(page).payload()["labels"],
+        "intervals": list(answers(page, y, forecasts)),
+    }
+    files = {
+        "demo.html": render(page),
+        "hostile.html": render(hostile),
+        "frame.html": f'<!doctype html><html lang="en"><meta charset="utf-8"><title>secret</title>{iframe_of(render(page))}</html>',
+        "expected.json": json.dumps(expected),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_bytes(text.encode())
+    run_node("browser.test.cjs", PAGES=str(tmp_path), CHROMIUM=CHROMIUM)

@@ -1,0 +1,89 @@
+"""Figures: drawn aside from pyplot, tagged by model, with points that lie where they are drawn."""
+
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+import propriety as pr
+from propriety import plots
+from propriety.report.figures import figure_of, svg_of
+
+TEXT = {"title": "t", "caption": "c", "table": {"x": [1]}, "call": "pr.x()"}
+
+
+def panel_of(drawing, **options):
+    return figure_of(drawing, **TEXT, **options).points[0]
+
+
+def test_pyplot_and_the_settings_do_not_notice():
+    before, numbers = dict(mpl.rcParams), plt.get_fignums()
+    svg_of(lambda ax: ax.plot([0, 1], [0, 1]))
+    assert dict(mpl.rcParams) == before
+    assert plt.get_fignums() == numbers
+
+
+@pytest.mark.parametrize("scale", ["linear", "log", "logit"])
+def test_points_lie_where_they_are_drawn(scale):
+    x, y = np.array([0.1, 0.35, 0.9]), np.array([0.2, 0.5, 0.8])
+
+    def drawing(ax):
+        ax.set(xscale=scale, yscale=scale)
+        ax.plot(x, y, color="#123456", label="a")
+
+    figure = figure_of(drawing, **TEXT)
+    panel = figure.points[0]
+    change = {"linear": lambda v: v, "log": np.log10, "logit": lambda v: np.log10(v / (1 - v))}[scale]
+    places = [panel[axis]["at"][0] + panel[axis]["at"][1] * change(values) for axis, values in (("x", x), ("y", y))]
+    drawn = re.search(r'd="M([^"]*)" fill="none" stroke="#123456"', figure.svg) or re.search(
+        r'stroke="#123456"[^>]* d="M([^"]*)"', figure.svg
+    )
+    corners = np.array([[float(number) for number in corner.split()] for corner in drawn[1].split("L")])
+    for corner in corners:
+        assert np.hypot(places[0] - corner[0], places[1] - corner[1]).min() < 0.02
+
+
+def test_lines_with_names_can_be_read_and_others_not():
+    panel = panel_of(
+        lambda ax: (ax.plot([0, 1], [0, 1], label="a  (AUC 1)"), ax.plot([0, 1], [1, 0], label="_grid")), models=["a"]
+    )
+    assert [(line["name"], line["model"], line["x"]) for line in panel["lines"]] == [("a", 0, [0.0, 1.0])]
+
+
+def test_long_lines_are_thinned_and_what_lies_outside_the_axes_is_left_out():
+    def drawing(ax):
+        ax.plot(np.linspace(0, 1, 1001), np.linspace(0, 2, 1001), label="a")
+        ax.set_ylim(0, 1)
+
+    (line,) = panel_of(drawing)["lines"]
+    assert len(line["x"]) == 60
+    assert (line["x"][0], max(line["y"])) == (0.0, 1.0)
+
+
+def test_axes_are_told_shortly_and_in_percent_where_they_are():
+    curve = pr.decision_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
+    panel = panel_of(lambda ax: plots.plot_decision_curves({"a": curve}, ax), models=["a"])
+    assert (panel["x"]["label"], panel["x"]["percent"]) == ("Threshold", True)
+    assert (panel["y"]["label"], panel["y"]["percent"]) == ("Net benefit", False)
+
+
+def test_the_longest_name_that_fits_is_meant():
+    panel = panel_of(lambda ax: ax.plot([0, 1], [0, 1], label="a  b  (area 1)"), models=["a", "a  b"])
+    assert panel["lines"][0]["model"] == 1
+
+
+def test_a_whole_figure_may_be_drawn_on():
+    curve = pr.reliability_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
+    svg = svg_of(
+        lambda figure: plots.plot_grid({"left": curve, "right": curve}, figure=figure), size=(6, 3), whole=True
+    )
+    assert ">left</text>" in svg
+    assert ">right</text>" in svg
+
+
+@pytest.mark.parametrize("name", ["模型 🙂", "$\\frac{$", "<&>'\"", "a" * 26])
+def test_any_name_can_be_drawn(name):
+    curves = {name: pr.reliability_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])}
+    assert 'data-model="0"' in svg_of(lambda ax: plots.plot_curves(curves, ax), models=[name])
