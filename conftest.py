@@ -1,6 +1,9 @@
 """Leaves out what needs a library that is not installed: adapters, their tests and their examples."""
 
+import os
 from importlib.util import find_spec
+
+os.environ.setdefault("KERAS_BACKEND", "torch")  # Keras reads it when it is imported.
 
 NEEDED = {
     "catboost": ("catboost", "catboost"),

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
     from propriety.inference.comparison import Comparison, compare, compare_moments
     from propriety.inference.comparison_monitor import MonitoredComparison, monitor_comparison
+    from propriety.inference.delong import AreaDifferences, AreasUnderRoc, delong
     from propriety.inference.e_process import EProcess
     from propriety.inference.intervals import Interval, interval
     from propriety.inference.measures import (
@@ -119,6 +120,7 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.inference.calibration_monitor": ("MonitoredCalibration", "monitor_calibration"),
     "propriety.inference.comparison": ("Comparison", "compare", "compare_moments"),
     "propriety.inference.comparison_monitor": ("MonitoredComparison", "monitor_comparison"),
+    "propriety.inference.delong": ("AreaDifferences", "AreasUnderRoc", "delong"),
     "propriety.inference.e_process": ("EProcess",),
     "propriety.inference.intervals": ("Interval", "interval"),
     "propriety.inference.measures": (
@@ -160,7 +162,9 @@ _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in n
 
 __all__ = [
     "Advice",
+    "AreaDifferences",
     "AreaUnderRoc",
+    "AreasUnderRoc",
     "AuditReport",
     "Band",
     "BetaRegret",
@@ -247,6 +251,7 @@ __all__ = [
     "cost_curve",
     "decision_curve",
     "decompose",
+    "delong",
     "errors",
     "evaluate",
     "expected_cost",

@@ -1,0 +1,192 @@
+"""What a batch adds to a metric, as whole numbers: the same to the last bit however the cases are divided.
+
+Floats added in another order give another sum, so a mean loss is not kept as a sum of floats. A float64 is a whole
+number of 53 binary digits times a power of two; for each power the digits are summed as integers, which is exact in any
+order, and so partial sums add. The mean is the quotient of two such sums, rounded once. A forecast table on a grid is
+kept as the number of events and non-events in each cell.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.integrations.forecasts import event_or_rows, probabilities
+from propriety.results import Floats
+from propriety.rules.rule import Rule
+from propriety.rules.scoring import losses_by_chunk
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, read_predictions
+
+__all__ = [
+    "SHAPE",
+    "Integers",
+    "array_of",
+    "check_cells",
+    "counts_of_batch",
+    "mean_of_sums",
+    "sums_of_batch",
+    "table_of_counts",
+]
+
+Integers: TypeAlias = NDArray[np.int64]
+
+DIGITS = 53
+HALF = 26  # The digits are kept as two halves, so that 2**36 cases fit into 64 bits.
+LOWEST = -1073  # The exponent of the smallest float64, as `numpy.frexp` gives it; the largest has 1024.
+INFINITE = 1024 - LOWEST + 1  # The last column counts infinite terms.
+SHAPE = (2, 2, INFINITE + 1)  # Losses and weights, by upper and lower half and by power of two.
+
+
+def array_of(tensor: Any) -> NDArray[Any]:
+    """Return a PyTorch tensor as an array, floats as float64, because NumPy has no bfloat16."""
+    values = tensor.detach().cpu()
+    array: NDArray[Any] = (values.double() if values.is_floating_point() else values).numpy()
+    return array
+
+
+def sums_of_batch(
+    rule: Rule,
+    outcome: NDArray[Any],
+    forecast: NDArray[Any],
+    weight: NDArray[Any] | None = None,
+    *,
+    from_logits: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Integers:
+    """Return the exact sums of weighted losses and of weights; those of several batches add.
+
+    A weighted loss is the product rounded to a float64. A batch without weight adds nothing.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule; of two classes, a rule for one event scores the second.
+    outcome : array of shape (n,) or (n, 1)
+        Whether the event happened, or the number of the class.
+    forecast : array of shape (n,), (n, 1) or (n, K)
+        Probabilities of the event or of the classes, or their logits.
+    weight : array of shape (n,) or (n, 1), optional
+        Weights, finite and not negative.
+    from_logits : bool
+        Whether forecasts are logits.
+    tolerance : float
+        How far a row of probabilities may be from summing to one.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, p = np.array([0, 1, 1]), np.array([0.1, 0.7, 0.4])
+    >>> parts = sums_of_batch(pr.Brier(), y[:1], p[:1]) + sums_of_batch(pr.Brier(), y[1:], p[1:])
+    >>> mean_of_sums(parts) == mean_of_sums(sums_of_batch(pr.Brier(), y, p))
+    True
+    """
+    sums = np.zeros(SHAPE, dtype=np.int64)
+    weight = None if weight is None else _column(weight)
+    if weight is not None and not weight.any():
+        return sums
+    proba = _column(forecast)
+    proba = event_or_rows(rule, probabilities(proba, "margin") if from_logits else proba)
+    predictions = read_predictions(_column(outcome), proba, sample_weight=weight, tolerance=tolerance)
+    for loss, of_chunk in losses_by_chunk(predictions, rule):
+        weights = np.ones(len(loss)) if of_chunk is None else of_chunk
+        # A case without weight does not count, even where its loss is infinite.
+        terms = np.multiply(loss, weights, where=weights > 0.0, out=np.zeros(len(loss)))
+        if np.isnan(terms).any() or (terms == -np.inf).any():
+            raise InputValueError(sentence(f"{rule!r} must return numbers above minus infinity; some loss is not"))
+        _add(sums[0], terms)
+        _add(sums[1], weights)
+    return sums
+
+
+def mean_of_sums(sums: Integers) -> float:
+    """Return the mean loss: the exact sum of the losses over that of the weights, rounded to the nearest float."""
+    weight = _whole(sums[1])
+    if weight == 0:
+        law = "a mean needs at least one case with a positive weight; there is none"
+        raise InputValueError(sentence(law, hint="update the metric before asking for its value."))
+    # Both sums are in units of the same power of two, and Python's division of integers rounds correctly.
+    return math.inf if sums[0, 0, INFINITE] else _whole(sums[0]) / weight
+
+
+def check_cells(cells: int) -> None:
+    """Refuse what is no grid: the number of cells is a power of two."""
+    ForecastTable.from_predictions([1], [1.0]).grid(cells)
+
+
+def counts_of_batch(
+    outcome: NDArray[Any], forecast: NDArray[Any], *, cells: int, from_logits: bool = False
+) -> Integers:
+    """Return the number of events and non-events in each cell, shape (2, cells + 2).
+
+    The first and last columns are the forecasts of exactly 0 and 1. Integers of several batches add.
+
+    Parameters
+    ----------
+    outcome : array of shape (n,) or (n, 1)
+        Whether the event happened.
+    forecast : array of shape (n,) or (n, 1)
+        Its probability, or its log-odds.
+    cells : int
+        Number of cells, a power of two.
+    from_logits : bool
+        Whether forecasts are log-odds.
+
+    Examples
+    --------
+    >>> counts_of_batch(np.array([0, 1, 1]), np.array([0.1, 0.6, 1.0]), cells=2)
+    array([[0, 0, 1, 1],
+           [0, 1, 0, 0]])
+    """
+    proba = _column(forecast)
+    proba = probabilities(proba, "margin") if from_logits else proba
+    table = ForecastTable.from_predictions(_column(outcome), proba).grid(cells)
+    cell = np.ceil(table.forecast * cells).astype(np.intp) + (table.forecast == 1.0)
+    counts = np.zeros((2, cells + 2), dtype=np.int64)
+    counts[:, cell] = table.events, table.non_events
+    return counts
+
+
+def table_of_counts(counts: Integers) -> ForecastTable:
+    """Return the forecast table of counts, its forecasts at the centres of the cells.
+
+    Examples
+    --------
+    >>> table_of_counts(np.array([[0, 0, 1, 1], [0, 1, 0, 0]])).forecast
+    array([0.25, 0.75, 1.  ])
+    """
+    cells = counts.shape[1] - 2
+    centres = np.concatenate([[0.0], (np.arange(cells) + 0.5) / cells, [1.0]])
+    used = counts.any(axis=0)
+    n = int(counts.sum())
+    if n == 0:
+        law = "a forecast table needs at least one case; there is none"
+        raise InputValueError(sentence(law, hint="update the metric before asking for its value."))
+    events, non_events = counts[:, used].astype(np.float64)
+    return ForecastTable(
+        forecast=centres[used], events=events, non_events=non_events, n=n, weight_squares=float(n), cells=cells
+    )
+
+
+def _add(sums: Integers, terms: Floats) -> None:
+    infinite = np.isinf(terms)
+    sums[0, INFINITE] += np.count_nonzero(infinite)
+    fraction, exponent = np.frexp(np.where(infinite, 0.0, terms))
+    digits = np.ldexp(fraction, DIGITS).astype(np.int64)
+    np.add.at(sums[0], exponent - LOWEST, digits >> HALF)
+    np.add.at(sums[1], exponent - LOWEST, digits & (2**HALF - 1))
+
+
+def _whole(sums: Integers) -> int:
+    """Return the sum in units of the last digit of the smallest power, as one integer."""
+    used = np.flatnonzero(sums[:, :INFINITE].any(axis=0)).tolist()
+    return sum(((int(sums[0, power]) << HALF) + int(sums[1, power])) << power for power in used)
+
+
+def _column(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a single column, shape (n, 1), as one dimension."""
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

@@ -1,0 +1,240 @@
+"""Keras 3 with PyTorch as its backend: every rule, and the parts of a score, as metrics to watch and to stop by.
+
+A metric's name in the logs is that of its rule, so that early stopping by the ranked probability score of the
+validation data is ``EarlyStopping(monitor="val_ranked_probability")``, and Keras learns from it that lower is better.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, is_dataclass
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.calibration.decomposition import PARTS, decompose
+from propriety.errors import (
+    InputTypeError,
+    InputValueError,
+    MissingDependencyError,
+    UnsupportedOperationError,
+    sentence,
+)
+from propriety.integrations.batch_sums import (
+    SHAPE,
+    array_of,
+    check_cells,
+    counts_of_batch,
+    mean_of_sums,
+    sums_of_batch,
+    table_of_counts,
+)
+from propriety.integrations.libraries import load_library
+from propriety.rules.catalogue import RULES
+from propriety.rules.families import Brier
+from propriety.rules.rule import Rule, check_rule
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE
+
+__all__ = ["ForecastTableMetric", "RuleMetric"]
+
+Tensor: TypeAlias = Any
+
+BRIER = Brier()
+RULE_TYPES = {type(rule).__name__: type(rule) for rule in RULES}
+
+
+def _load_keras() -> Any:
+    try:
+        return load_library("keras", extra="keras")
+    except MissingDependencyError as error:
+        if find_spec("keras") is None:
+            raise
+        message = "Keras cannot import its backend. Hint: set KERAS_BACKEND=torch before Keras is imported."
+        raise MissingDependencyError(message) from error
+
+
+keras: Any = _load_keras()
+
+
+class _IntegerMetric(keras.metrics.Metric):  # type: ignore[misc]  # Keras is optional, so its types are unknown here
+    """A metric whose state is an array of integers that batches add to."""
+
+    _direction = "down"  # Where `EarlyStopping` and `ModelCheckpoint` look for what is better.
+
+    def __init__(self, shape: tuple[int, ...], name: str) -> None:
+        if keras.backend.backend() != "torch":
+            law = f"these metrics need PyTorch as the backend of Keras; it is {keras.backend.backend()!r}"
+            hint = "others compile the metrics, and a rule is NumPy; set KERAS_BACKEND=torch."
+            raise UnsupportedOperationError(sentence(law, hint=hint))
+        super().__init__(name=name)
+        self.state = np.zeros(shape, dtype=np.int64)
+
+    def reset_state(self) -> None:
+        """Forget all cases."""
+        self.state = np.zeros_like(self.state)
+
+
+@keras.saving.register_keras_serializable(package="propriety")
+class RuleMetric(_IntegerMetric):
+    """Mean loss under a scoring rule, exact over batches; lower is better.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule; of two classes, a rule for one event scores the second.
+    from_logits : bool
+        Whether forecasts are logits; they become probabilities in float64. It is declared and never guessed.
+    name : str, optional
+        The metric's name in the logs, by default the rule's.
+    tolerance : float
+        How far a row of probabilities may be from summing to one.
+
+    Examples
+    --------
+    >>> import keras
+    >>> import propriety as pr
+    >>> metric = RuleMetric(pr.RankedProbability())
+    >>> metric.update_state([0], [[0.25, 0.75, 0.0]])
+    >>> metric.update_state([2, 2], [[0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
+    >>> round(float(metric.result()), 6)
+    0.135417
+    >>> keras.callbacks.EarlyStopping(monitor=f"val_{metric.name}").monitor
+    'val_ranked_probability'
+    """
+
+    def __init__(
+        self, rule: Rule, *, from_logits: bool = False, name: str | None = None, tolerance: float = TOLERANCE
+    ) -> None:
+        check_rule(rule)
+        super().__init__(SHAPE, name or rule.name)
+        self.rule = rule
+        self.from_logits = from_logits
+        self.tolerance = tolerance
+
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        y_true : tensor of shape (n,) or (n, 1)
+            Whether the event happened, or the number of the class.
+        y_pred : tensor of shape (n,), (n, 1) or (n, K)
+            Probabilities of the event or of the classes, or their logits.
+        sample_weight : tensor of shape (n,) or (n, 1), optional
+            Weights, finite and not negative.
+        """
+        if _is_symbolic(y_pred):
+            return
+        self.state += sums_of_batch(
+            self.rule,
+            _array(y_true),
+            _array(y_pred),
+            None if sample_weight is None else _array(sample_weight),
+            from_logits=self.from_logits,
+            tolerance=self.tolerance,
+        )
+
+    def result(self) -> Tensor:
+        """Return the mean loss of all cases, NaN where there are none."""
+        return _scalar(mean_of_sums(self.state) if self.state.any() else math.nan)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what a saved model keeps of the metric."""
+        rule = {"type": type(self.rule).__name__, "parameters": _parameters(self.rule)}
+        return {"rule": rule, "from_logits": self.from_logits, "name": self.name, "tolerance": self.tolerance}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> RuleMetric:
+        """Make the metric that a saved model kept."""
+        kept = config["rule"]
+        if kept["type"] not in RULE_TYPES:
+            law = f"a saved model can bring back the rules of the package; {kept['type']} is not one of them"
+            raise InputValueError(sentence(law, hint="load it with compile=False, and compile it again."))
+        return cls(**config | {"rule": RULE_TYPES[kept["type"]](**kept["parameters"])})
+
+
+@keras.saving.register_keras_serializable(package="propriety")
+class ForecastTableMetric(_IntegerMetric):
+    """The forecast table of an event on a grid, and what its mean score is made of at the end of an epoch.
+
+    The logs hold four values: the metric's name with ``_score``, ``_miscalibration``, ``_discrimination`` and
+    ``_uncertainty``; see `propriety.decompose`. Forecasts are counted in equal cells of [0, 1] and stand at their
+    centres, at most half a cell away; those of exactly 0 and 1 stay what they are.
+
+    Parameters
+    ----------
+    cells : int
+        Number of cells, a power of two.
+    from_logits : bool
+        Whether forecasts are log-odds; it is declared and never guessed.
+    name : str
+        The metric's name in the logs, before that of each part.
+
+    Examples
+    --------
+    >>> metric = ForecastTableMetric(cells=4)
+    >>> metric.update_state([0, 1, 1, 1], [0.1, 0.2, 0.8, 1.0])
+    >>> round(float(metric.result()["brier_miscalibration"]), 6)
+    0.074219
+    >>> metric.forecast_table()
+    ForecastTable(rows=3, n=4, weight=4, event_rate=0.75, cells=4)
+    """
+
+    def __init__(self, cells: int = 2**10, *, from_logits: bool = False, name: str = "brier") -> None:
+        check_cells(cells)
+        super().__init__((2, int(cells) + 2), name)
+        self.cells = int(cells)
+        self.from_logits = from_logits
+
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        y_true : tensor of shape (n,) or (n, 1)
+            Whether the event happened.
+        y_pred : tensor of shape (n,) or (n, 1)
+            Probability of the event, or its log-odds.
+        sample_weight : None
+            A grid of counts takes no weights; `RuleMetric` does.
+        """
+        if sample_weight is not None:
+            raise InputTypeError(sentence("a grid of counts takes no sample_weight", hint="RuleMetric takes weights."))
+        if not _is_symbolic(y_pred):
+            self.state += counts_of_batch(
+                _array(y_true), _array(y_pred), cells=self.cells, from_logits=self.from_logits
+            )
+
+    def result(self) -> dict[str, Tensor]:
+        """Return the mean Brier score and its parts, NaN where there are no cases."""
+        parts = decompose(self.forecast_table()) if self.state.any() else None
+        return {f"{self.name}_{part}": _scalar(getattr(parts, part, math.nan)) for part in PARTS}
+
+    def forecast_table(self) -> ForecastTable:
+        """Return the table of all cases, for every analysis that takes one."""
+        return table_of_counts(self.state)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what a saved model keeps of the metric."""
+        return {"cells": self.cells, "from_logits": self.from_logits, "name": self.name}
+
+
+def _parameters(rule: Rule) -> dict[str, Any]:
+    return asdict(rule) if is_dataclass(rule) else {}
+
+
+def _is_symbolic(values: Tensor) -> bool:
+    """Whether Keras only asks for shapes, with a tensor that holds no values."""
+    return getattr(getattr(values, "device", None), "type", None) == "meta"
+
+
+def _array(values: Tensor) -> NDArray[Any]:
+    """Return a tensor, or what Keras takes for one, as an array."""
+    return array_of(values) if keras.ops.is_tensor(values) else np.asarray(values)
+
+
+def _scalar(value: float) -> Tensor:
+    return keras.ops.convert_to_tensor(value, dtype="float64")

@@ -1,0 +1,180 @@
+"""torchmetrics and Lightning: every rule, and the forecast table, as metrics over batches and processes.
+
+The states are whole numbers that are summed, so that the value at the end of an epoch is the same to the last bit
+however the cases were divided into batches and among processes, and in whatever order they came.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from propriety.calibration.decomposition import PARTS, decompose
+from propriety.calibration.recalibration import proper_binary_rule
+from propriety.integrations.batch_sums import (
+    SHAPE,
+    array_of,
+    check_cells,
+    counts_of_batch,
+    mean_of_sums,
+    sums_of_batch,
+    table_of_counts,
+)
+from propriety.integrations.libraries import load_library
+from propriety.rules.families import Brier
+from propriety.rules.rule import Rule, check_rule
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE
+
+__all__ = ["ForecastTableMetric", "RuleMetric"]
+
+torch: Any = load_library("torch", extra="torchmetrics")
+Metric: Any = load_library("torchmetrics", extra="torchmetrics").Metric
+
+Tensor: TypeAlias = Any
+
+BRIER = Brier()
+
+
+class RuleMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so its types are unknown here
+    """Mean loss under a scoring rule, exact over batches and processes; lower is better.
+
+    The value is the exact sum of the float64 losses over that of the weights, rounded once: it is within half a unit
+    in the last place, and does not depend on how the cases are divided. Up to 2**36 cases are summed.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule; of two classes, a rule for one event scores the second.
+    from_logits : bool
+        Whether forecasts are logits; they become probabilities in float64. It is declared and never guessed.
+    tolerance : float
+        How far a row of probabilities may be from summing to one.
+    **options
+        Those of `torchmetrics.Metric`.
+
+    Notes
+    -----
+    A `DistributedSampler` repeats cases so that all processes get equally many; the repeated ones then count
+    twice. Give them a weight of zero, or divide the cases without repeating any.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> import torch
+    >>> metric = RuleMetric(pr.RankedProbability())
+    >>> metric.update(torch.tensor([[0.25, 0.75, 0.0]]), torch.tensor([0]))
+    >>> metric.update(torch.tensor([[0.0, 0.5, 0.5], [0.0, 0.0, 1.0]]), torch.tensor([2, 2]))
+    >>> metric.compute()
+    tensor(0.1354, dtype=torch.float64)
+    """
+
+    is_differentiable = False
+    higher_is_better = False
+    full_state_update = False
+
+    def __init__(self, rule: Rule, *, from_logits: bool = False, tolerance: float = TOLERANCE, **options: Any) -> None:
+        check_rule(rule)
+        super().__init__(**options)
+        self.rule = rule
+        self.from_logits = from_logits
+        self.tolerance = tolerance
+        # A MetricCollection takes metrics for one whose states have equal names and, after one batch, equal values.
+        self.state_name = f"sums of {rule!r}"
+        self.add_state(self.state_name, torch.zeros(SHAPE, dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, preds: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        preds : tensor of shape (n,), (n, 1) or (n, K)
+            Probabilities of the event or of the classes, or their logits.
+        target : tensor of shape (n,) or (n, 1)
+            Whether the event happened, or the number of the class.
+        sample_weight : tensor of shape (n,) or (n, 1), optional
+            Weights, finite and not negative.
+        """
+        sums = sums_of_batch(
+            self.rule,
+            array_of(target),
+            array_of(preds),
+            None if sample_weight is None else array_of(sample_weight),
+            from_logits=self.from_logits,
+            tolerance=self.tolerance,
+        )
+        setattr(self, self.state_name, self._sums() + torch.from_numpy(sums).to(self.device))
+
+    def compute(self) -> Tensor:
+        """Return the mean loss of all cases, as a float64 on the CPU."""
+        return torch.tensor(mean_of_sums(self._sums().cpu().numpy()), dtype=torch.float64)
+
+    def _sums(self) -> Tensor:
+        return getattr(self, self.state_name)
+
+
+class ForecastTableMetric(Metric):  # type: ignore[misc]  # as above
+    """The forecast table of an event on a grid, and what its mean score is made of at the end of an epoch.
+
+    Forecasts are counted in equal cells of [0, 1] and stand at their centres, at most half a cell away; those of
+    exactly 0 and 1 stay what they are. The counts are exact over batches and processes.
+
+    Parameters
+    ----------
+    cells : int
+        Number of cells, a power of two.
+    rule : BinaryRule
+        The proper rule whose mean score is decomposed.
+    from_logits : bool
+        Whether forecasts are log-odds; it is declared and never guessed.
+    **options
+        Those of `torchmetrics.Metric`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> metric = ForecastTableMetric(cells=4)
+    >>> metric.update(torch.tensor([0.1, 0.2, 0.8]), torch.tensor([0, 1, 1]))
+    >>> metric.update(torch.tensor([1.0]), torch.tensor([1]))
+    >>> metric.compute()["miscalibration"]
+    tensor(0.0742, dtype=torch.float64)
+    >>> metric.forecast_table()
+    ForecastTable(rows=3, n=4, weight=4, event_rate=0.75, cells=4)
+    """
+
+    is_differentiable = False
+    higher_is_better = False
+    full_state_update = False
+
+    def __init__(self, cells: int = 2**10, *, rule: Rule = BRIER, from_logits: bool = False, **options: Any) -> None:
+        check_cells(cells)
+        super().__init__(**options)
+        self.cells = int(cells)
+        self.rule = proper_binary_rule(rule)
+        self.from_logits = from_logits
+        self.add_state("counts", torch.zeros((2, self.cells + 2), dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, preds: Tensor, target: Tensor) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        preds : tensor of shape (n,) or (n, 1)
+            Probability of the event, or its log-odds; for a class of several, the column of that class.
+        target : tensor of shape (n,) or (n, 1)
+            Whether the event happened.
+        """
+        counts = counts_of_batch(array_of(target), array_of(preds), cells=self.cells, from_logits=self.from_logits)
+        self.counts += torch.from_numpy(counts).to(self.device)
+
+    def compute(self) -> dict[str, Tensor]:
+        """Return the mean score, its miscalibration, discrimination and uncertainty; see `propriety.decompose`."""
+        parts = decompose(table_of_counts(self.counts.cpu().numpy()), rule=self.rule)
+        return {part: torch.tensor(getattr(parts, part), dtype=torch.float64) for part in PARTS}
+
+    def forecast_table(self) -> ForecastTable:
+        """Return the table of all cases of all processes, for every analysis that takes one.
+
+        It is to be called in every process, as `compute` is.
+        """
+        with self.sync_context(dist_sync_fn=self.dist_sync_fn, process_group=self.process_group):
+            return table_of_counts(self.counts.cpu().numpy())
