@@ -12,6 +12,7 @@ from propriety.tables.forecast_table import ForecastTable
 if TYPE_CHECKING:
     from propriety import plots as plots
     from propriety.calibration.bands import Band
+    from propriety.calibration.bracket import CalibrationBracket, calibration_bracket
     from propriety.calibration.classical import ClassicalDecomposition, classical_decomposition
     from propriety.calibration.decomposition import Decomposition, decompose
     from propriety.calibration.miscalibration import MiscalibrationTest, miscalibration_test
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
 # Rules and analyses are imported when they are first asked for, so that `import propriety` stays light as it grows.
 _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.calibration.bands": ("Band",),
+    "propriety.calibration.bracket": ("CalibrationBracket", "calibration_bracket"),
     "propriety.calibration.classical": ("ClassicalDecomposition", "classical_decomposition"),
     "propriety.calibration.decomposition": ("Decomposition", "decompose"),
     "propriety.calibration.miscalibration": ("MiscalibrationTest", "miscalibration_test"),
@@ -174,6 +176,7 @@ __all__ = [
     "BoundedLog",
     "BoundedNetBenefit",
     "Brier",
+    "CalibrationBracket",
     "CalibrationSummary",
     "ClassRule",
     "ClassicalDecomposition",
@@ -243,6 +246,7 @@ __all__ = [
     "bounded_log_score",
     "bounded_net_benefit",
     "brier_score",
+    "calibration_bracket",
     "calibration_summary",
     "case_scores",
     "classical_decomposition",

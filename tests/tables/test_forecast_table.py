@@ -249,8 +249,8 @@ def test_what_a_frame_must_have():
     frame = pl.DataFrame({"y": [0, 1], "p": [0.1, 0.4]})
     with pytest.raises(InputValueError, match=r"it lacks \['q'\].*its columns are \['y', 'p'\]"):
         ForecastTable.from_frame(frame, outcome="y", forecast="q")
-    with pytest.raises(InputTypeError, match="eager so far; got a lazy LazyFrame"):
-        ForecastTable.from_frame(frame.lazy(), outcome="y", forecast="p")
+    with pytest.raises(InputValueError, match=r"it lacks \['q'\].*its columns are \['y', 'p'\]"):
+        ForecastTable.from_frame(frame.lazy(), outcome="y", forecast="q")
     with pytest.raises(InputTypeError, match="must be a data frame that narwhals knows; got dict"):
         ForecastTable.from_frame({"y": [0]}, outcome="y", forecast="p")
 

@@ -1,23 +1,21 @@
-"""What an evaluation rests on: predictions of models, or tables and moments that were made of them elsewhere."""
+"""The predictions of models as an evaluation asks them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from propriety.calibration.decomposition import Decomposition, decompose, decompose_table
 from propriety.decisions.ranking_map import RankingMap, ranking_map
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
-from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.evaluation.problem import Kind, Question
-from propriety.inference.comparison import Comparison, compare, compare_moments
+from propriety.inference.comparison import Comparison, compare
 from propriety.inference.intervals import Interval, interval
 from propriety.inference.measures import Discrimination, Miscalibration
-from propriety.inference.moments import LossMoments
 from propriety.inference.slices import Slices, slices
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
@@ -26,10 +24,15 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import Keys
 from propriety.tables.predictions import ClassPredictions, Predictions
 
-__all__ = ["Cases", "PredictedCases", "TabledCases"]
+__all__ = ["PredictedCases", "draws_for"]
 
 WORK = 2_000_000  # Table rows that are recalibrated, over all draws, for one interval of a part of a decomposition.
 FEWEST_DRAWS = 20  # They estimate a mean, whose own error is small beside that of the interval.
+
+
+def draws_for(n_resamples: int, rows: int) -> int:
+    """Return the number of draws for a part of a decomposition: fewer where a table is so large that each is slow."""
+    return min(n_resamples, max(FEWEST_DRAWS, WORK // rows))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,7 +102,7 @@ class PredictedCases:
         """Answer a question about a model."""
         y, p, weight = self._arguments(model)
         if isinstance(question.of, Miscalibration | Discrimination):
-            n_resamples = _draws(n_resamples, len(self._tables[model]["event"]))
+            n_resamples = draws_for(n_resamples, len(self._tables[model]["event"]))
         return interval(
             y,
             p,
@@ -182,102 +185,6 @@ class PredictedCases:
         return None if keys is None else keys.codes
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TabledCases:
-    """Forecast tables of an event by each model, and the moments of their losses, made on shards or in an engine."""
-
-    event_tables: Mapping[str, ForecastTable]
-    moments: tuple[LossMoments, ...] = ()
-    kind: Kind = "binary"
-    models: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "models", tuple(self.event_tables))
-        _check_tables(self.event_tables)
-        for one in self.moments:
-            if one.models != self.models:
-                law = f"moments must be of the models of the tables, {list(self.models)}; got {list(one.models)}"
-                raise InputValueError(sentence(law))
-
-    @property
-    def _first(self) -> ForecastTable:
-        return next(iter(self.event_tables.values()))
-
-    @property
-    def n(self) -> int:
-        """Number of cases with weight."""
-        return self._first.n
-
-    @property
-    def dropped(self) -> int:
-        """Rows left out because of missing values."""
-        return self._first.dropped
-
-    @property
-    def rates(self) -> Mapping[Any, float]:
-        """Observed share of the event."""
-        return {"event": self._first.event_rate}
-
-    def tables(self, model: str) -> Mapping[Any, ForecastTable]:
-        """Return the table of the event by a model."""
-        return {"event": self.event_tables[model]}
-
-    def decomposition(self, model: str) -> Decomposition:
-        """Return the decomposition of the Brier score of a model."""
-        return decompose_table(self.event_tables[model], Brier())
-
-    def given(self, model: str) -> str:
-        """Return how a call names the table of a model."""
-        return f"tables[{model!r}]"
-
-    def interval(self, model: str, question: Question, *, n_resamples: int, **options: Any) -> Interval:
-        """Answer a question about a model."""
-        table = self.event_tables[model]
-        if isinstance(question.of, Miscalibration | Discrimination):
-            n_resamples = _draws(n_resamples, len(table))
-        return interval(table, of=question.of, n_resamples=n_resamples, **options)
-
-    def comparison(self, rule: Rule, **options: Any) -> Comparison | None:
-        """Compare the models by the moments of this rule's losses, if there are any."""
-        found = next((one for one in self.moments if one.rule == repr(rule)), None)
-        if found is None or len(self.models) < 2:
-            return None
-        total = found.pooled() if found.cluster is None else found.pooled("cluster")
-        return compare_moments(total, proper=rule.properties().proper, **options)
-
-    def ranking(self, **_: Any) -> None:
-        """Return nothing: whose lead is noise cannot be told without the cases."""
-
-    def slices(self, *_: Any, **__: Any) -> None:
-        """Return nothing: the tables are of all cases."""
-
-    def means(self, model: str) -> ProbabilityMeans:
-        """Average the probabilities of what happened."""
-        return probability_means(self.event_tables[model])
-
-
-Cases: TypeAlias = PredictedCases | TabledCases
-
-
-def _draws(n_resamples: int, rows: int) -> int:
-    return min(n_resamples, max(FEWEST_DRAWS, WORK // rows))
-
-
 def _relabelled(found: Decomposition, labels: tuple[Any, ...]) -> Decomposition:
     """Name the parts, which are numbered, by their labels."""
     return replace(found, parts={labels[place]: part for place, part in (found.parts or {}).items()})
-
-
-def _check_tables(tables: Mapping[str, ForecastTable]) -> None:
-    if not isinstance(tables, Mapping) or not all(isinstance(one, ForecastTable) for one in tables.values()):
-        raise InputTypeError(sentence("tables must map the names of models to their ForecastTable"))
-    if not tables:
-        raise InputValueError(sentence("tables must hold one model or more; got none"))
-    first_name, first = next(iter(tables.items()))
-    for name, table in tables.items():
-        if table.n != first.n or not np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0):
-            law = (
-                f"tables must be of the same cases; {first_name!r} has {first.n:,} with event rate "
-                f"{first.event_rate:.6g} and {name!r} {table.n:,} with {table.event_rate:.6g}"
-            )
-            raise InputValueError(sentence(law))

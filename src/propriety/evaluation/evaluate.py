@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import narwhals as nw
+
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.evaluation.cases import PredictedCases
+from propriety.evaluation.engine_cases import cases_of_lazy_frame
 from propriety.evaluation.evaluation import Evaluation, evaluation_of
 from propriety.evaluation.problem import Kind
-from propriety.tables.frames import columns_of
+from propriety.evaluation.tabled_cases import TabledCases
+from propriety.tables.engine_source import Lazy
+from propriety.tables.frames import columns_of, known
 from propriety.tables.models import read_keys, read_models
 from propriety.tables.predictions import ClassPredictions
 from propriety.tables.validation import TOLERANCE, Labels, Missing
@@ -88,10 +93,17 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     """
     arguments: dict[str, Any] = {"y_true": y_true, "by": by, "cluster": cluster, "time": time}
     arguments["sample_weight"] = sample_weight
+    drawing: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "seed": seed, "progress": progress}
     if outcome is None:
         models = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
     else:
-        arguments, models = _of_frame(y_true, forecasts, arguments | {"y_true": outcome})
+        columns = _named(arguments | {"y_true": outcome})
+        frame = known(y_true)
+        if isinstance(frame, nw.LazyFrame):
+            labelling = {"pos_label": pos_label, "labels": labels, "missing": missing}
+            cases = _lazy_cases(frame, forecasts, columns, labelling, ordered=ordered)
+            return evaluation_of(cases, thresholds=thresholds, **drawing)
+        arguments, models = _of_frame(y_true, forecasts, columns)
     predictions = read_models(
         arguments["y_true"],
         models,
@@ -114,18 +126,38 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
         for name, argument in (("group", "by"), ("cluster", "cluster"), ("time", "time"))
         if arguments[argument] is not None
     }
-    cases = PredictedCases(kind=kind, models=tuple(models), predictions=predictions, **keys)
-    return evaluation_of(
-        cases, thresholds=thresholds, level=level, n_resamples=n_resamples, seed=seed, progress=progress
+    predicted = PredictedCases(kind=kind, models=tuple(models), predictions=predictions, **keys)
+    return evaluation_of(predicted, thresholds=thresholds, **drawing)
+
+
+def _named(columns: Mapping[str, Any]) -> dict[str, str | None]:
+    """Check that everything beside a frame is the name of a column."""
+    for argument, column in columns.items():
+        if column is not None and not isinstance(column, str):
+            law = f"{argument} must be the name of a column, as outcome= says that there is a frame"
+            raise InputTypeError(sentence(law, offender=f"it is {type(column).__name__}"))
+    return dict(columns)
+
+
+def _lazy_cases(
+    frame: Lazy, forecasts: object, columns: Mapping[str, Any], labelling: Mapping[str, Any], *, ordered: bool
+) -> TabledCases:
+    if ordered:
+        raise InputValueError(sentence("ordered belongs to rows of classes; a lazy frame is evaluated for one event"))
+    return cases_of_lazy_frame(
+        frame,
+        _columns_of_models(forecasts),
+        outcome=columns["y_true"],
+        by=columns["by"],
+        cluster=columns["cluster"],
+        time=columns["time"],
+        weight=columns["sample_weight"],
+        options=labelling,
     )
 
 
 def _of_frame(frame: object, forecasts: object, columns: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments and the forecasts of each model as columns of a frame."""
-    for argument, column in columns.items():
-        if column is not None and not isinstance(column, str):
-            law = f"{argument} must be the name of a column, as outcome= says that there is a frame"
-            raise InputTypeError(sentence(law, offender=f"it is {type(column).__name__}"))
     models = _columns_of_models(forecasts)
     wanted = {argument: column for argument, column in columns.items() if column is not None}
     places = {(model, place): name for model, own in models.items() for place, name in enumerate(own)}
@@ -155,7 +187,6 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
 
 
 def _stacked(columns: list[Any]) -> Any:
-    import narwhals as nw
     import numpy as np
 
     series = [nw.from_native(column, series_only=True) for column in columns]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,11 @@ from propriety.decisions.ranking_map import RankingMap
 from propriety.decisions.regret import RegretCurve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans
-from propriety.errors import InputValueError
+from propriety.errors import InputValueError, MissingDependencyError
 from propriety.evaluation import words
-from propriety.evaluation.cases import Cases, TabledCases
+from propriety.evaluation.cases import PredictedCases
 from propriety.evaluation.problem import RARE, Kind, Problem, Question
+from propriety.evaluation.tabled_cases import TabledCases
 from propriety.inference.comparison import Comparison
 from propriety.inference.intervals import Interval
 from propriety.inference.moments import LossMoments
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "Scores", "evaluation_of"]
 
 Names = NDArray[np.str_]
+Cases: TypeAlias = PredictedCases | TabledCases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -339,6 +341,14 @@ class Evaluation(Result):
     def __str__(self) -> str:
         return self.summary()
 
+    def _repr_html_(self) -> str:
+        """Return the notebook view: the report in a frame of its own, or the scores where it cannot be made."""
+        try:
+            from propriety.report.evaluation import framed
+        except MissingDependencyError:
+            return Result._repr_html_(self)
+        return framed(self)
+
 
 def evaluation_of(
     cases: Cases,
@@ -363,7 +373,7 @@ def evaluation_of(
         level=level,
         n_resamples=n_resamples,
         seed=fresh_seed(seed),
-        cases=cases,
+        cases=cases.prepared(problem) if isinstance(cases, TabledCases) else cases,
         problem=problem,
         progress=progress,
     )

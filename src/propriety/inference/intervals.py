@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -12,9 +12,10 @@ from scipy.special import ndtri, stdtrit
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.recalibration import proper_binary_rule
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.inference.bootstrap import Sample, Units, overfits, resampled_tables
+from propriety.errors import InputValueError, sentence
+from propriety.inference.bootstrap import Sample, overfits, resampled_tables
 from propriety.inference.delong import area_influence, covariance_of, on_logit_scale
+from propriety.inference.evidence import Evidence
 from propriety.inference.measures import (
     AreaUnderRoc,
     Discrimination,
@@ -25,21 +26,17 @@ from propriety.inference.measures import (
     Skill,
     read_measure,
 )
+from propriety.inference.moments import LossMoments
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
-from propriety.rules.rule import BinaryRule, Rule
-from propriety.rules.scoring import losses_by_chunk
-from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.models import Keys, read_keys
-from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions
+from propriety.rules.rule import Rule
+from propriety.tables.validation import TOLERANCE, Labels, Missing
 
-__all__ = ["Interval", "IntervalMethod", "interval"]
+__all__ = ["Interval", "IntervalMethod", "interval", "interval_of_mean"]
 
 IntervalMethod: TypeAlias = Literal["auto", "analytic", "bootstrap"]
 
 BRIER = Brier()
-FEWEST = {"cluster": 40, "event": 50, "non-event": 50}  # With fewer, an interval says that it may be too narrow.
 UNDEFINED = 0.05  # Share of draws without a value beyond which there is no interval.
 
 
@@ -196,7 +193,7 @@ def interval(  # noqa: PLR0913  (the data, what the interval is of, and how it i
     if method not in get_args(IntervalMethod):
         raise InputValueError(sentence(f"method must be one of {get_args(IntervalMethod)}; got {method!r}"))
     options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels, "missing": missing}
-    cases = _Cases.read(y_true, y_proba, cluster, options | {"tolerance": tolerance})
+    cases = Evidence.read(y_true, y_proba, cluster, options | {"tolerance": tolerance})
     drawing = _Drawing(n_resamples, fresh_seed(seed), workers, progress)
     by_formula = _has_formula(measure, cases.classes)
     if method == "analytic" and not by_formula:
@@ -213,6 +210,33 @@ def interval(  # noqa: PLR0913  (the data, what the interval is of, and how it i
         n=cases.n,
         clusters=cases.clusters,
         dropped=cases.source.dropped,
+    )
+
+
+def interval_of_mean(moments: LossMoments, place: int, measure: Measure, *, level: float = 0.95) -> Interval:
+    """Return Student's interval of a mean whose moments were made elsewhere: of the series at `place`.
+
+    Examples
+    --------
+    >>> from propriety.inference.moments import loss_moments
+    >>> moments = loss_moments([0, 1, 0, 1, 1], {"a": [0.1, 0.7, 0.4, 0.9, 0.3]})
+    >>> found = interval_of_mean(moments, 0, read_measure(Brier()))
+    >>> round(found.estimate, 3), found.method
+    (0.152, "Student's t")
+    """
+    check_level(level)
+    sign = -1.0 if isinstance(measure, NetBenefit) else 1.0
+    method = "Student's t" if moments.cluster is None else "Student's t, cluster-robust"
+    error = float(moments.standard_errors()[place])
+    found = _around(sign * float(moments.means[place]) + 0.0, error, moments.units, level, method)
+    return Interval(
+        **found._asdict(),
+        level=level,
+        measure=measure.name,
+        higher_is_better=measure.higher_is_better,
+        n=moments.cases,
+        clusters=None if moments.cluster is None else moments.units,
+        dropped=moments.dropped,
     )
 
 
@@ -239,113 +263,6 @@ class _Found(NamedTuple):
     seed: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cases:
-    """What the interval is made from: predictions with their clusters, or an unweighted table in their place."""
-
-    predictions: Predictions | None
-    table: ForecastTable | None
-    keys: Keys | None
-
-    @classmethod
-    def read(cls, y_true: object, y_proba: object, cluster: object, options: dict[str, Any]) -> _Cases:
-        if not isinstance(y_true, ForecastTable):
-            predictions = read_predictions(y_true, y_proba, **options)
-            return cls(
-                predictions,
-                None,
-                None if cluster is None else read_keys(cluster, "cluster", predictions, beside=y_true),
-            )
-        if cluster is not None:
-            law = "clusters need predictions, y_true and y_proba; a ForecastTable no longer knows its cases"
-            raise InputTypeError(sentence(law))
-        beside = {name: value for name, value in options.items() if name != "tolerance"}
-        return cls(None, ForecastTable.of(y_true, y_proba, **beside), None)
-
-    @property
-    def source(self) -> Predictions | ForecastTable:
-        """Return what is there."""
-        return self.table if self.predictions is None else self.predictions  # type: ignore[return-value]  # one is there
-
-    @property
-    def classes(self) -> int | None:
-        """Number of classes of rows; None for one event."""
-        return len(self.source.labels) if isinstance(self.source, ClassPredictions) else None
-
-    @property
-    def weight(self) -> Floats | None:
-        given = None if self.predictions is None else self.predictions.weight
-        return None if given is None else given.astype(np.float64)
-
-    @property
-    def n(self) -> int:
-        if isinstance(self.source, ForecastTable):
-            return self.source.n
-        return len(self.source) if self.weight is None else int(np.count_nonzero(self.weight))
-
-    @property
-    def clusters(self) -> int | None:
-        if self.keys is None:
-            return None
-        return len(self.keys) if self.weight is None else len(np.unique(self.keys.codes[self.weight > 0.0]))
-
-    def sample(self, measure: Measure) -> Sample:
-        """Return the cases as those of one event."""
-        if isinstance(self.source, ForecastTable):
-            return Sample.of_table(self.source)
-        if isinstance(self.source, BinaryPredictions):
-            return Sample.of_predictions(self.source, None if self.keys is None else self.keys.codes)
-        law = f"{measure.name} needs the forecast of one event; got shape {self.source.forecast.shape}"
-        raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
-
-    def losses(self, rule: Rule, *, constant: bool = False) -> Floats:
-        """Return the loss of each case, or cell of the table, or that of the constant observed rate."""
-        if not isinstance(self.source, ForecastTable):
-            predictions = _constant(self.source, self.weight) if constant else self.source
-            return np.concatenate([loss for loss, _ in losses_by_chunk(predictions, rule)])
-        if not isinstance(rule, BinaryRule):
-            law = f"{type(rule).__name__} scores rows with one column per class; a ForecastTable is of one event"
-            raise InputValueError(sentence(law))
-        rate = np.full(len(self.source), self.source.event_rate)
-        return Sample.of_table(self.source).losses(rule, rate if constant else self.source.forecast)
-
-    def units(self, values: Floats) -> Units:
-        """Return the units of the mean of values of the cases, or cells of the table."""
-        if isinstance(self.source, ForecastTable):
-            return Sample.of_table(self.source).units(values)
-        return Units.of(values, weight=self.weight, codes=None if self.keys is None else self.keys.codes)
-
-    def few(self) -> str:
-        """Say what there is too little of to trust an interval."""
-        numbers = {"cluster": self.clusters} | self._outcomes()
-        parts = [
-            f"{number} {name}" + "s" * (number != 1)
-            for name, number in numbers.items()
-            if number is not None and number < FEWEST[name]
-        ]
-        return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
-
-    def _outcomes(self) -> dict[str, int | None]:
-        """Return the number of events and of non-events."""
-        if isinstance(self.source, ForecastTable):
-            events = round(float(self.source.events.sum()))
-        elif isinstance(self.source, BinaryPredictions):
-            chunks = self.source.chunks()
-            events = sum(int(np.count_nonzero(event if w is None else event & (w > 0.0))) for _, event, w in chunks)
-        else:
-            return {}
-        return {"event": events, "non-event": self.n - events}
-
-
-def _constant(predictions: Predictions, weight: Floats | None) -> Predictions:
-    """Return the same cases, all forecast at the observed rates."""
-    outcome = np.concatenate([np.asarray(chunk[1], dtype=np.intp) for chunk in predictions.chunks()])
-    binary = isinstance(predictions, BinaryPredictions)
-    counts = np.bincount(outcome, weight, minlength=2 if binary else predictions.forecast.shape[1])
-    rates = counts / counts.sum()
-    return replace(predictions, forecast=np.broadcast_to(rates[1] if binary else rates, predictions.forecast.shape))
-
-
 def _positive(against: float) -> float:
     if not 0.0 < against < math.inf:
         law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
@@ -360,7 +277,7 @@ def _has_formula(measure: Measure, classes: int | None) -> bool:
     return isinstance(measure, MeanScore | NetBenefit | AreaUnderRoc | Miscalibration | Discrimination)
 
 
-def _by_formula(cases: _Cases, measure: Measure, level: float, drawing: _Drawing) -> _Found:
+def _by_formula(cases: Evidence, measure: Measure, level: float, drawing: _Drawing) -> _Found:
     if isinstance(measure, AreaUnderRoc):
         return _of_area(cases, cases.sample(measure), level)
     if isinstance(measure, Miscalibration | Discrimination):
@@ -372,10 +289,10 @@ def _by_formula(cases: _Cases, measure: Measure, level: float, drawing: _Drawing
         ratio = cases.units(losses).mean / against
         with np.errstate(invalid="ignore"):  # Of an infinite mean.
             units = cases.units((losses - ratio * constant) / against)
-        return _around(1.0 - ratio, units.standard_error, units.number, level, f"delta method, {method}", cases)
+        return _around(1.0 - ratio, units.standard_error, units.number, level, f"delta method, {method}", cases.few())
     rule, sign = _as_loss(measure)
     units = cases.units(cases.losses(rule))
-    return _around(sign * units.mean + 0.0, units.standard_error, units.number, level, method, cases)
+    return _around(sign * units.mean + 0.0, units.standard_error, units.number, level, method, cases.few())
 
 
 def _as_loss(measure: Measure) -> tuple[Rule, float]:
@@ -386,7 +303,7 @@ def _as_loss(measure: Measure) -> tuple[Rule, float]:
     return measure.rule, 1.0
 
 
-def _around(estimate: float, error: float, units: int, level: float, method: str, cases: _Cases) -> _Found:
+def _around(estimate: float, error: float, units: int, level: float, method: str, note: str = "") -> _Found:
     """Make Student's interval; there is none of an infinite mean, or of one case."""
     if math.isinf(estimate):
         nan = math.nan
@@ -394,10 +311,10 @@ def _around(estimate: float, error: float, units: int, level: float, method: str
     if units == 1:
         return _Found(estimate, math.nan, math.nan, math.nan, method, "a single case or cluster has no spread")
     margin = float(stdtrit(units - 1, (1.0 + level) / 2.0)) * error
-    return _Found(estimate, estimate - margin, estimate + margin, error, method, cases.few())
+    return _Found(estimate, estimate - margin, estimate + margin, error, method, note)
 
 
-def _of_area(cases: _Cases, sample: Sample, level: float) -> _Found:
+def _of_area(cases: Evidence, sample: Sample, level: float) -> _Found:
     area, influence = area_influence(sample)
     variance = covariance_of(influence[None], sample.event, sample.codes, sample.count)[0, 0]
     error = float(np.sqrt(variance))
@@ -411,7 +328,7 @@ def _of_area(cases: _Cases, sample: Sample, level: float) -> _Found:
 
 
 def _of_part(
-    cases: _Cases, sample: Sample, measure: Miscalibration | Discrimination, level: float, drawing: _Drawing
+    cases: Evidence, sample: Sample, measure: Miscalibration | Discrimination, level: float, drawing: _Drawing
 ) -> _Found:
     """Take the error of a mean difference of losses, around the value less its bias; no part is below zero."""
     rule = proper_binary_rule(measure.rule)
@@ -420,7 +337,7 @@ def _of_part(
     method = "normal, cluster-robust" if cases.keys else "normal"
     method += ", around the estimate less its bias in draws of outcomes at the recalibrated rates"
     if math.isinf(estimate) or table.n == 1:
-        return _around(estimate, math.nan, table.n, level, method, cases)
+        return _around(estimate, math.nan, table.n, level, method, cases.few())
     recalibrated = pool_adjacent_violators(table).per_row()
     given = table.forecast if isinstance(measure, Miscalibration) else np.full(len(table), table.event_rate)
     error = sample.units(sample.losses(rule, given) - sample.losses(rule, recalibrated)).standard_error
@@ -432,14 +349,14 @@ def _of_part(
     )
 
 
-def _by_bootstrap(cases: _Cases, measure: Measure, level: float, drawing: _Drawing) -> _Found:
+def _by_bootstrap(cases: Evidence, measure: Measure, level: float, drawing: _Drawing) -> _Found:
     what = "clusters" if cases.keys else "cases"
     method = f"percentile bootstrap of {what}"
     if isinstance(measure, MeanScore | NetBenefit):
         rule, sign = _as_loss(measure)
         units = cases.units(cases.losses(rule))
         if math.isinf(units.mean) or units.number == 1:
-            return _around(sign * units.mean, units.standard_error, units.number, level, method, cases)
+            return _around(sign * units.mean, units.standard_error, units.number, level, method, cases.few())
         units = units.in_cells()
         if units.noise is not None:
             method += (
@@ -454,9 +371,11 @@ def _by_bootstrap(cases: _Cases, measure: Measure, level: float, drawing: _Drawi
     return _percentiles(estimate, draws, level, method, cases, drawing)
 
 
-def _percentiles(estimate: float, draws: Floats, level: float, method: str, cases: _Cases, drawing: _Drawing) -> _Found:
+def _percentiles(
+    estimate: float, draws: Floats, level: float, method: str, cases: Evidence, drawing: _Drawing
+) -> _Found:
     if math.isinf(estimate):
-        return _around(estimate, math.nan, len(draws), level, method, cases)
+        return _around(estimate, math.nan, len(draws), level, method, cases.few())
     defined = draws[~np.isnan(draws)]
     lost, note = len(draws) - len(defined), cases.few()
     if lost > UNDEFINED * len(draws) or math.isnan(estimate):

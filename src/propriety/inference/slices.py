@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,7 +26,7 @@ from propriety.tables.models import Keys, read_binary_models, read_keys
 from propriety.tables.predictions import BinaryPredictions
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["Slices", "slices"]
+__all__ = ["Slices", "rules_of_slices", "slices", "slices_of_tables"]
 
 BRIER = Brier()
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged.
@@ -178,46 +178,84 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     >>> found.note.tolist()[2]
     'too few to judge: 41 cases'
     """
-    check_rule(rule)
-    check_level(level)
-    if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
-        raise InputValueError(sentence(f"smallest must be a positive whole number; got {smallest!r}"))
-    benefit = None if threshold is None else NetBenefit(threshold)
+    _check_options(rule, level, smallest)
+    rules = rules_of_slices(rule, threshold)
     models = y_proba if isinstance(y_proba, Mapping) else {"forecast": y_proba}
     predictions = read_binary_models(
         y_true, models, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
     group = read_keys(by, "by", predictions[0], beside=y_true)
     clusters = None if cluster is None else read_keys(cluster, "cluster", predictions[0], beside=y_true)
+    moments = [moments_of(predictions, tuple(models), one, group=group, cluster=clusters) for one in rules]
     counts = _Counts.of(predictions[0], group)
+    tables = [_tables(one, group, counts.kept) for one in predictions]
+    return _judged(moments, counts, tables, rule, threshold=threshold, level=level, smallest=smallest)
+
+
+def slices_of_tables(
+    tables: Mapping[str, Mapping[Any, ForecastTable]],
+    moments: Sequence[LossMoments],
+    rule: Rule,
+    *,
+    threshold: float | None = None,
+    level: float = 0.95,
+    smallest: int = 50,
+) -> Slices:
+    """Judge groups whose tables, by model and group, and moments were made elsewhere; see `slices`.
+
+    `moments` are by group, of the rules that `rules_of_slices` names. Weighted tables do not know the number of their
+    events, which is then taken for the number of cases times the event rate.
+    """
+    _check_options(rule, level, smallest)
+    first = next(iter(tables.values()))
+    own = [list(groups.values()) for groups in tables.values()]
+    rates = np.array([table.event_rate for table in own[0]])
+    n = np.array([table.n for table in own[0]], dtype=np.int64)
+    counts = _Counts(np.arange(len(n)), tuple(first), n, np.rint(n * rates).astype(np.int64), rates)
+    return _judged(moments, counts, own, rule, threshold=threshold, level=level, smallest=smallest)
+
+
+def rules_of_slices(rule: Rule, threshold: float | None) -> tuple[Rule, ...]:
+    """Return the rules whose moments groups are judged by: the score, the excess of events, and the net benefit."""
+    return (rule, _Excess(), *([] if threshold is None else [NetBenefit(threshold).loss]))
+
+
+def _judged(
+    moments: Sequence[LossMoments],
+    counts: _Counts,
+    tables: Sequence[Sequence[ForecastTable]],
+    rule: Rule,
+    *,
+    threshold: float | None,
+    level: float,
+    smallest: int,
+) -> Slices:
+    scores, excesses, *benefits = moments
     parts, overall = [], {}
-    for name, one in zip(models, predictions, strict=True):
-        scores = moments_of((one,), (name,), rule, group=group, cluster=clusters)
-        overall[name] = float(scores.means[0])
-        notes = _notes(scores, counts, smallest)
-        score, low, high = _limits(scores, notes, level)
-        excess = _limits(moments_of((one,), (name,), _Excess(), group=group, cluster=clusters), notes, level)
-        difference, p_value = _against_the_rest(scores, notes)
+    for place, name in enumerate(scores.models):
+        overall[name] = float(scores.means[place])
+        notes = _notes(scores, place, counts, smallest)
+        score, low, high = _limits(scores, place, notes, level)
+        difference, p_value = _against_the_rest(scores, place, notes)
         part = {
             "model": np.full(len(notes), name),
             "score": score,
             "low": low,
             "high": high,
-            **dict(zip(("excess", "excess_low", "excess_high"), excess, strict=True)),
-            "miscalibration": _miscalibrations(one, group, rule, counts.kept, notes),
+            **dict(zip(("excess", "excess_low", "excess_high"), _limits(excesses, place, notes, level), strict=True)),
+            "miscalibration": _miscalibrations(tables[place], rule, notes),
             "difference": difference,
             "p_value": p_value,
             "note": notes,
         }
-        if benefit is not None:
-            losses = _limits(moments_of((one,), (name,), benefit.loss, group=group, cluster=clusters), notes, level)
-            gain, most, least = (-one for one in losses)
+        for losses in benefits:
+            gain, most, least = (-one for one in _limits(losses, place, notes, level))
             part |= {"net_benefit": gain + 0.0, "net_benefit_low": least, "net_benefit_high": most}
         parts.append(part)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return Slices(
         **({"net_benefit": None, "net_benefit_low": None, "net_benefit_high": None} | columns),  # type: ignore[arg-type]  # by name
-        group=np.tile([str(group.labels[code]) for code in counts.kept], len(parts)),
+        group=np.tile([str(label) for label in counts.labels], len(parts)),
         n=np.tile(counts.n, len(parts)),
         events=np.tile(counts.events, len(parts)),
         event_rate=np.tile(counts.event_rate, len(parts)),
@@ -226,9 +264,16 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         rule=repr(rule),
         threshold=threshold,
         level=level,
-        clusters=None if clusters is None else len(clusters),
-        dropped=predictions[0].dropped,
+        clusters=None if scores.cluster is None else scores.units,
+        dropped=scores.dropped,
     )
+
+
+def _check_options(rule: Rule, level: float, smallest: int) -> None:
+    check_rule(rule)
+    check_level(level)
+    if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
+        raise InputValueError(sentence(f"smallest must be a positive whole number; got {smallest!r}"))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -247,6 +292,7 @@ class _Counts(NamedTuple):
     """Cases and events of the groups that have any weight, by code."""
 
     kept: NDArray[np.intp]
+    labels: tuple[Any, ...]
     n: NDArray[np.int64]
     events: NDArray[np.int64]
     event_rate: Floats
@@ -264,10 +310,11 @@ class _Counts(NamedTuple):
                 sums[place] += np.bincount(code, column, minlength=len(group))
         kept = np.flatnonzero(sums[0])
         n, events, weight, happened = sums[:, kept]
-        return cls(kept, n.astype(np.int64), events.astype(np.int64), happened / weight)
+        labels = tuple(group.labels[code] for code in kept)
+        return cls(kept, labels, n.astype(np.int64), events.astype(np.int64), happened / weight)
 
 
-def _notes(scores: LossMoments, counts: _Counts, smallest: int) -> Names:
+def _notes(scores: LossMoments, place: int, counts: _Counts, smallest: int) -> Names:
     """Say of each group why it is not judged, if it is not."""
     notes = []
     for one, n, events in zip(scores.groups().values(), counts.n.tolist(), counts.events.tolist(), strict=True):
@@ -276,24 +323,24 @@ def _notes(scores: LossMoments, counts: _Counts, smallest: int) -> Names:
             numbers["cluster"] = (one.units, FEWEST)
         few = next(((name, number) for name, (number, fewest) in numbers.items() if number < fewest), None)
         told = "" if few is None else f"too few to judge: {few[1]} {few[0]}" + "s" * (few[1] != 1)
-        notes.append("the mean score is infinite" if few is None and math.isinf(one.means[0]) else told)
+        notes.append("the mean score is infinite" if few is None and math.isinf(one.means[place]) else told)
     return np.array(notes)
 
 
-def _limits(moments: LossMoments, notes: Names, level: float) -> tuple[Floats, Floats, Floats]:
+def _limits(moments: LossMoments, place: int, notes: Names, level: float) -> tuple[Floats, Floats, Floats]:
     """Return mean, low and high of each group, Student's t; no limits where there is a note."""
     found = []
     for one, note in zip(moments.groups().values(), notes.tolist(), strict=True):
-        mean = float(one.means[0])
+        mean = float(one.means[place])
         margin = math.nan
         if not note:
-            margin = float(stdtrit(one.units - 1, (1.0 + level) / 2.0)) * float(one.standard_errors()[0])
+            margin = float(stdtrit(one.units - 1, (1.0 + level) / 2.0)) * float(one.standard_errors()[place])
         found.append((mean, mean - margin, mean + margin))
     mean, low, high = np.array(found).T
     return mean, low, high
 
 
-def _against_the_rest(scores: LossMoments, notes: Names) -> tuple[Floats, Floats]:
+def _against_the_rest(scores: LossMoments, model: int, notes: Names) -> tuple[Floats, Floats]:
     """Return the difference of each group to all other cases, and its p-value."""
     groups = scores.groups()
     difference, p_value = np.full((2, len(groups)), np.nan)
@@ -302,10 +349,10 @@ def _against_the_rest(scores: LossMoments, notes: Names) -> tuple[Floats, Floats
     for place, (label, one) in enumerate(groups.items()):
         rest = LossMoments.merge([other for name, other in groups.items() if name != label])
         with np.errstate(invalid="ignore"):
-            gap = difference[place] = one.means[0] - rest.means[0]
+            gap = difference[place] = one.means[model] - rest.means[model]
         if notes[place] or not math.isfinite(gap):
             continue
-        error, freedom = _welch(one, rest) if scores.cluster is None else _across_clusters(one, rest)
+        error, freedom = _welch(one, rest, model) if scores.cluster is None else _across_clusters(one, rest, model)
         if error > 0.0:
             p_value[place] = 2.0 * stdtr(freedom, -abs(gap) / error)
         else:
@@ -313,9 +360,9 @@ def _against_the_rest(scores: LossMoments, notes: Names) -> tuple[Floats, Floats
     return difference, p_value
 
 
-def _welch(one: LossMoments, rest: LossMoments) -> tuple[float, float]:
+def _welch(one: LossMoments, rest: LossMoments, model: int) -> tuple[float, float]:
     """Return the error of the difference of two independent means, and Welch's degrees of freedom."""
-    errors = np.array([one.standard_errors()[0], rest.standard_errors()[0]])
+    errors = np.array([one.standard_errors()[model], rest.standard_errors()[model]])
     squares = errors**2
     total = float(squares.sum())
     if not total > 0.0:
@@ -324,12 +371,12 @@ def _welch(one: LossMoments, rest: LossMoments) -> tuple[float, float]:
     return math.sqrt(total), freedom
 
 
-def _across_clusters(one: LossMoments, rest: LossMoments) -> tuple[float, float]:
+def _across_clusters(one: LossMoments, rest: LossMoments, model: int) -> tuple[float, float]:
     """Return the error of the difference from what each cluster adds to it, on either side or on both."""
     added: dict[Any, float] = {}
     for sign, moments in ((1.0, one), (-1.0, rest)):
         by_cluster = moments.pooled("cluster")
-        share = by_cluster.weight / by_cluster.weight.sum() * (by_cluster.mean[:, 0] - moments.means[0])
+        share = by_cluster.weight / by_cluster.weight.sum() * (by_cluster.mean[:, model] - moments.means[model])
         assert by_cluster.cluster is not None  # noqa: S101  (for the type checker; it was asked for)
         for label, part in zip(by_cluster.cluster.tolist(), share.tolist(), strict=True):
             added[label] = added.get(label, 0.0) + sign * part
@@ -337,23 +384,26 @@ def _across_clusters(one: LossMoments, rest: LossMoments) -> tuple[float, float]
     return math.sqrt(squares * len(added) / (len(added) - 1)), len(added) - 1
 
 
-def _miscalibrations(
-    predictions: BinaryPredictions, group: Keys, rule: Rule, kept: NDArray[np.intp], notes: Names
-) -> Floats:
+def _miscalibrations(tables: Sequence[ForecastTable], rule: Rule, notes: Names) -> Floats:
     """Return the miscalibration in each group that is judged; NaN for a rule that is not declared proper."""
-    found = np.full(len(kept), np.nan)
-    if not rule.properties().proper:
-        return found
+    found = np.full(len(tables), np.nan)
+    if rule.properties().proper:
+        for place, table in enumerate(tables):
+            if not notes[place].startswith("too few"):
+                found[place] = decompose_table(table, rule).miscalibration
+    return found
+
+
+def _tables(predictions: BinaryPredictions, group: Keys, kept: NDArray[np.intp]) -> list[ForecastTable]:
+    """Return the table of each group."""
     chunks = list(predictions.chunks())
     forecast, event = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(2))
     weight = None if predictions.weight is None else predictions.weight.astype(np.float64)
     order = np.argsort(group.codes, kind="stable")
     ends = np.searchsorted(group.codes[order], np.arange(len(group) + 1))
-    for place, code in enumerate(kept.tolist()):
-        if notes[place].startswith("too few"):
-            continue
+    tables = []
+    for code in kept.tolist():
         cases = order[ends[code] : ends[code + 1]]
         own = None if weight is None else weight[cases]
-        table = ForecastTable.from_predictions(event[cases], forecast[cases], sample_weight=own)
-        found[place] = decompose_table(table, rule).miscalibration
-    return found
+        tables.append(ForecastTable.from_predictions(event[cases], forecast[cases], sample_weight=own))
+    return tables

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
@@ -59,7 +58,8 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
     curves = list(evaluation.reliability[evaluation.best].items())[:MOST_PANELS]
     rows = -(-len(curves) // 4)
     figure = plt.figure(figsize=(10.5, 4.2 + 3.3 * rows), layout="constrained") if figure is None else figure
-    above, below = np.ravel(figure.subfigures(2, 1, height_ratios=[4.2, 3.3 * rows]))
+    parts: Any = figure.subfigures(2, 1, height_ratios=[4.2, 3.3 * rows])
+    above, below = parts
     panels = above.subplots(1, 2 if evaluation.comparison is not None else 1, squeeze=False)[0]
     plot_decompositions(evaluation.decompositions, panels[0])
     panels[0].set_title("Miscalibration and discrimination", loc="left", fontsize=11)

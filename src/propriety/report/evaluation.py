@@ -13,14 +13,14 @@ from propriety.evaluation import words
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
 from propriety.report.page import Facts, Page, Section
-from propriety.report.rendering import render
+from propriety.report.rendering import iframe_of, render
 from propriety.report.sections import calibration, comparison, decisions, events, groups, means, scores
 from propriety.report.tripod import tripod_items
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["page_of", "report_of"]
+__all__ = ["framed", "page_of", "report_of"]
 
 
 def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title: str) -> str:
@@ -37,6 +37,11 @@ def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title
             Path(name).unlink(missing_ok=True)
             raise
     return page
+
+
+def framed(evaluation: Evaluation) -> str:
+    """Return the report in a sandboxed frame, for a notebook."""
+    return iframe_of(report_of(evaluation, None, title="Evaluation of forecasts"))
 
 
 def page_of(evaluation: Evaluation, *, title: str) -> Page:

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
+import narwhals as nw
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.results import Floats, Result
-from propriety.tables import frames, pooling
+from propriety.tables import frames, pooling, table_laws
+from propriety.tables.engine_source import read_source
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions
+from propriety.tables.refinement import BUDGET, CELLS, table_fields
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_binary, read_classes
 
 if TYPE_CHECKING:
@@ -44,6 +47,9 @@ class ForecastTable(Result):
         Rows left out because of missing values.
     cells : int, optional
         Cells of the grid the forecasts were rounded to, a power of two; None for exact forecasts.
+    refined : bool
+        Whether only those forecasts are rounded that no pooled block begins or ends with, so that isotonic
+        regression, its blocks and the reliability curve are those of the cases; see `from_frame`.
 
     Examples
     --------
@@ -66,13 +72,14 @@ class ForecastTable(Result):
     weight_squares: float
     dropped: int = 0
     cells: int | None = None
+    refined: bool = False
 
     def __post_init__(self) -> None:
-        columns = {name: _column(name, getattr(self, name)) for name in ("forecast", "events", "non_events")}
+        columns = {name: table_laws.column(name, getattr(self, name)) for name in ("forecast", "events", "non_events")}
         for name, column in pooling.checked(**columns).items():
             column.flags.writeable = False
             object.__setattr__(self, name, column)
-        _check_counts(self)
+        table_laws.check_facts(self)
 
     @classmethod
     def from_predictions(
@@ -172,6 +179,9 @@ class ForecastTable(Result):
         pos_label: object = None,
         labels: Labels | None = None,
         missing: Missing = "raise",
+        exact: bool = True,
+        budget: int = BUDGET,
+        cells: int = CELLS,
     ) -> ForecastTable: ...
     @overload
     @classmethod
@@ -186,9 +196,12 @@ class ForecastTable(Result):
         pos_label: object = None,
         labels: Labels | None = None,
         missing: Missing = "raise",
+        exact: bool = True,
+        budget: int = BUDGET,
+        cells: int = CELLS,
     ) -> dict[Any, ForecastTable]: ...
     @classmethod
-    def from_frame(
+    def from_frame(  # noqa: PLR0913  (the columns, the labels, and how an engine is to count)
         cls,
         frame: object,
         *,
@@ -199,10 +212,35 @@ class ForecastTable(Result):
         pos_label: object = None,
         labels: Labels | None = None,
         missing: Missing = "raise",
+        exact: bool = True,
+        budget: int = BUDGET,
+        cells: int = CELLS,
     ) -> ForecastTable | dict[Any, ForecastTable]:
-        """Make the table of an eager frame (pandas, Polars, PyArrow, ...) from its columns.
+        """Make the table of a frame: eager (pandas, Polars, PyArrow), or lazy, where its engine does the work.
 
-        With `by`, the name of a column or several, return a dict with one table per group.
+        A lazy frame (Polars, DuckDB, Spark, Dask, Ibis and the databases behind it) is never brought into memory:
+        the engine checks and counts its rows in one query, or a few where the forecasts are many.
+
+        Parameters
+        ----------
+        frame : data frame
+            Anything that narwhals knows.
+        outcome, forecast, weight : str
+            Names of the columns; no weight by default.
+        by : str or sequence of str, optional
+            Column or columns that tell groups; the result is then a dict with one table per group.
+        pos_label, labels, missing
+            As in `propriety.mean_score`.
+        exact : bool
+            For a lazy frame: False keeps the plain grid of `cells`, made by one query.
+        budget : int
+            For a lazy frame: how many rows a query may bring back. All forecasts are kept if those that share a cell of
+            the grid with others have no more cases than this. Beyond it the table is refined: cells keep the forecasts
+            that pooled blocks may begin or end with, and the others are rounded to the centres of their cells. Then
+            the reliability curve and recalibrated scores are exact, and scores of the forecasts themselves are off by
+            less than the width of a cell.
+        cells : int
+            For a lazy frame: cells of the first grid, a power of two.
 
         Examples
         --------
@@ -210,11 +248,17 @@ class ForecastTable(Result):
         >>> frame = pl.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.4, 0.9], "site": ["a", "a", "b"]})
         >>> ForecastTable.from_frame(frame, outcome="y", forecast="p")
         ForecastTable(rows=3, n=3, weight=3, event_rate=0.666667)
-        >>> ForecastTable.from_frame(frame, outcome="y", forecast="p", by="site")["b"]
+        >>> ForecastTable.from_frame(frame.lazy(), outcome="y", forecast="p", by="site")["b"]
         ForecastTable(rows=1, n=1, weight=1, event_rate=1)
         """
-        columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
         options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
+        found = frames.known(frame)
+        if isinstance(found, nw.LazyFrame):
+            source = read_source(found, outcome=outcome, forecasts={None: forecast}, weight=weight, by=by, **options)
+            fields = table_fields(source, exact=exact, budget=budget, cells=cells)
+            tables = {source.label(group): cls._frozen(**given) for (_, group), given in fields.items()}
+            return tables[()] if by is None else tables
+        columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
         if by is None:
             return cls.from_predictions(**frames.columns_of(frame, columns), **options)
         groups = {}
@@ -230,7 +274,7 @@ class ForecastTable(Result):
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
         """Make a table from what `to_dict` returned."""
         names = [field.name for field in fields(cls)]
-        return cls(**frames.checked_schema(data, cls.schema, cls.schema_version, names))
+        return cls(**frames.checked_schema(data, cls.schema, cls.schema_version, names, optional=["refined"]))
 
     @classmethod
     def from_parquet(cls, path: str | PathLike[str]) -> ForecastTable:
@@ -289,6 +333,9 @@ class ForecastTable(Result):
     def merge(cls, tables: Iterable[ForecastTable]) -> ForecastTable:
         """Return the table of the union of all cases; faster than adding many tables one by one.
 
+        A refined table is exact for its own cases only, so it is added as the plain grid that `.grid(cells)` makes of
+        it, and never unasked.
+
         Examples
         --------
         >>> days = [ForecastTable.from_predictions([0, 1], [0.1, p]) for p in (0.3, 0.5, 0.7)]
@@ -298,6 +345,11 @@ class ForecastTable(Result):
         parts = list(tables)
         if not parts:
             raise InputValueError(sentence("at least one table is needed to merge; there is none"))
+        if len(parts) == 1:
+            return parts[0]
+        if any(table.refined for table in parts):
+            law = "refined tables are exact for their own cases only and cannot be added as they are"
+            raise InputValueError(sentence(law, hint="bring all to one plain grid with .grid(cells)."))
         grids = {table.cells for table in parts}
         if len(grids) > 1:
             law = f"tables must be on the same grid to be added; they have cells {sorted(map(str, grids))}"
@@ -333,7 +385,7 @@ class ForecastTable(Result):
         >>> ForecastTable.from_predictions([0, 1, 1], [0.1, 0.12, 1.0]).grid(4).forecast
         array([0.125, 1.   ])
         """
-        _check_cells(cells)
+        table_laws.check_cells(cells)
         if self.cells is not None and cells > self.cells:
             law = f"a grid can only be made coarser; the table has {self.cells} cells and {cells} were asked for"
             raise InputValueError(sentence(law))
@@ -371,13 +423,19 @@ class ForecastTable(Result):
             column.flags.writeable = False
         return cls(forecast=forecast, events=events, non_events=non_events, **facts)
 
+    def _fields(self) -> dict[str, Any]:
+        """Leave out that a table is not refined, so that what is stored of it can be read by every release."""
+        fields = Result._fields(self)
+        return fields if self.refined else {name: value for name, value in fields.items() if name != "refined"}
+
     def _plain_fields(self) -> dict[str, Any]:
         return {name: value for name, value in self._fields().items() if not isinstance(value, np.ndarray)}
 
     def _facts(self) -> dict[str, Any]:
         facts = {"rows": len(self), "n": self.n, "weight": self.weight, "event_rate": self.event_rate}
         facts |= {"dropped": self.dropped} if self.dropped else {}
-        return facts | ({"cells": self.cells} if self.cells else {})
+        facts |= {"cells": self.cells} if self.cells else {}
+        return facts | ({"refined": True} if self.refined else {})
 
 
 def _gathered(predictions: ClassPredictions) -> tuple[Any, Any]:
@@ -388,35 +446,3 @@ def _gathered(predictions: ClassPredictions) -> tuple[Any, Any]:
 
 def _event(predictions: ClassPredictions, event: Any, forecast: Any) -> BinaryPredictions:
     return BinaryPredictions(event, forecast, predictions.weight, dropped=predictions.dropped)
-
-
-def _column(name: str, values: object) -> Floats:
-    column = np.asarray(values)
-    if column.dtype.kind not in "biuf" or column.ndim != 1:
-        law = f"{name} must be a 1-D array of real numbers; got shape {column.shape} of {column.dtype}"
-        raise InputTypeError(sentence(law))
-    # Arrays that somebody else could still change are copied, so that a table stays what it was.
-    return column.astype(np.float64, copy=column.flags.writeable)
-
-
-def _check_counts(table: ForecastTable) -> None:
-    for name, least in (("n", 1), ("dropped", 0)):
-        value = getattr(table, name)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise InputValueError(sentence(f"{name} must be a whole number of at least {least}; got {value!r}"))
-        object.__setattr__(table, name, int(value))
-    if table.cells is not None:
-        _check_cells(table.cells)
-    squares = table.weight_squares
-    if not isinstance(squares, float | int) or not 0.0 < squares < np.inf:
-        raise InputValueError(sentence(f"weight_squares must be positive and finite; got {squares!r}"))
-    object.__setattr__(table, "weight_squares", float(squares))
-    if table.weight**2 > table.n * squares * (1.0 + 1e-9):
-        law = f"n = {table.n} cases whose squared weights sum to {squares:g} cannot weigh {table.weight:g}"
-        raise InputValueError(sentence(law))
-
-
-def _check_cells(cells: object) -> None:
-    whole = isinstance(cells, int | np.integer) and not isinstance(cells, bool)
-    if not whole or not 1 <= int(cells) <= 2**52 or int(cells) & (int(cells) - 1):  # type: ignore[call-overload]  # whole
-        raise InputValueError(sentence(f"cells must be a power of two up to 2**52; got {cells!r}"))

@@ -1,4 +1,4 @@
-"""Columns out of eager frames, and tables to and from files."""
+"""Columns out of frames, eager or lazy, and tables to and from files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,42 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import ModuleType
 
-__all__ = ["checked_schema", "columns_of", "groups_of", "read_parquet", "write_parquet"]
+__all__ = [
+    "checked_columns",
+    "checked_schema",
+    "columns_of",
+    "group_keys",
+    "groups_of",
+    "known",
+    "ordered",
+    "pyarrow",
+    "read_parquet",
+    "write_parquet",
+]
 
 METADATA_KEY = b"propriety"
+
+
+def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return a frame as narwhals knows it, eager or lazy."""
+    try:
+        found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
+    except TypeError as error:
+        law = f"frame must be a data frame that narwhals knows; got {type(frame).__name__}"
+        raise InputTypeError(sentence(law, hint="use from_predictions for arrays.")) from error
+    except nw.exceptions.DuplicateError as error:
+        raise InputValueError(sentence("frame must have distinct column names", offender=str(error))) from error
+    return found
+
+
+def checked_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Sequence[str]) -> nw.Schema:
+    """Return the schema of a frame that must have the named columns."""
+    schema = frame.collect_schema()
+    absent = [name for name in names if name not in schema]
+    if absent:
+        law = f"frame must have the columns {list(names)}; it lacks {absent}"
+        raise InputValueError(sentence(law, hint=f"its columns are {list(schema)}."))
+    return schema
 
 
 def columns_of(frame: object, columns: Mapping[str, str | None]) -> dict[str, Any]:
@@ -24,16 +57,22 @@ def columns_of(frame: object, columns: Mapping[str, str | None]) -> dict[str, An
     return _arguments(_eager(frame, [name for name in columns.values() if name is not None]), columns)
 
 
+def group_keys(by: str | Sequence[str] | None) -> list[str]:
+    """Return the names of the columns that tell the groups; none for None."""
+    keys = [] if by is None else [by] if isinstance(by, str) else list(by)
+    if by is not None and not keys:
+        raise InputValueError(sentence("by must name at least one column; got none"))
+    return keys
+
+
 def groups_of(
     frame: object, columns: Mapping[str, str | None], *, by: str | Sequence[str]
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield each group's key, a tuple where `by` names several columns, with its keyword arguments, in order."""
-    keys = [by] if isinstance(by, str) else list(by)
-    if not keys:
-        raise InputValueError(sentence("by must name at least one column; got none"))
+    keys = group_keys(by)
     eager = _eager(frame, [name for name in [*columns.values(), *keys] if name is not None])
     groups = {tuple(map(_key, key)): group for key, group in eager.group_by(keys)}
-    for key in _ordered(groups):
+    for key in ordered(groups):
         yield (key[0] if isinstance(by, str) else key), _arguments(groups[key], columns)
 
 
@@ -42,7 +81,8 @@ def _key(value: Any) -> Any:
     return None if value is None or value != value else value  # noqa: PLR0124  (only NaN differs from itself)
 
 
-def _ordered(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def ordered(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the labels of groups in order."""
     try:
         return sorted(keys)
     except TypeError:  # Labels of several kinds, or missing ones, have no order of their own.
@@ -55,24 +95,17 @@ def _arguments(frame: nw.DataFrame[Any], columns: Mapping[str, str | None]) -> d
 
 def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
     """Return the named columns of an eager frame."""
-    try:
-        table: Any = nw.from_native(frame)  # Anything may come; narwhals judges.
-    except TypeError as error:
-        law = f"frame must be a data frame that narwhals knows; got {type(frame).__name__}"
-        raise InputTypeError(sentence(law, hint="use from_predictions for arrays.")) from error
-    except nw.exceptions.DuplicateError as error:
-        raise InputValueError(sentence("frame must have distinct column names", offender=str(error))) from error
+    table = known(frame)
     if isinstance(table, nw.LazyFrame):
         law = f"frame must be eager so far; got a lazy {type(frame).__name__}"
         raise InputTypeError(sentence(law, hint="collect the columns first."))
-    absent = [name for name in names if name not in table.columns]
-    if absent:
-        law = f"frame must have the columns {list(names)}; it lacks {absent}"
-        raise InputValueError(sentence(law, hint=f"its columns are {list(table.columns)}."))
-    return table.select([nw.col(name) for name in dict.fromkeys(names)])  # type: ignore[no-any-return]  # narwhals types by the native frame
+    checked_columns(table, names)
+    return table.select([nw.col(name) for name in dict.fromkeys(names)])
 
 
-def checked_schema(data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str]) -> dict[str, Any]:
+def checked_schema(
+    data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str], *, optional: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the fields of a stored result after checking what kind and version it is, and that it is whole."""
     if not isinstance(data, Mapping) or data.get("schema") != schema:
         found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
@@ -81,7 +114,7 @@ def checked_schema(data: Mapping[str, Any], schema: str, version: int, fields: S
         law = f"{schema} must have version {version}; got {data.get('version')!r}"
         raise InputValueError(sentence(law, hint="a newer propriety may have written it."))
     stored = {name: value for name, value in data.items() if name not in ("schema", "version")}
-    lacking, surplus = sorted(set(fields) - set(stored)), sorted(set(stored) - set(fields))
+    lacking, surplus = sorted(set(fields) - set(stored) - set(optional)), sorted(set(stored) - set(fields))
     if lacking or surplus:
         told = f"it lacks {lacking}" if lacking else f"it has {surplus} too"
         raise InputValueError(sentence(f"{schema} must have the fields {list(fields)}; {told}"))
@@ -90,14 +123,14 @@ def checked_schema(data: Mapping[str, Any], schema: str, version: int, fields: S
 
 def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """Write columns to a Parquet file with `facts` as JSON in its metadata."""
-    pa, parquet = _pyarrow()
+    pa, parquet = pyarrow()
     table = pa.table(dict(columns)).replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))})
     parquet.write_table(table, path)
 
 
 def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
     """Read what `write_parquet` wrote: columns and facts in one dict."""
-    _, parquet = _pyarrow()
+    _, parquet = pyarrow()
     table = parquet.read_table(path)
     facts = (table.schema.metadata or {}).get(METADATA_KEY)
     if facts is None:
@@ -106,11 +139,12 @@ def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
     return stored | {name: table.column(name).to_numpy() for name in table.column_names}
 
 
-def _pyarrow() -> tuple[ModuleType, ModuleType]:
+def pyarrow() -> tuple[ModuleType, ModuleType]:
+    """Import PyArrow, with its Parquet files."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        message = "Parquet files need PyArrow. Hint: pip install pyarrow."
+        message = "Parquet files and engines need PyArrow. Hint: pip install pyarrow."
         raise MissingDependencyError(message) from error
     return pa, parquet

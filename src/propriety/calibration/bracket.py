@@ -1,0 +1,116 @@
+"""How far a grid can be off: the miscalibration of all the cases that it may stand for lies in a bracket."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.recalibration import parts_of, proper_binary_rule, scores_of
+from propriety.results import Result
+from propriety.rules.families import Brier
+from propriety.rules.rule import Rule
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["CalibrationBracket", "calibration_bracket"]
+
+BRIER = Brier()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CalibrationBracket(Result):
+    """Limits of the miscalibration and the discrimination of the cases behind a grid.
+
+    Parameters
+    ----------
+    miscalibration_low, miscalibration_high : float
+        What the forecasts, rounded to the centres of their cells, lose to the recalibrated cases: at least, at most.
+    discrimination_low, discrimination_high : float
+        What the recalibrated cases gain on the constant event rate: at least, at most.
+    rule : str
+        The rule.
+    n : int
+        Number of cases.
+    cells : int, optional
+        Cells of the grid; None where the forecasts are exact and the limits are one.
+    """
+
+    miscalibration_low: float
+    miscalibration_high: float
+    discrimination_low: float
+    discrimination_high: float
+    rule: str
+    n: int
+    cells: int | None = None
+
+
+def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> CalibrationBracket:
+    r"""Bracket what isotonic recalibration finds in the cases behind a grid.
+
+    Recalibration of the cells finds the least, because it cannot part the cases of a cell. It finds the most where all
+    non-events of a cell have lower forecasts than its events, since the cumulative-sum diagram of any other order runs
+    above that one, and so does its hull. The truth lies between:
+
+    .. math::
+
+       \bar S_C(\text{corners}) \le \bar S_C(\text{cases}) \le \bar S_C(\text{cells})
+
+    Parameters
+    ----------
+    table : ForecastTable
+        A plain grid. The limits of an exact or a refined table are one: its blocks are known.
+    rule : Rule
+        Any proper rule for one event.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), doi:10.1073/pnas.2016191118, for the parts.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> table = pr.ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.15, 0.6, 0.8])
+    >>> bracket = calibration_bracket(table.grid(2))
+    >>> bracket.discrimination_low, bracket.discrimination_high
+    (0.0, 0.125)
+    >>> pr.decompose(table).discrimination
+    0.125
+    """
+    binary = proper_binary_rule(rule)
+    blocks = pool_adjacent_violators(table)
+    corners = blocks if table.cells is None or table.refined else pool_adjacent_violators(_corners(table))
+    scores = np.array([scores_of(table, blocks, binary), scores_of(table, corners, binary)])
+    (_, least, low, _), (_, most, high, _) = parts_of(binary, scores).tolist()
+    return CalibrationBracket(
+        miscalibration_low=least,
+        miscalibration_high=most,
+        discrimination_low=low,
+        discrimination_high=high,
+        rule=repr(rule),
+        n=table.n,
+        cells=table.cells,
+    )
+
+
+def _corners(table: ForecastTable) -> ForecastTable:
+    """Return the table of the cases in the order that favours recalibration: non-events before events in each cell.
+
+    Forecasts of 0 and 1 are exact, so that their cases cannot be parted.
+    """
+    cells = float(table.cells or 1)
+    inner = (table.forecast > 0.0) & (table.forecast < 1.0)
+    parted = inner & (table.events > 0.0) & (table.non_events > 0.0)
+    first = np.where(parted, table.forecast - 0.25 / cells, table.forecast)
+    forecast = np.concatenate([first, table.forecast[parted] + 0.25 / cells])
+    events = np.concatenate([np.where(parted, 0.0, table.events), table.events[parted]])
+    non_events = np.concatenate([table.non_events, np.zeros(int(parted.sum()))])
+    order = np.argsort(forecast, kind="stable")
+    return ForecastTable(
+        forecast=forecast[order],
+        events=events[order],
+        non_events=non_events[order],
+        n=table.n,
+        weight_squares=table.weight_squares,
+        dropped=table.dropped,
+    )

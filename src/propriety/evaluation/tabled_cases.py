@@ -1,0 +1,184 @@
+"""Forecast tables and moments, made on shards or in an engine, as an evaluation asks them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from propriety.calibration.decomposition import Decomposition, decompose_table
+from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.evaluation.cases import draws_for
+from propriety.evaluation.problem import Kind, Problem, Question
+from propriety.inference.comparison import Comparison, Method, compare_moments
+from propriety.inference.engine_moments import moments_of_source
+from propriety.inference.intervals import Interval, interval, interval_of_mean
+from propriety.inference.measures import Discrimination, MeanScore, Measure, Miscalibration, NetBenefit, read_measure
+from propriety.inference.moments import LossMoments
+from propriety.inference.slices import Slices, rules_of_slices, slices_of_tables
+from propriety.rules.families import Brier
+from propriety.rules.rule import Rule
+from propriety.tables.engine_source import Source
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["TabledCases"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TabledCases:
+    """Forecast tables of an event by each model, and the moments of their losses.
+
+    `group_tables` are those of each group by model; `clusters` says what the clusters of the moments are, if there are
+    any: clusters, or times. A `source` is asked for the moments once it is known of which rules they are needed.
+    """
+
+    event_tables: Mapping[str, ForecastTable]
+    moments: tuple[LossMoments, ...] = ()
+    group_tables: Mapping[str, Mapping[Any, ForecastTable]] | None = None
+    clusters: str | None = None
+    source: Source | None = None
+    kind: Kind = "binary"
+    models: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "models", tuple(self.event_tables) if isinstance(self.event_tables, Mapping) else ())
+        _check_tables(self.event_tables)
+        for one in self.moments:
+            if one.models != self.models:
+                law = f"moments must be of the models of the tables, {list(self.models)}; got {list(one.models)}"
+                raise InputValueError(sentence(law))
+
+    def prepared(self, problem: Problem) -> TabledCases:
+        """Return the cases with the moments that the problem asks for, by one query of the source if there is one."""
+        if self.source is None:
+            return self
+        measures = [read_measure(question.of) for question in problem.questions]
+        rules = [rule for rule in map(_rule_of, measures) if rule is not None]
+        if self.group_tables is not None:
+            threshold = problem.thresholds if isinstance(problem.thresholds, float) else None
+            rules += rules_of_slices(problem.rule, threshold)
+        distinct = list({repr(rule): rule for rule in rules}.values())
+        moments = moments_of_source(
+            self.source,
+            distinct,
+            group=self.group_tables is not None,
+            cluster=self.clusters is not None,
+            dropped=self.dropped,
+        )
+        return replace(self, moments=moments, source=None)
+
+    @property
+    def _first(self) -> ForecastTable:
+        return next(iter(self.event_tables.values()))
+
+    @property
+    def n(self) -> int:
+        """Number of cases with weight."""
+        return self._first.n
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out because of missing values."""
+        return self._first.dropped
+
+    @property
+    def rates(self) -> Mapping[Any, float]:
+        """Observed share of the event."""
+        return {"event": self._first.event_rate}
+
+    def tables(self, model: str) -> Mapping[Any, ForecastTable]:
+        """Return the table of the event by a model."""
+        return {"event": self.event_tables[model]}
+
+    def decomposition(self, model: str) -> Decomposition:
+        """Return the decomposition of the Brier score of a model."""
+        return decompose_table(self.event_tables[model], Brier())
+
+    def given(self, model: str) -> str:
+        """Return how a call names the table of a model."""
+        return f"tables[{model!r}]"
+
+    def interval(self, model: str, question: Question, *, n_resamples: int, level: float, **options: Any) -> Interval:
+        """Answer a question about a model: from the moments where it is a mean, else from the table."""
+        table, measure = self.event_tables[model], read_measure(question.of)
+        rule = _rule_of(measure)
+        moments = None if rule is None else self._moments(rule)
+        if moments is not None:
+            return interval_of_mean(moments, self.models.index(model), measure, level=level)
+        if table.is_weighted or self.clusters is not None:
+            return _without_limits(table, measure, level, "weights" if table.is_weighted else str(self.clusters))
+        if isinstance(measure, Miscalibration | Discrimination):
+            n_resamples = draws_for(n_resamples, len(table))
+        return interval(table, of=question.of, n_resamples=n_resamples, level=level, **options)
+
+    def comparison(self, rule: Rule, **options: Any) -> Comparison | None:
+        """Compare the models by the moments of this rule's losses, if there are any."""
+        moments = self._moments(rule)
+        if moments is None or len(self.models) < 2:
+            return None
+        method: Method = "diebold-mariano" if self.clusters == "times" else "auto"
+        return compare_moments(moments, method=method, proper=rule.properties().proper, **options)
+
+    def ranking(self, **_: Any) -> None:
+        """Return nothing: whose lead is noise cannot be told without the cases."""
+
+    def slices(self, rule: Rule, *, threshold: float | None = None, **options: Any) -> Slices | None:
+        """Judge the models in each group, if there are groups and their moments."""
+        if self.group_tables is None:
+            return None
+        by_rule = {one.rule: one for one in self.moments}
+        moments = [by_rule[repr(one)] for one in rules_of_slices(rule, threshold)]
+        return slices_of_tables(self.group_tables, moments, rule, threshold=threshold, **options)
+
+    def means(self, model: str) -> ProbabilityMeans:
+        """Average the probabilities of what happened."""
+        return probability_means(self.event_tables[model])
+
+    def _moments(self, rule: Rule) -> LossMoments | None:
+        """Return the moments of all cases under a rule, by cluster where there are clusters."""
+        found = next((one for one in self.moments if one.rule == repr(rule)), None)
+        if found is None:
+            return None
+        return found.pooled() if found.cluster is None else found.pooled("cluster")
+
+
+def _rule_of(measure: Measure) -> Rule | None:
+    """Return the rule whose mean is the measure, but for its sign; None if it is no mean."""
+    if isinstance(measure, MeanScore):
+        return measure.rule
+    return measure.loss if isinstance(measure, NetBenefit) else None
+
+
+def _without_limits(table: ForecastTable, measure: Measure, level: float, what: str) -> Interval:
+    return Interval(
+        estimate=measure.of(table),
+        low=math.nan,
+        high=math.nan,
+        standard_error=math.nan,
+        level=level,
+        method="of the table, without an interval",
+        measure=measure.name,
+        higher_is_better=measure.higher_is_better,
+        n=table.n,
+        note=f"a table with {what} does not know its cases: there is no interval",
+        dropped=table.dropped,
+    )
+
+
+def _check_tables(tables: Mapping[str, ForecastTable]) -> None:
+    if not isinstance(tables, Mapping) or not all(isinstance(one, ForecastTable) for one in tables.values()):
+        raise InputTypeError(sentence("tables must map the names of models to their ForecastTable"))
+    if not tables:
+        raise InputValueError(sentence("tables must hold one model or more; got none"))
+    first_name, first = next(iter(tables.items()))
+    for name, table in tables.items():
+        if table.n != first.n or not np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0):
+            law = (
+                f"tables must be of the same cases; {first_name!r} has {first.n:,} with event rate "
+                f"{first.event_rate:.6g} and {name!r} {table.n:,} with {table.event_rate:.6g}"
+            )
+            raise InputValueError(sentence(law))

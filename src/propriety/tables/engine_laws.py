@@ -1,0 +1,122 @@
+"""Violations that a query counted, told in the sentences of the door."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import narwhals as nw
+import numpy as np
+
+from propriety.errors import InputValueError, MissingValuesError, sentence
+from propriety.tables.engine_source import Broken, Source, collected
+from propriety.tables.engines import Counts
+from propriety.tables.laws import PERCENT, ROUNDING, SURELY_PERCENT
+
+__all__ = ["judged"]
+
+MISSING = {
+    Broken.OUTCOME_MISSING: "y_true",
+    Broken.FORECAST_MISSING: "",  # The argument of the model.
+    Broken.WEIGHT_MISSING: "sample_weight",
+}
+
+
+def judged(source: Source, counts: Counts) -> tuple[Counts, int]:
+    """Return the rows that keep every law and the number dropped, or raise the error of the first broken law."""
+    fault = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
+    total = int(counts.cases.sum())
+    if total == 0:
+        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+    dropped = 0
+    argument = source.arguments[counts.position]
+    for bit, name in MISSING.items():
+        missing = int(counts.cases[(fault & bit) > 0].sum())
+        if missing and not source.drop:
+            law = f"{name or argument} must not hold missing values (NaN, None, NA or masked)"
+            hint = 'drop such rows yourself, or pass missing="drop" to drop and count them.'
+            raise MissingValuesError(sentence(law, count=_count(missing, total), hint=hint))
+    if source.drop:
+        gone = (fault & Broken.MISSING) > 0
+        dropped = int(counts.cases[gone].sum())
+        if dropped == total:
+            law = 'missing="drop" leaves no case: every row has a missing value'
+            raise InputValueError(sentence(law, count=f"{total:,} rows"))
+        counts, fault = counts.where(~gone), fault[~gone]
+    _check_weights(source, counts)
+    order = (Broken.FORECAST, Broken.ROW_SUM, Broken.OUTCOME, Broken.WEIGHT)
+    if source.labels is not None:
+        order = (Broken.OUTCOME, Broken.FORECAST, Broken.ROW_SUM, Broken.WEIGHT)
+    for bit in order:
+        bad = int(counts.cases[(fault & bit) > 0].sum())
+        if bad:
+            _refuse(source, counts, bit, _count(bad, total - dropped))
+    return counts, dropped
+
+
+def _check_weights(source: Source, counts: Counts) -> None:
+    """Refuse weights that are all zero, or so large or small that their squares are not numbers."""
+    lawful = counts.key >= -1.0
+    if not source.weighted or not lawful.all():
+        return
+    if counts.positive.sum() == 0:
+        law = "sample_weight must be positive for at least one case; all are 0"
+        raise InputValueError(sentence(law, count=f"{int(counts.cases.sum()):,} rows"))
+    if not 0.0 < counts.squares.sum() < np.inf:
+        law = "sample_weight must have squares whose sum is positive and finite"
+        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
+
+
+def _refuse(source: Source, counts: Counts, bit: int, count: str) -> NoReturn:
+    """Raise the error of a law, with an example and the hint that the offenders call for."""
+    low, high = _ends(source, counts, bit)
+    argument = source.arguments[counts.position]
+    if bit == Broken.FORECAST:
+        law, shown = f"{argument} must lie in [0, 1]", high if high > 1.0 else low
+        if low >= -ROUNDING and high <= 1.0 + ROUNDING:
+            hint = f"this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
+        elif low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
+            hint = "divide by 100 if these are percentages."
+        else:
+            hint = "apply a sigmoid (or a softmax to rows) if these are logits."
+    elif bit == Broken.ROW_SUM:
+        law, shown = f"the rows of {argument} must sum to 1 within {source.tolerance:g}", high if high > 1.0 else low
+        hint = "divide each row by its sum if these are unnormalised, or pass tolerance= if this is rounding error."
+        raise InputValueError(sentence(law, offender=f"one sums to {shown!r}", count=count, hint=hint))
+    elif bit == Broken.WEIGHT:
+        law, shown = "sample_weight must be finite and not negative", low if low < 0.0 else high
+        hint = "give a weight of 0 to leave a case out."
+    elif source.labels is None:
+        law, shown = "y_true must hold 0 and 1 (or False and True) where no pos_label is given", _outcome(low)
+        swapped = 0.0 < low < 1.0 or 0.0 < high < 1.0
+        hint = "pass pos_label=, the label whose probability y_proba gives."
+        hint = "are y_true and y_proba swapped?" if swapped else hint
+    elif source.pos_label is not None:
+        law = f"y_true must hold pos_label={source.pos_label!r} and one other label"
+        law += f"; got both {_outcome(source.labels[0])!r} and {_outcome(low)!r}"
+        raise InputValueError(
+            sentence(law, hint=f"pass y_true == {source.pos_label!r} to score one class against the rest.")
+        )
+    else:
+        law, shown = f"y_true must hold only the labels {list(map(_outcome, source.named))}", _outcome(low)
+        hint = "name every class in labels=, also one without cases."
+    raise InputValueError(sentence(law, offender=f"one is {shown!r}", count=count, hint=hint))
+
+
+def _ends(source: Source, counts: Counts, bit: int) -> tuple[Any, Any]:
+    """Ask the engine for the smallest and the largest offender."""
+    laws = source.laws(counts.position)
+    name, (missing, lawful, _, _) = next((name, law) for name, law in laws.items() if law[3] == bit)
+    rows = source.frame.filter(~missing & ~lawful)
+    for column, label in zip(source.by, counts.group, strict=True):
+        rows = rows.filter(nw.col(column).is_null() if label is None else nw.col(column) == label)
+    ends = collected(rows.select(low=nw.col(name).min(), high=nw.col(name).max()))
+    return ends.column("low")[0].as_py(), ends.column("high")[0].as_py()
+
+
+def _outcome(value: Any) -> Any:
+    """Return an outcome as the user knows it: numbers are floats in the engine, whole ones were not."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _count(bad: int, total: int) -> str:
+    return f"{bad:,} of {total:,} rows"

@@ -1,0 +1,231 @@
+r"""Forecast tables of engines: exact where the forecasts are few, refined cells where they are many.
+
+Isotonic regression is the lower convex hull of the cumulative-sum diagram: the points (weight, weight of events) of the
+cases in the order of the forecasts. A hull needs only its vertices, and almost no case is near one:
+
+1. A first query counts the cells of a grid. The diagram passes through both ends of every cell. Inside, it never
+   runs below the corner that it reaches when all non-events of the cell come first.
+2. A cell can hide a vertex only if it holds both outcomes and its corner is not above the hull of the cell ends.
+   Such cells, and those next to a vertex, so that the ends of the blocks are known, are counted again by the exact
+   forecast; or, where they hold too many cases, on a finer grid, and the argument repeats.
+
+A case in any other cell is above the hull of the cell ends, hence above the final hull, and is no vertex of it. So the
+blocks of the refined table are those of the cases, and its other cells are rows at their centres.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, ProprietyError, sentence
+from propriety.results import Floats
+from propriety.tables import frames, pooling
+from propriety.tables.engine_laws import judged
+from propriety.tables.engine_source import Group, Source
+from propriety.tables.engines import Counts, Within, aggregate, count_groups
+from propriety.tables.table_laws import check_cells
+
+__all__ = ["BUDGET", "CELLS", "Rows", "hull_starts", "table_fields", "wanted_rows"]
+
+BUDGET = 2**22
+CELLS = 2**20
+EXACT = -1  # The level of a row that is a forecast and not a cell.
+FINEST = 52  # Cells of this level hold no more than a few floats.
+COARSEST = 8
+SLACK = 1e-12  # Share of the total weight by which a corner may be above the hull and is still looked into.
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Forecasts and cells of one table in order, with what is known of them.
+
+    `level` is EXACT for a forecast and k for a cell of a grid of 2**k, whose number is in `cell`; `forecast` is then
+    its centre. `cases` are rows of the frame.
+    """
+
+    forecast: Floats
+    events: Floats
+    non_events: Floats
+    cases: Floats
+    cell: Floats
+    level: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counts: Counts, level: int | None) -> Rows:
+        """Make rows of what a query counted; a cell with one distinct forecast is that forecast."""
+        weighty = counts.events + counts.non_events > 0.0
+        counts = counts if weighty.all() else counts.where(weighty)
+        if level is None:
+            forecast, exact = counts.key, np.full(len(counts.key), fill_value=True)
+        else:
+            certain = (counts.key < 0.0) | (counts.key == 2.0**level)
+            forecast = np.where(certain, np.clip(counts.key, 0.0, 1.0), (counts.key + 0.5) / 2.0**level)
+            exact = certain
+            if counts.lowest is not None and counts.highest is not None:
+                exact = exact | (counts.lowest == counts.highest)
+                forecast = np.where(exact, counts.lowest, forecast)
+        levels = np.where(exact, EXACT, 0 if level is None else level)
+        return cls(forecast, counts.events, counts.non_events, counts.cases, counts.key, levels).sorted()
+
+    @property
+    def coarse(self) -> NDArray[np.bool_]:
+        """Which rows are cells."""
+        cells: NDArray[np.bool_] = self.level != EXACT
+        return cells
+
+    def where(self, chosen: NDArray[np.bool_]) -> Rows:
+        """Return some of the rows."""
+        return Rows(*(getattr(self, name)[chosen] for name in self.__slots__))
+
+    def replaced(self, old: NDArray[np.bool_], new: Rows) -> Rows:
+        """Put rows in place of the cells that they were counted in."""
+        kept = self.where(~old)
+        columns = (np.concatenate([getattr(kept, name), getattr(new, name)]) for name in self.__slots__)
+        return Rows(*columns).sorted()
+
+    def sorted(self) -> Rows:
+        """Return the rows in the order of the forecasts."""
+        order = np.argsort(self.forecast, kind="stable")
+        return Rows(*(getattr(self, name)[order] for name in self.__slots__))
+
+
+def table_fields(source: Source, *, exact: bool, budget: int, cells: int) -> dict[tuple[int, Group], Fields]:
+    """Return the fields of a forecast table for every model and group of a source.
+
+    Parameters
+    ----------
+    source : Source
+        The frame.
+    exact : bool
+        Whether to refine the grid until the blocks are those of the cases.
+    budget : int
+        How many rows a query may bring back beyond the cells of the first.
+    cells : int
+        Cells of the first grid, a power of two.
+    """
+    check_cells(cells)
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
+        raise InputValueError(sentence(f"budget must be a whole number of at least 1; got {budget!r}"))
+    level = _first_level(source, budget, cells) if exact else int(cells).bit_length() - 1
+    first = {}
+    facts: dict[tuple[int, Group], Fields] = {}
+    for counts in _in_order(aggregate(source, level, ends=exact and level is not None)):
+        kept, dropped = _judged(source, counts)
+        table = (counts.position, counts.group)
+        first[table] = Rows.of(kept, level)
+        facts[table] = {
+            "n": int(kept.positive.sum()),
+            "weight_squares": float(kept.squares.sum()),
+            "dropped": dropped,
+            "cells": None if level is None else 2**level,
+        }
+    if exact and level is not None:
+        first = _refined(source, first, budget)
+    return {table: _fields(rows, facts[table], exact=exact) for table, rows in first.items()}
+
+
+def _first_level(source: Source, budget: int, cells: int) -> int | None:
+    """Return the level of the first grid; None to fetch all forecasts, where the rows of groups are few."""
+    level = int(cells).bit_length() - 1
+    if not source.by:
+        return level
+    groups = count_groups(source)
+    tables = max(len(groups), 1) * len(source.names)
+    if sum(groups.values()) * len(source.names) <= budget:
+        return None
+    # The cells of all groups come back at once, so that many groups begin with fewer each.
+    return min(level, max((budget // tables).bit_length() - 1, COARSEST))
+
+
+def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int) -> dict[tuple[int, Group], Rows]:
+    """Count again what may hide a vertex of a hull, until nothing does; all cells where they hold few enough cases."""
+    tables = dict(tables)
+    if sum(float(rows.cases[rows.coarse].sum()) for rows in tables.values()) <= budget:
+        coarse = {table: rows for table, rows in tables.items() if rows.coarse.any()}
+        for counts in aggregate(source, None) if coarse else ():
+            tables[counts.position, counts.group] = Rows.of(counts.where(counts.key >= 0.0), None)
+        return tables
+    while True:
+        wanted = {table: wanted_rows(rows) for table, rows in tables.items()}
+        levels = [int(tables[table].level[chosen].min()) for table, chosen in wanted.items() if chosen.any()]
+        if not levels:
+            return tables
+        level = min(levels)
+        wanted = {table: chosen & (tables[table].level == level) for table, chosen in wanted.items()}
+        cells = {table: tables[table].cell[chosen] for table, chosen in wanted.items() if chosen.any()}
+        cases = sum(float(tables[table].cases[chosen].sum()) for table, chosen in wanted.items())
+        finer = _finer(level, sum(map(len, cells.values())), cases, budget)
+        found = aggregate(source, finer, ends=finer is not None, within=Within(level, cells))
+        if sum(float(counts.cases.sum()) for counts in found) != cases:
+            law = "frame must hold the same rows in every query; it changed between two of them"
+            raise InputValueError(sentence(law, hint="store it first, or pass exact=False, which needs one query."))
+        for counts in found:
+            table = (counts.position, counts.group)
+            tables[table] = tables[table].replaced(wanted[table], Rows.of(counts, finer))
+
+
+def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
+    """Return which cells may hide a vertex of the hull, or lie beside one."""
+    weights = rows.events + rows.non_events
+    start = hull_starts(rows.events, weights)
+    total, events = (np.concatenate([[0.0], np.cumsum(column)]) for column in (weights, rows.events))
+    first, last = start[:-1], start[1:]
+    block = np.repeat(np.arange(len(first)), np.diff(start))
+    width, height = (total[last] - total[first])[block], (events[last] - events[first])[block]
+    corner = total[:-1] + rows.non_events - total[first][block]
+    above = (events[:-1] - events[first][block]) * width - height * corner
+    hides = (above <= SLACK * total[-1] * width) & (rows.events > 0.0) & (rows.non_events > 0.0)
+    hides[first] = True
+    hides[last - 1] = True
+    hidden: NDArray[np.bool_] = hides & rows.coarse
+    return hidden
+
+
+def hull_starts(events: Floats, weights: Floats) -> NDArray[np.intp]:
+    """Return where the edges of the hull begin, and the number of rows: the blocks of isotonic regression."""
+    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+
+    start: NDArray[np.intp] = isotonic_regression(events / weights, weights=weights).blocks.astype(np.intp)
+    while True:
+        rate = np.add.reduceat(events, start[:-1]) / np.add.reduceat(weights, start[:-1])
+        rises = rate[1:] > rate[:-1]
+        if rises.all():
+            return start
+        start = start[np.concatenate([[True], rises, [True]])]
+
+
+def _finer(level: int, cells: int, cases: float, budget: int) -> int | None:
+    """Return the level of the next grid, or None to fetch the forecasts themselves."""
+    if cases <= budget or level >= FINEST:
+        return None
+    return min(level + max((budget // cells).bit_length() - 1, 1), FINEST)
+
+
+def _in_order(counted: list[Counts]) -> list[Counts]:
+    found = {(counts.position, counts.group): counts for counts in counted}
+    groups = {group: place for place, group in enumerate(frames.ordered({group for _, group in found}))}
+    return [found[table] for table in sorted(found, key=lambda table: (table[0], groups[table[1]]))]
+
+
+def _judged(source: Source, counts: Counts) -> tuple[Counts, int]:
+    try:
+        return judged(source, counts)
+    except ProprietyError as error:
+        if source.by:
+            error.args = (f"In the group {source.label(counts.group)!r}: {error}",)
+        raise
+
+
+def _fields(rows: Rows, facts: Mapping[str, Any], *, exact: bool) -> Fields:
+    forecast, events, non_events = pooling.pool(rows.forecast, rows.events, rows.non_events)
+    whole = not rows.coarse.any()
+    cells = None if exact and whole else facts["cells"]
+    columns = {"forecast": forecast, "events": events, "non_events": non_events}
+    return {**columns, **facts, "cells": cells, "refined": exact and not whole}

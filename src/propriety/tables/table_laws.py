@@ -1,0 +1,52 @@
+"""What a forecast table must be: its columns, and the facts beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.results import Floats
+
+if TYPE_CHECKING:
+    from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["check_cells", "check_facts", "column"]
+
+
+def column(name: str, values: object) -> Floats:
+    """Return a column of real numbers that nobody else can change."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "biuf" or found.ndim != 1:
+        law = f"{name} must be a 1-D array of real numbers; got shape {found.shape} of {found.dtype}"
+        raise InputTypeError(sentence(law))
+    # Arrays that somebody else could still change are copied, so that a table stays what it was.
+    return found.astype(np.float64, copy=found.flags.writeable)
+
+
+def check_facts(table: ForecastTable) -> None:
+    """Refuse facts that contradict themselves or the columns, and keep them as plain numbers."""
+    for name, least in (("n", 1), ("dropped", 0)):
+        value = getattr(table, name)
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise InputValueError(sentence(f"{name} must be a whole number of at least {least}; got {value!r}"))
+        object.__setattr__(table, name, int(value))
+    if table.cells is not None:
+        check_cells(table.cells)
+    if not isinstance(table.refined, bool) or (table.refined and table.cells is None):
+        raise InputValueError(sentence(f"refined must be False, or True beside cells; got {table.refined!r}"))
+    squares = table.weight_squares
+    if not isinstance(squares, float | int) or not 0.0 < squares < np.inf:
+        raise InputValueError(sentence(f"weight_squares must be positive and finite; got {squares!r}"))
+    object.__setattr__(table, "weight_squares", float(squares))
+    if table.weight**2 > table.n * squares * (1.0 + 1e-9):
+        law = f"n = {table.n} cases whose squared weights sum to {squares:g} cannot weigh {table.weight:g}"
+        raise InputValueError(sentence(law))
+
+
+def check_cells(cells: object) -> None:
+    """Refuse a number of cells that is no power of two."""
+    whole = isinstance(cells, int | np.integer) and not isinstance(cells, bool)
+    if not whole or not 1 <= int(cells) <= 2**52 or int(cells) & (int(cells) - 1):  # type: ignore[call-overload]  # whole
+        raise InputValueError(sentence(f"cells must be a power of two up to 2**52; got {cells!r}"))

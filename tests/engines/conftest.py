@@ -1,0 +1,155 @@
+"""Engines for real: a Spark cluster of two executors, Dask, DuckDB, Polars, Ibis on DuckDB and on a PostgreSQL server."""
+
+import getpass
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+# What an engine's own library warns of while it starts or is fed is no fault of what is tested.
+QUIET = (
+    "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    "ignore::ResourceWarning",
+    "ignore::DeprecationWarning",
+)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.engine)
+            for quiet in QUIET:
+                item.add_marker(pytest.mark.filterwarnings(quiet))
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Return a session on a cluster of two executors, each a process of its own."""
+    sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.executor.memory": "512m",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+    }
+    builder = sql.SparkSession.builder.master("local-cluster[2,1,1024]").appName("propriety")
+    with tempfile.TemporaryDirectory() as folder:
+        session = builder.config(map=options | {"spark.local.dir": folder}).getOrCreate()
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """Return an Ibis connection to a PostgreSQL server that is started for it and listens on a socket only."""
+    ibis = pytest.importorskip("ibis", reason="Ibis is not installed")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    initdb = shutil.which("initdb") or (str(programs[-1]) if programs else None)
+    if initdb is None:
+        pytest.skip("PostgreSQL is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        data, control = Path(folder) / "data", str(Path(initdb).resolve().parent / "pg_ctl")
+        user = _server_user(folder)
+        _run(user, folder, initdb, "-D", data, "-U", "propriety", "-A", "trust", "--no-sync")
+        settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        _run(user, folder, control, "-D", data, "-o", settings, "-l", data / "log", "-w", "start")
+        try:
+            connection = ibis.postgres.connect(host=folder, user="propriety", database="postgres")
+            yield connection
+            connection.disconnect()
+        finally:
+            _run(user, folder, control, "-D", data, "-m", "immediate", "stop")
+
+
+def _run(user, folder, *command):
+    whose = {} if user == getpass.getuser() else {"user": user}
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **whose)  # noqa: S603  (made here)
+
+
+def _server_user(folder):
+    """Return who runs the server: PostgreSQL refuses to be run by root."""
+    if os.geteuid() != 0:
+        return getpass.getuser()
+    name = next(name for name in ("postgres", "nobody") if name in {entry.pw_name for entry in pwd.getpwall()})
+    shutil.chown(folder, name)
+    return name
+
+
+@pytest.fixture(scope="session")
+def duckdb_connection():
+    """Return a connection of its own, as relations of another connection do not join."""
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def _stored(frame, folder):
+    path = folder / f"{len(list(folder.iterdir()))}.parquet"
+    frame.write_parquet(path)
+    return str(path)
+
+
+def _on_duckdb(request):
+    connection, folder = request.getfixturevalue("duckdb_connection"), request.getfixturevalue("tmp_path")
+    return lambda frame: connection.read_parquet(_stored(frame, folder))
+
+
+def _on_dask(request):
+    dask = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    return lambda frame: dask.from_pandas(frame.to_pandas(), npartitions=3)
+
+
+def _on_ibis_and_duckdb(request):
+    ibis = pytest.importorskip("ibis", reason="Ibis is not installed")
+    folder = request.getfixturevalue("tmp_path")
+    return lambda frame: ibis.duckdb.connect().read_parquet(_stored(frame, folder))
+
+
+def _on_ibis_and_postgresql(request):
+    connection = request.getfixturevalue("postgresql")
+    return lambda frame: connection.create_table("cases", frame.to_arrow(), temp=True, overwrite=True)
+
+
+def _on_spark(request):
+    session, folder = request.getfixturevalue("spark"), request.getfixturevalue("tmp_path")
+    return lambda frame: session.read.parquet(_stored(frame, folder)).repartition(2)
+
+
+EAGER = {
+    "pandas": lambda _: pl.DataFrame.to_pandas,
+    "polars": lambda _: pl.DataFrame.clone,
+    "pyarrow": lambda _: pl.DataFrame.to_arrow,
+}
+LAZY = {
+    "polars lazy": lambda _: pl.DataFrame.lazy,
+    "duckdb": _on_duckdb,
+    "dask": _on_dask,
+    "ibis on duckdb": _on_ibis_and_duckdb,
+    "ibis on postgresql": _on_ibis_and_postgresql,
+    "spark": _on_spark,
+}
+
+
+@pytest.fixture(params=EAGER | LAZY, ids=lambda name: name.replace(" ", "-"))
+def engine(request):
+    """Return a function that hands columns, as a Polars frame, to an engine."""
+    return (EAGER | LAZY)[request.param](request)
+
+
+@pytest.fixture(params=LAZY, ids=lambda name: name.replace(" ", "-"))
+def lazy_engine(request):
+    """Return the like for the engines that are lazy."""
+    return LAZY[request.param](request)

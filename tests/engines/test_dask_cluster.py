@@ -1,0 +1,66 @@
+"""Dask for real: two worker processes, one of them killed in mid-query."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from propriety import ForecastTable
+from propriety.errors import InputValueError
+
+PARTS, ROWS = 24, 100_000
+
+
+def part(number, *, bad=False):
+    """Make the cases of one partition, the same ones whenever it is made again."""
+    rng = np.random.default_rng(number)
+    p = rng.random(ROWS)
+    y = (rng.random(ROWS) < p).astype(int)
+    if bad and number == PARTS - 1:
+        p[17] = -0.5
+    return pd.DataFrame({"y": y, "p": p})
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Return a cluster of two worker processes."""
+    distributed = pytest.importorskip("distributed", reason="Dask's distributed scheduler is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        ) as workers,
+        distributed.Client(workers),
+    ):
+        yield workers
+
+
+def frame(**options):
+    dask = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    meta = pd.DataFrame({"y": pd.Series(dtype=int), "p": pd.Series(dtype=float)})
+    return dask.from_map(part, range(PARTS), meta=meta, **options)
+
+
+def test_a_worker_that_dies_in_mid_query_changes_nothing(cluster):
+    query = {"outcome": "y", "forecast": "p", "exact": False, "cells": 2**12}
+    begin = time.monotonic()
+    expected = ForecastTable.from_frame(frame(), **query)
+    duration = time.monotonic() - begin
+    assert expected.n == PARTS * ROWS
+    victim = next(iter(cluster.workers.values())).pid
+    killed = []
+    killer = threading.Timer(0.4 * duration, lambda: killed.append(os.kill(victim, signal.SIGKILL)))
+    killer.start()
+    table = ForecastTable.from_frame(frame(), **query)
+    assert killed, "the query ended before the worker was killed"
+    assert victim not in [worker.pid for worker in cluster.workers.values()]
+    for name in ("forecast", "events", "non_events"):
+        assert getattr(table, name).tolist() == getattr(expected, name).tolist()
+
+
+def test_a_bad_row_hidden_in_one_partition_is_told(cluster):
+    with pytest.raises(InputValueError, match=rf"one is -0\.5 \(1 of {PARTS * ROWS:,} rows\)"):
+        ForecastTable.from_frame(frame(bad=True), outcome="y", forecast="p", exact=False)

@@ -1,0 +1,87 @@
+"""Spark for real: two executor processes, one of them killed in mid-query, and bad data hidden in one partition."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from propriety import ForecastTable
+from propriety.errors import InputValueError
+
+COUNT = 20_000_000
+QUERY = {"outcome": "y", "forecast": "p", "exact": False, "cells": 2**12}
+
+
+def generated(spark, count=COUNT):
+    """Return cases that the cluster makes itself, the same ones whenever a task is run again."""
+    draws = spark.range(count, numPartitions=16).selectExpr("xxhash64(id) AS h", "xxhash64(id, 7) AS u")
+    unit = "(CAST({} AS DOUBLE) / 18446744073709551616.0 + 0.5)"
+    return draws.selectExpr(f"{unit.format('h')} AS p", f"CAST({unit.format('u')} < {unit.format('h')} AS INT) AS y")
+
+
+def executors():
+    """Return the process ids of the executors of this process's cluster, by their command lines."""
+    entries = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit() and _is_executor(entry)]
+    return [int(entry.name) for entry in entries if os.getpid() in _ancestors(int(entry.name))]
+
+
+def _is_executor(entry):
+    try:
+        return b"CoarseGrainedExecutorBackend" in (entry / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _ancestors(pid):
+    while pid > 1:
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            return
+        yield pid
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the executors are found in /proc")
+def test_an_executor_that_dies_in_mid_query_changes_nothing(spark):
+    frame = generated(spark)
+    begin = time.monotonic()
+    expected = ForecastTable.from_frame(frame, **QUERY)
+    duration = time.monotonic() - begin
+    assert expected.n == COUNT
+    before = executors()
+    assert len(before) == 2
+    killed = []
+    killer = threading.Timer(0.4 * duration, lambda: killed.append(os.kill(before[0], signal.SIGKILL)))
+    killer.start()
+    table = ForecastTable.from_frame(frame, **QUERY)
+    assert killed, "the query ended before the executor was killed"
+    assert before[0] not in executors()
+    for name in ("forecast", "events", "non_events"):
+        assert getattr(table, name).tolist() == getattr(expected, name).tolist()
+    assert table.n == COUNT
+
+
+def test_a_bad_row_hidden_in_one_partition_is_told(spark):
+    frame = generated(spark, 100_000)
+    hidden = spark.createDataFrame([(1.75, 0)], "p double, y int")
+    with pytest.raises(InputValueError, match=r"y_proba must lie in \[0, 1\]; one is 1\.75 \(1 of 100,001 rows\)"):
+        ForecastTable.from_frame(frame.union(hidden), **QUERY)
+
+
+def test_partitions_do_not_matter(spark, tmp_path):
+    rng = np.random.default_rng(4)
+    p = rng.random(5000)
+    frame = pl.DataFrame({"y": (rng.random(5000) < p).astype(int), "p": p, "w": rng.random(5000)})
+    frame.write_parquet(tmp_path / "cases.parquet")
+    expected = ForecastTable.from_predictions(frame["y"], frame["p"], sample_weight=frame["w"]).grid(256)
+    for parts in (1, 7):
+        lazy = spark.read.parquet(str(tmp_path / "cases.parquet")).repartition(parts)
+        table = ForecastTable.from_frame(lazy, outcome="y", forecast="p", weight="w", exact=False, cells=256)
+        assert table.forecast.tolist() == expected.forecast.tolist()
+        np.testing.assert_allclose(table.events, expected.events, rtol=1e-12)
+        np.testing.assert_allclose(table.non_events, expected.non_events, rtol=1e-12)

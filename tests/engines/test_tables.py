@@ -1,0 +1,208 @@
+"""Forecast tables and what is computed from them are the same on every engine as in NumPy."""
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety import ForecastTable
+from propriety.errors import InputValueError, MissingValuesError
+from propriety.tables.engine_source import read_source
+from propriety.tables.refinement import table_fields
+
+GENERATOR = np.random.default_rng(5)
+N = 3000
+
+
+def cases(*, decimals=None):
+    p = GENERATOR.random(N) ** 2
+    p[:40], p[40:60] = 0.0, 1.0
+    p = p if decimals is None else np.round(p, decimals)
+    return pl.DataFrame(
+        {
+            "y": (GENERATOR.random(N) < p).astype(np.int8),
+            "p": p,
+            "w": GENERATOR.integers(0, 4, N) * 0.1,
+            "k": GENERATOR.integers(0, 3, N),
+            "site": GENERATOR.choice(["a", "b", "c"], N),
+            "q": GENERATOR.random(N).astype(np.float32),
+        }
+    )
+
+
+CONTINUOUS, ROUNDED = cases(), cases(decimals=2)
+
+
+def same(table, expected, *, exact=True):
+    assert table.forecast.tolist() == expected.forecast.tolist()
+    assert (table.n, table.dropped, table.cells, table.refined) == (expected.n, expected.dropped, expected.cells, False)
+    if exact:
+        assert table.events.tolist() == expected.events.tolist()
+        assert table.non_events.tolist() == expected.non_events.tolist()
+        assert table.weight_squares == expected.weight_squares
+    else:
+        np.testing.assert_allclose(table.events, expected.events, rtol=1e-12)
+        np.testing.assert_allclose(table.non_events, expected.non_events, rtol=1e-12)
+        np.testing.assert_allclose(table.weight_squares, expected.weight_squares, rtol=1e-12)
+
+
+@pytest.mark.parametrize("frame", [CONTINUOUS, ROUNDED], ids=["continuous", "rounded"])
+def test_the_table_is_that_of_numpy_bit_for_bit(engine, frame):
+    table = ForecastTable.from_frame(engine(frame), outcome="y", forecast="p")
+    same(table, ForecastTable.from_predictions(frame["y"], frame["p"]))
+
+
+def test_float32_forecasts_are_what_they_are(engine):
+    table = ForecastTable.from_frame(engine(CONTINUOUS), outcome="y", forecast="q")
+    same(table, ForecastTable.from_predictions(CONTINUOUS["y"], CONTINUOUS["q"]))
+
+
+def test_weights_add_up_and_cases_without_weight_do_not_count(engine):
+    table = ForecastTable.from_frame(engine(ROUNDED), outcome="y", forecast="p", weight="w")
+    same(table, ForecastTable.from_predictions(ROUNDED["y"], ROUNDED["p"], sample_weight=ROUNDED["w"]), exact=False)
+
+
+def test_weights_of_whole_numbers_add_up_bit_for_bit(engine):
+    table = ForecastTable.from_frame(engine(CONTINUOUS), outcome="y", forecast="p", weight="k")
+    same(table, ForecastTable.from_predictions(CONTINUOUS["y"], CONTINUOUS["p"], sample_weight=CONTINUOUS["k"]))
+
+
+@pytest.mark.parametrize("by", ["site", ["site", "k"]], ids=["one key", "two keys"])
+def test_tables_by_group(engine, by):
+    options = {"outcome": "y", "forecast": "p", "weight": "w", "by": by}
+    tables, expected = (ForecastTable.from_frame(frame, **options) for frame in (engine(ROUNDED), ROUNDED))
+    assert list(tables) == list(expected)
+    for group, table in tables.items():
+        same(table, expected[group], exact=False)
+
+
+def test_a_missing_group_is_a_group(engine):
+    frame = pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.1, 0.2, 0.3, 0.4], "g": ["b", "a", None, "b"]})
+    tables = ForecastTable.from_frame(engine(frame), outcome="y", forecast="p", by="g")
+    assert list(tables) == ["a", "b", None]
+    assert tables[None].forecast.tolist() == [0.3]
+
+
+def test_missing_rows_are_dropped_and_counted(engine):
+    frame = ROUNDED.with_columns(
+        y=pl.when(pl.arange(N) % 7 == 0).then(None).otherwise("y"),
+        p=pl.when(pl.arange(N) % 11 == 0).then(None).otherwise("p"),
+        w=pl.when(pl.arange(N) % 13 == 0).then(None).otherwise("w"),
+    )
+    table = ForecastTable.from_frame(engine(frame), outcome="y", forecast="p", weight="w", missing="drop")
+    kept = frame.drop_nulls()
+    expected = ForecastTable.from_predictions(kept["y"], kept["p"], sample_weight=kept["w"])
+    assert table.dropped == N - len(kept)
+    same(table, ForecastTable(**{**fields(expected), "dropped": table.dropped}), exact=False)
+
+
+def fields(table):
+    names = ("forecast", "events", "non_events", "n", "weight_squares")
+    return {name: getattr(table, name) for name in names}
+
+
+def test_a_grid_is_that_of_numpy(lazy_engine):
+    frame = lazy_engine(CONTINUOUS)
+    table = ForecastTable.from_frame(frame, outcome="y", forecast="p", exact=False, cells=256)
+    same(table, ForecastTable.from_predictions(CONTINUOUS["y"], CONTINUOUS["p"]).grid(256))
+
+
+@pytest.mark.parametrize(
+    "labels", [{"pos_label": "yes"}, {"labels": ["no", "yes"]}, {"labels": ["yes", "no"], "pos_label": "yes"}], ids=str
+)
+def test_labels_of_the_event(engine, labels):
+    frame = ROUNDED.with_columns(y=pl.when(pl.col("y") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")))
+    table = ForecastTable.from_frame(engine(frame), outcome="y", forecast="p", **labels)
+    same(table, ForecastTable.from_predictions(ROUNDED["y"], ROUNDED["p"]))
+
+
+@pytest.mark.parametrize(
+    "outcome", [pl.col("y").cast(pl.Boolean), pl.col("y").cast(pl.Float64)], ids=["boolean", "float"]
+)
+def test_kinds_of_outcomes(engine, outcome):
+    table = ForecastTable.from_frame(engine(ROUNDED.with_columns(y=outcome)), outcome="y", forecast="p")
+    same(table, ForecastTable.from_predictions(ROUNDED["y"], ROUNDED["p"]))
+
+
+def test_numeric_labels_of_the_event(engine):
+    frame = ROUNDED.with_columns(y=pl.col("y") + 1)
+    table = ForecastTable.from_frame(engine(frame), outcome="y", forecast="p", pos_label=2)
+    same(table, ForecastTable.from_predictions(ROUNDED["y"], ROUNDED["p"]))
+
+
+ANALYSES = {
+    "reliability_curve": pr.reliability_curve,
+    "decompose": lambda table: pr.decompose(table, rule=pr.Brier()),
+    "decompose log": lambda table: pr.decompose(table, rule=pr.Log()),
+    "brier_score": pr.brier_score,
+    "roc_curve": pr.roc_curve,
+    "decision_curve": lambda table: pr.decision_curve(table, thresholds=(0.1, 0.2, 0.5)),
+    "regret_curve": pr.regret_curve,
+    "murphy_curve": pr.murphy_curve,
+    "miscalibration_test": lambda table: pr.miscalibration_test(table, n_resamples=19, seed=1),
+    "calibration_summary": pr.calibration_summary,
+    "top_k": lambda table: pr.top_k(table, k=100),
+    "weighted_regret": lambda table: pr.weighted_regret(table, weight=pr.BetaWeight(2, 8)),
+}
+
+
+def test_every_analysis_is_that_of_numpy(engine):
+    table = ForecastTable.from_frame(engine(CONTINUOUS), outcome="y", forecast="p")
+    expected = ForecastTable.from_predictions(CONTINUOUS["y"], CONTINUOUS["p"])
+    for name, analysis in ANALYSES.items():
+        assert repr(analysis(table).to_dict()) == repr(analysis(expected).to_dict()), name
+
+
+def test_neither_order_nor_partition_matters(lazy_engine):
+    shuffled = CONTINUOUS.sample(fraction=1.0, shuffle=True, seed=3)
+    tables = [
+        ForecastTable.from_frame(lazy_engine(frame), outcome="y", forecast="p", weight="k")
+        for frame in (CONTINUOUS, shuffled)
+    ]
+    same(*tables)
+
+
+def counted(frame, **options):
+    """Return the tables of several forecasts, counted together, by name and group."""
+    source = read_source(nw.from_native(frame), outcome="y", **options)
+    fields = table_fields(source, exact=True, budget=2**22, cells=2**20)
+    return {(source.names[place], *group): ForecastTable(**given) for (place, group), given in fields.items()}
+
+
+def test_several_models_are_counted_in_one_query(lazy_engine):
+    frame = ROUNDED.with_columns(q=pl.when(pl.arange(N) % 9 == 0).then(None).otherwise("q"))
+    models = {"a": "p", "b": "q"}
+    tables = counted(lazy_engine(frame), forecasts=models, weight="k", by="site", missing="drop")
+    kept = frame.drop_nulls()
+    assert len(tables) == 6
+    for (name, site), table in tables.items():
+        own = kept.filter(pl.col("site") == site)
+        expected = ForecastTable.from_predictions(own["y"], own[models[name]], sample_weight=own["k"])
+        assert table.dropped == len(frame.filter(pl.col("site") == site)) - len(own)
+        same(table, ForecastTable(**{**fields(expected), "dropped": table.dropped}))
+
+
+def test_the_classes_of_a_model_are_counted_in_one_query(lazy_engine):
+    rows = GENERATOR.dirichlet([1, 2, 3], 500)
+    frame = pl.DataFrame(
+        {"y": GENERATOR.choice(["low", "mid", "high"], 500), "0": rows[:, 0], "1": rows[:, 1], "2": rows[:, 2]}
+    )
+    labels = {"low": "0", "mid": "1", "high": "2"}
+    tables = counted(lazy_engine(frame), forecasts=labels, tolerance=1e-6)
+    for label, expected in ForecastTable.per_class(frame["y"], rows, labels=list(labels)).items():
+        same(tables[label,], expected)
+
+
+def test_rows_of_classes_must_sum_to_one():
+    frame = pl.LazyFrame({"y": [0, 1, 2], "a": [0.5, 0.3, 0.2], "b": [0.5, 0.3, 0.8]})
+    with pytest.raises(InputValueError, match=r"y_true must hold only the labels \[0, 1\]; one is 2 \(1 of 3 rows\)"):
+        counted(frame, forecasts={0: "a", 1: "b"}, tolerance=1e-6)
+    with pytest.raises(
+        InputValueError, match=r"the rows of y_proba must sum to 1 within 1e-06; one sums to 0.6 \(1 of 2 rows\)"
+    ):
+        counted(frame.head(2), forecasts={0: "a", 1: "b"}, tolerance=1e-6)
+    missing = frame.head(2).with_columns(b=pl.Series([0.5, None]))
+    with pytest.raises(MissingValuesError, match=r"y_proba must not hold missing values .*\(1 of 2 rows\)"):
+        counted(missing, forecasts={0: "a", 1: "b"}, tolerance=1e-6)
+    assert counted(missing, forecasts={0: "a", 1: "b"}, tolerance=1e-6, missing="drop")[0,].dropped == 1
