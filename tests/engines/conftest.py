@@ -16,6 +16,7 @@ QUIET = (
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
     "ignore::ResourceWarning",
     "ignore::DeprecationWarning",
+    "ignore:divide by zero encountered in log:RuntimeWarning",
 )
 
 

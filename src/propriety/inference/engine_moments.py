@@ -38,7 +38,7 @@ def moments_of_source(
     names = tuple(str(name) for name in source.names)
     try:
         query = _query(source, binary)
-    except NotImplementedError as error:
+    except (NotImplementedError, RuntimeError) as error:  # The latter is how Dask says it, through narwhals.
         law = f"{source.engine} cannot compute these losses: {', '.join(map(repr, binary))}"
         raise UnsupportedOperationError(sentence(law, offender=str(error).rstrip("."))) from error
     table = collected(query)
@@ -55,14 +55,15 @@ def _query(source: Source, rules: Sequence[BinaryRule]) -> Any:
     """Build the query: lawful rows, their losses, the differences, their products with the weights, the sums."""
     models = range(len(source.names))
     by = {name: nw.col(name) for name in source.by}
+    weight = nw.col("weight")
+    weights = {"weight": weight} if source.weighted else {}
     lawful = [~missing & law for position in models for missing, law, _, _ in source.laws(position).values()]
     rows = source.frame.filter(*lawful).select(
         **by,
+        **weights,
         event=source.event(0),
-        weight=nw.col("weight") if source.weighted else nw.lit(1.0),
         **{f"p_{position}": source.forecast(position) for position in models},
     )
-    weight = nw.col("weight")
     losses = {
         f"x_{place}_{position}": NARWHALS.where(
             nw.col("event") > 0.5,
@@ -72,14 +73,18 @@ def _query(source: Source, rules: Sequence[BinaryRule]) -> Any:
         for place, rule in enumerate(rules)
         for position in models
     }
-    rows = rows.select(**by, weight=weight, **losses)
+    if source.engine.startswith("ibis"):
+        # Ibis writes constants as decimal numbers and takes them for floats; what a float multiplies is one.
+        float_one = nw.col("p_0") * 0.0 + 1.0
+        losses = {name: loss * float_one for name, loss in losses.items()}
+    rows = rows.select(**by, **weights, **losses)
     if source.weighted:
         rows = rows.filter(weight > 0.0)  # A case without weight does not count, even where its loss is infinite.
     series = {name: nw.col(name) for name in losses}
     for place in range(len(rules)):
         for pair, (one, other) in enumerate(itertools.combinations(models, 2), len(models)):
             series[f"x_{place}_{pair}"] = nw.col(f"x_{place}_{one}") - nw.col(f"x_{place}_{other}")
-    rows = rows.select(**by, weight=weight, **series)
+    rows = rows.select(**by, **weights, **series)
     products: dict[str, nw.Expr] = {}
     for name in series:
         x = nw.col(name)
@@ -87,9 +92,10 @@ def _query(source: Source, rules: Sequence[BinaryRule]) -> Any:
             products |= {f"s{name}": weight * x, f"t{name}": weight * weight * x, f"u{name}": weight * x * (weight * x)}
         else:
             products |= {f"s{name}": x, f"u{name}": x * x}
-    squares = {"squares": weight * weight} if source.weighted else {}
-    rows = rows.select(**by, weight=weight, **squares, **products)
-    sums = [nw.len().alias("n"), *(nw.col(name).sum() for name in ("weight", *squares, *products))]
+    if source.weighted:
+        products["squares"] = weight * weight
+    rows = rows.select(**by, **weights, **products)
+    sums = [nw.len().alias("n"), *(nw.col(name).sum() for name in (*weights, *products))]
     return rows.group_by(*source.by).agg(*sums) if source.by else rows.select(*sums)
 
 
@@ -103,7 +109,8 @@ def _moments(
     dropped: int,
 ) -> LossMoments:
     series = [f"x_{place}_{number}" for number in range(models + models * (models - 1) // 2)]
-    weight, n = columns["weight"], columns["n"]
+    n = columns["n"]
+    weight = columns.get("weight", n)
     occupied = n > 0.0
     if not occupied.any():
         raise InputValueError(sentence("no row has a positive weight and keeps every law"))

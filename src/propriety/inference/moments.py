@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.models import Keys, read_keys, read_models
 from propriety.tables.predictions import Predictions
 from propriety.tables.validation import TOLERANCE, Labels, Missing
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 __all__ = ["LossMoments", "loss_moments", "moments_of"]
 
@@ -143,6 +146,32 @@ class LossMoments(Result):
         columns: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in pieces]) for name in names}
         together = replace(first, **columns, dropped=sum(one.dropped for one in pieces))
         return _put_together(together, keys)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the moments as plain data, with a schema and its version."""
+        from propriety.inference.moment_files import stored
+
+        return stored(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> LossMoments:
+        """Make moments from what `to_dict` returned."""
+        from propriety.inference.moment_files import unstored
+
+        return unstored(data)
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the moments to a Parquet file, one row per cell; needs PyArrow."""
+        from propriety.inference.moment_files import write_moments
+
+        write_moments(self, path)
+
+    @classmethod
+    def from_parquet(cls, path: str | PathLike[str]) -> LossMoments:
+        """Read what `to_parquet` wrote."""
+        from propriety.inference.moment_files import read_moments
+
+        return read_moments(path)
 
     def __add__(self, other: object) -> LossMoments:
         return LossMoments.merge([self, other]) if isinstance(other, LossMoments) else NotImplemented

@@ -1,0 +1,6 @@
+"""`python -m propriety.cli` is `propriety`."""
+
+from propriety.cli import main
+
+if __name__ == "__main__":
+    main()

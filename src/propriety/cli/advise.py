@@ -1,0 +1,102 @@
+"""`propriety advise`: which measure fits a decision, by options or by questions."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, get_args
+
+import click
+from click.core import ParameterSource
+
+from propriety.cli.cases import thresholds_of
+from propriety.cli.machine import document, written
+from propriety.cli.messages import block, say
+from propriety.cli.options import json_option, threshold_options
+from propriety.cli.outputs import STDOUT, check_targets, write
+from propriety.decisions import advice
+
+__all__ = ["advise"]
+
+DECISIONS, OUTCOMES, NEEDS = (click.Choice(get_args(kind)) for kind in (advice.Decisions, advice.Outcome, advice.Need))
+
+
+@click.command(
+    short_help="Say which measures fit a decision.",
+    epilog=block(
+        "Examples",
+        "propriety advise",
+        "propriety advise --thresholds 0.05 0.2 --need decisions",
+        "propriety advise --decisions capacity --rare --json -",
+    ),
+)
+@click.option(
+    "--decisions",
+    type=DECISIONS,
+    default="independent",
+    show_default=True,
+    help="Whether each case is decided for itself, or a capacity is shared.",
+)
+@threshold_options
+@click.option("--outcome", type=OUTCOMES, default="binary", show_default=True, help="What is forecast.")
+@click.option("--rare", is_flag=True, help="The event is rare, below about one in ten.")
+@click.option(
+    "--need",
+    type=NEEDS,
+    default="probabilities",
+    show_default=True,
+    help="What is used of the forecasts: their values, their order, or only whether to act.",
+)
+@json_option
+@click.pass_context
+def advise(ctx: click.Context, /, json_file: str | None, **options: Any) -> None:
+    """Say which measures fit a decision, with the calls to make, and which mislead there.
+
+    Without options, at a terminal, it asks.
+    """
+    check_targets([json_file])
+    if _is_asked_to_ask(ctx):
+        options = _answers()
+    thresholds = thresholds_of(options.pop("threshold"), options.pop("thresholds"))
+    found = advice.advise(thresholds=thresholds, **options)
+    if json_file is not None:
+        write(json_file, written(document("advice", found.to_dict())))
+    if json_file != STDOUT:
+        say(repr(found))
+
+
+def _is_asked_to_ask(ctx: click.Context) -> bool:
+    silent = all(ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE for name in ctx.params)
+    return silent and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _answers() -> dict[str, Any]:
+    """Ask for what the options say."""
+    outcome = click.prompt("What is forecast?", type=OUTCOMES, default="binary")
+    need = click.prompt("What is used of the forecasts?", type=NEEDS, default="probabilities")
+    decisions = click.prompt(
+        "Is each case decided for itself (independent), or is a capacity shared?", type=DECISIONS, default="independent"
+    )
+    answers: dict[str, Any] = {"outcome": outcome, "need": need, "decisions": decisions, "rare": False}
+    answers |= {"threshold": None, "thresholds": None}
+    if outcome != "binary":
+        return answers
+    answers["rare"] = click.confirm("Is the event rare, below about one in ten?", default=False)
+    question = "From which probability would somebody act? One number, two for an interval, or nothing if unknown"
+    found = click.prompt(question, value_proc=_numbers, default="", show_default=False)
+    if len(found) == 1:
+        answers["threshold"] = found[0]
+    elif found:
+        answers["thresholds"] = found
+    return answers
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(part) for part in text.replace(",", " ").split())
+    except ValueError as error:
+        message = "write numbers such as 0.1, or 0.05 0.2."
+        raise click.UsageError(message) from error
+    if len(numbers) > 2:
+        message = "write one number or two."
+        raise click.UsageError(message)
+    return numbers

@@ -1,0 +1,92 @@
+"""`propriety audit`: a search for violations of what a rule claims to be."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from propriety.cli.machine import document, written
+from propriety.cli.messages import block, say, show_table
+from propriety.cli.options import json_option
+from propriety.cli.outputs import STDOUT, check_targets, write
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.rules.audit import AuditReport
+from propriety.rules.audit import audit as audit_rule
+from propriety.rules.rule import Rule
+
+__all__ = ["audit"]
+
+
+@click.command(
+    short_help="Try what a scoring rule claims to be.",
+    epilog=block(
+        "Examples",
+        "propriety audit propriety:Brier",
+        "propriety audit propriety:PenalizedBrier --classes 3",
+        "propriety audit my_rules:Sharp",
+    ),
+)
+@click.argument("rule", metavar="MODULE:RULE")
+@click.option("--classes", type=click.IntRange(min=2), metavar="K", help="Try the rule on rows of K classes.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Seed of the points tried."
+)
+@json_option
+def audit(rule: str, classes: int | None, seed: int, json_file: str | None) -> None:
+    """Search for a violation of each property that a scoring rule claims to have.
+
+    MODULE is imported, and so run: name only code that you trust. It is looked for among the installed modules, then in
+    the current folder. RULE is a rule of it, or a class that needs no arguments. The exit code is 1 if a claim fails.
+    """
+    check_targets([json_file])
+    report = _audited(_loaded(rule), rule, classes, seed)
+    if json_file is not None:
+        write(json_file, written(document("audit", {**report.to_dict(), "agrees": report.agrees})))
+    if json_file != STDOUT:
+        _print(report)
+    if not report.agrees:
+        click.get_current_context().exit(1)
+
+
+def _loaded(name: str) -> Rule:
+    """Import a rule by its name."""
+    module, colon, attribute = name.partition(":")
+    if not (colon and module and attribute):
+        raise InputValueError(sentence(f"the rule must be named as MODULE:RULE; got {name!r}"))
+    # Last, so that a file of the folder cannot stand in for a module that is installed.
+    sys.path.append(str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), attribute)
+        found = found() if isinstance(found, type) else found
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise InputValueError(sentence(f"{name} cannot be loaded; {told}")) from error
+    finally:
+        sys.path.pop()
+    if not isinstance(found, Rule):
+        law = f"{name} must be a scoring rule, or the class of one; it is {type(found).__name__}"
+        raise InputTypeError(sentence(law))
+    return found
+
+
+def _audited(rule: Rule, name: str, classes: int | None, seed: int) -> AuditReport:
+    try:
+        return audit_rule(rule, classes=classes, seed=seed)
+    except ProprietyError:
+        raise
+    except Exception as error:  # The formula is the user's own.
+        told = f"{type(error).__name__}: {error}"
+        raise InputValueError(sentence(f"{name} cannot be tried; {told}")) from error
+
+
+def _print(report: AuditReport) -> None:
+    of = "one event" if report.classes is None else f"{report.classes} classes"
+    bears_out = "bears out every claim" if report.agrees else "refutes a claim"
+    say(f"{report.rule} of {of}: the search {bears_out}.")
+    rows = report.rows()
+    found = ["holds" if holds else "fails" for holds in rows["holds"]]
+    cells = list(zip(rows["property"], rows["declared"], found, rows["counterexample"], strict=True))
+    show_table(["property", "declared", "found", "counterexample"], cells)

@@ -1,0 +1,157 @@
+"""From the options of a command to the columns and labels that the package is to read."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import click
+import narwhals as nw
+
+from propriety.cli.files import Opened
+from propriety.errors import InputValueError, sentence
+from propriety.tables.frames import checked_columns
+
+__all__ = ["Cases", "thresholds_of"]
+
+Models: TypeAlias = dict[str, str | list[str]]
+
+IN_MEMORY = 1_000_000  # Rows up to which cases are read.
+
+# What stands in CSV for a truth value and is read as one.
+TRUTHS = {"true": True, "t": True, "yes": True, "y": True, "false": False, "f": False, "no": False, "n": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cases:
+    """Which columns of the files are what, as it was typed."""
+
+    outcome: str | None = None
+    forecasts: Sequence[str] = ()
+    weight: str | None = None
+    classes: str | None = None
+    pos_label: str | None = None
+    missing: str = "raise"
+    nulls: Sequence[str] = ()
+    by: str | None = None
+    cluster: str | None = None
+    time: str | None = None
+
+    def given(self) -> list[str]:
+        """Return the options that only files of cases have."""
+        options = {
+            "--outcome": self.outcome,
+            "--forecast": self.forecasts,
+            "--weight": self.weight,
+            "--classes": self.classes,
+            "--pos-label": self.pos_label,
+            "--by": self.by,
+            "--cluster": self.cluster,
+            "--time": self.time,
+        }
+        return [option for option, value in options.items() if value]
+
+    def arguments(self, opened: Opened, *, in_memory: bool = False) -> dict[str, Any]:
+        """Return the arguments of `propriety.evaluate`, with the frame as `y_true`.
+
+        Many rows stay in their files, where they are counted; few are read, because some analyses need every case.
+        """
+        models = self._models(opened)
+        shared = {"by": self.by, "cluster": self.cluster, "time": self.time, "sample_weight": self.weight}
+        needed = self._needed(opened, models, shared)
+        of_classes = not all(isinstance(own, str) for own in models.values())
+        read = in_memory or of_classes or opened.count() <= IN_MEMORY
+        frame = needed.collect(backend="pyarrow").to_native() if read else needed.to_native()
+        return {"y_true": frame, "forecasts": models, **self._labels(opened), **shared}
+
+    def event(self, opened: Opened) -> dict[str, Any]:
+        """Return the arguments of `ForecastTable.from_frame`, with the frame still in its files."""
+        models = list(self._models(opened).values())
+        if len(models) > 1 or not isinstance(models[0], str):
+            message = "A forecast table is of one column: pass one --forecast."
+            raise click.UsageError(message)
+        frame = opened.frame.to_native()
+        return {"frame": frame, "forecast": models[0], "weight": self.weight, **self._labels(opened)}
+
+    def _labels(self, opened: Opened) -> dict[str, Any]:
+        """Return the column of the outcomes, its labels, and what to do with missing values."""
+        kind = checked_columns(opened.frame, [str(self.outcome)])[str(self.outcome)]
+        return {
+            "outcome": self.outcome,
+            "labels": None if self.classes is None else [_label(one, kind) for one in _parts(self.classes)],
+            "pos_label": None if self.pos_label is None else _label(self.pos_label, kind),
+            "missing": self.missing,
+        }
+
+    def _models(self, opened: Opened) -> Models:
+        """Return the columns of each model; what is itself the name of a column is that column."""
+        if self.outcome is None or not self.forecasts:
+            message = "--outcome and at least one --forecast are needed."
+            raise click.UsageError(message)
+        schema = opened.frame.collect_schema()
+        models: Models = {}
+        for typed in self.forecasts:
+            name, equals, listed = typed.partition("=")
+            columns = [typed] if typed in schema or not equals else _parts(listed)
+            name = typed if typed in schema else name
+            if name in models:
+                raise InputValueError(sentence(f"--forecast must name each model once; {name!r} is named again"))
+            models[name] = columns[0] if len(columns) == 1 else columns
+        return models
+
+    def _needed(self, opened: Opened, models: Models, shared: dict[str, str | None]) -> nw.LazyFrame[Any]:
+        """Return the columns that are needed, and no others."""
+        forecasts = [name for own in models.values() for name in ([own] if isinstance(own, str) else own)]
+        names = dict.fromkeys(name for name in (self.outcome, *forecasts, *shared.values()) if name is not None)
+        schema = checked_columns(opened.frame, list(names))
+        # Warehouses keep probabilities as decimals, which arrays do not know.
+        columns = [nw.col(name).cast(nw.Float64) if schema[name].is_decimal() else nw.col(name) for name in names]
+        return opened.frame.select(*columns)
+
+
+def thresholds_of(
+    threshold: float | None, thresholds: tuple[float, float] | None
+) -> float | tuple[float, float] | None:
+    """Return the thresholds of the two options, of which one may be given."""
+    if threshold is not None and thresholds is not None:
+        message = "--threshold and --thresholds exclude each other."
+        raise click.UsageError(message)
+    return threshold if thresholds is None else thresholds
+
+
+def _parts(listed: str) -> list[str]:
+    """Split a list at its commas; a part in double quotes may hold one.
+
+    Examples
+    --------
+    >>> _parts('low,"so, so",high')
+    ['low', 'so, so', 'high']
+    """
+    parts = next(csv.reader([listed], strict=True), [])
+    if not all(parts) or not parts:
+        raise InputValueError(sentence(f"a list must be like a,b,c; got {listed!r}"))
+    return parts
+
+
+def _label(text: str, kind: nw.dtypes.DType) -> str | float | bool:
+    """Return a label that was typed as the column of the outcomes holds it.
+
+    Examples
+    --------
+    >>> _label("2", nw.Int64()), _label("2", nw.String()), _label("True", nw.Boolean())
+    (2, '2', True)
+    """
+    if kind == nw.Boolean and text.lower() in TRUTHS:
+        return TRUTHS[text.lower()]
+    if not kind.is_numeric():
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise InputValueError(sentence(f"labels must be numbers, as the outcomes are; got {text!r}"))
+    return int(number) if number.is_integer() else number

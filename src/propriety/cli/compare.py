@@ -1,0 +1,77 @@
+"""`propriety compare`: by how much models differ, and whether chance alone could do that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from propriety.cli.evaluate import evaluation_of_files
+from propriety.cli.inputs import found_files
+from propriety.cli.machine import document, written
+from propriety.cli.messages import block, estimate, say, show_table
+from propriety.cli.options import case_options, file_arguments, json_option, problem_options
+from propriety.cli.outputs import STDOUT, check_targets, write
+from propriety.cli.stages import Stages
+from propriety.errors import InputValueError, sentence
+from propriety.inference.comparison import Comparison
+
+__all__ = ["compare"]
+
+
+@click.command(
+    short_help="Compare models pair by pair.",
+    epilog=block(
+        "Examples",
+        "propriety compare predictions.parquet --outcome y --forecast a --forecast b",
+        "propriety compare visits.csv --outcome fell --forecast a --forecast b --cluster patient --thresholds 0.05 0.2",
+        "propriety compare days.csv --outcome rain --forecast a --forecast b --time day --json -",
+    ),
+)
+@file_arguments
+@case_options
+@problem_options
+@json_option
+def compare(files: Sequence[str], json_file: str | None, **asked: Any) -> None:
+    """Compare models on the same cases, pair by pair, by the score that fits the outcome and the thresholds.
+
+    Differences are tested with what the cases share: nothing, a --cluster such as the patient, or their --time. FILEs
+    are those of `propriety evaluate`.
+    """
+    check_targets([json_file])
+    stages = Stages()
+    with found_files(files) as paths:
+        check_targets([json_file], paths)
+        with evaluation_of_files(paths, stages, **asked) as evaluation, stages.stage("comparison"):
+            found = evaluation.comparison
+    if found is None:
+        law = "compare needs two models or more of the same cases"
+        hint = "repeat --forecast." if len(evaluation.models) < 2 else "forecast tables no longer know their cases."
+        raise InputValueError(sentence(law, hint=hint))
+    if json_file is not None:
+        write(json_file, written(document("comparison", found.to_dict())))
+    if json_file != STDOUT:
+        _print(found)
+
+
+def _print(found: Comparison) -> None:
+    say(found.summary())
+    rows = [
+        [model, reference, estimate(difference, low, high), _p(p_adjusted), verdict]
+        for model, reference, difference, low, high, p_adjusted, verdict in zip(
+            found.model.tolist(),
+            found.reference.tolist(),
+            found.difference.tolist(),
+            found.low.tolist(),
+            found.high.tolist(),
+            found.p_adjusted.tolist(),
+            found.verdict.tolist(),
+            strict=True,
+        )
+    ]
+    show_table(["model", "reference", "difference", "adjusted p", "verdict"], rows, numbers=(2, 3))
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

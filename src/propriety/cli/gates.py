@@ -1,0 +1,101 @@
+"""Conditions under which a pipeline is to stop, such as "miscalibration>0.01"."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from propriety.errors import InputValueError, sentence
+
+__all__ = ["Gate", "Verdict", "judge", "parse_gate"]
+
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+# Greedy, because a name of a model may hold such signs, too, and the last one counts.
+CONDITION = re.compile(r"\s*(?P<key>.*[^\s<>=])\s*(?P<sign><=|>=|<|>)\s*(?P<limit>[^\s<>=]+)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A condition under which the command fails."""
+
+    key: str
+    sign: str
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.key}{self.sign}{self.limit:.15g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a gate says of one number."""
+
+    gate: Gate
+    key: str
+    value: float
+    failed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as plain data."""
+        return {"gate": str(self.gate), "key": self.key, "value": self.value, "failed": self.failed}
+
+    def __str__(self) -> str:
+        if not self.failed:
+            return f"Gate passed: {self.key} is {self.value:.6g}, not {self.gate.sign} {self.gate.limit:.15g}."
+        if math.isnan(self.value):
+            return f"Gate failed: {self.key} is not known, and must not be {self.gate.sign} {self.gate.limit:.15g}."
+        return f"Gate failed: {self.key} is {self.value:.6g}, and {self.gate.sign} {self.gate.limit:.15g} fails."
+
+
+def parse_gate(text: str) -> Gate:
+    """Read a condition.
+
+    Examples
+    --------
+    >>> parse_gate("model a/brier >= 0.2")
+    Gate(key='model a/brier', sign='>=', limit=0.2)
+    """
+    hint = 'write it as "miscalibration>0.01", with <, <=, > or >=.'
+    parts = CONDITION.fullmatch(text)
+    if parts is None:
+        raise InputValueError(sentence(f"--fail-if must be a condition; got {text!r}", hint=hint))
+    try:
+        limit = float(parts["limit"])
+    except ValueError:
+        limit = math.nan
+    if math.isnan(limit):
+        raise InputValueError(sentence(f"--fail-if must compare with a number; got {text!r}", hint=hint))
+    return Gate(parts["key"], parts["sign"], limit)
+
+
+def judge(gates: Sequence[Gate], numbers: Mapping[str, float], models: Sequence[str]) -> list[Verdict]:
+    """Try every gate on the numbers of `Evaluation.to_dict`; without a model it is tried on each.
+
+    A number that is not known fails its gate, because nothing shows that it may pass.
+    """
+    return [verdict for gate in gates for verdict in _verdicts(gate, numbers, models)]
+
+
+def _verdicts(gate: Gate, numbers: Mapping[str, float], models: Sequence[str]) -> list[Verdict]:
+    keys = [key for key in (gate.key, *(f"{model}/{gate.key}" for model in models)) if key in numbers]
+    # Of one model the numbers have no prefix, and yet it may be named.
+    bare = gate.key.removeprefix(f"{models[0]}/")
+    if not keys and len(models) == 1 and bare in numbers:
+        keys = [bare]
+    if not keys:
+        law = f"--fail-if must name a number of the evaluation; got {gate.key!r}"
+        raise InputValueError(sentence(law, hint=f"there are {', '.join(numbers)}."))
+    return [Verdict(gate, key, numbers[key], _fails(gate, numbers[key])) for key in keys]
+
+
+def _fails(gate: Gate, value: float) -> bool:
+    return math.isnan(value) or OPERATORS[gate.sign](value, gate.limit)

@@ -1,0 +1,80 @@
+"""Files that a command writes: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import click
+
+from propriety.cli.interrupts import check_interrupt
+from propriety.cli.messages import visible
+from propriety.errors import InputValueError, sentence
+
+__all__ = ["STDOUT", "check_targets", "replaced", "write"]
+
+STDOUT = "-"
+
+
+def check_targets(targets: Sequence[str | None], files: Sequence[Path] = ()) -> None:
+    """Refuse, before the work begins, a place that cannot be written to, or that holds what is to be read.
+
+    The standard output, "-", takes one text.
+    """
+    taken: dict[Path | str, str] = {path.resolve(): "it is one of the files that are read" for path in files}
+    for target in targets:
+        if target is None:
+            continue
+        place = target if target == STDOUT else Path(target).resolve()
+        if isinstance(place, Path):
+            _check_place(place, target)
+        if place in taken:
+            raise InputValueError(sentence(f"{target} cannot be written; {taken[place]}", hint="name another file."))
+        taken[place] = "it is named twice"
+
+
+@contextmanager
+def replaced(target: str) -> Iterator[Path]:
+    """Hand out a new file beside the target, and put it in its place once it is whole."""
+    path = Path(target).resolve()  # A link stays a link, and what it leads to is replaced.
+    beside = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
+    try:
+        # Unlike that of `tempfile`, a file made so has the permissions of any other new file.
+        os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        if path.exists():
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+        yield beside
+        check_interrupt()
+        beside.replace(path)
+        click.echo(f"Written: {visible(target)}", err=True)
+    except BaseException as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is not None:
+            error.filename = target
+        raise
+
+
+def write(target: str, text: str) -> None:
+    """Write a text to a file, or to the output for "-"."""
+    if target == STDOUT:
+        click.echo(text)
+        return
+    with replaced(target) as path:
+        path.write_text(text, encoding="utf-8")
+
+
+def _check_place(path: Path, target: str) -> None:
+    if path.is_dir():
+        raise InputValueError(sentence(f"{target} cannot be written; it is a folder"))
+    if path.exists() and not path.is_file():
+        hint = "- writes JSON to the output."
+        raise InputValueError(sentence(f"{target} cannot be written; it is not a regular file", hint=hint))
+    if not path.parent.is_dir():
+        raise InputValueError(sentence(f"{target} cannot be written; there is no folder {path.parent}"))
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InputValueError(sentence(f"{target} cannot be written; the folder {path.parent} does not allow it"))

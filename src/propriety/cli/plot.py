@@ -1,0 +1,109 @@
+"""`propriety plot`: one picture of an evaluation in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from propriety.cli.evaluate import evaluation_of_files
+from propriety.cli.inputs import found_files
+from propriety.cli.messages import block
+from propriety.cli.options import case_options, file_arguments, problem_options
+from propriety.cli.outputs import check_targets, replaced
+from propriety.cli.stages import Stages
+from propriety.errors import InputValueError, sentence
+from propriety.evaluation.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot"]
+
+FORMATS = (".png", ".svg", ".pdf")
+DOTS_PER_INCH = 200
+KINDS = ("page", "reliability", "decision", "murphy", "roc", "ranking")
+
+
+@click.command(
+    short_help="Draw the models.",
+    epilog=block(
+        "Examples",
+        "propriety plot predictions.parquet --outcome y --forecast a --forecast b -o page.pdf",
+        "propriety plot predictions.csv --outcome y --forecast a --kind reliability -o reliability.png",
+        "propriety plot predictions.csv --outcome y --forecast a --forecast b --kind ranking -o ranking.svg",
+    ),
+)
+@file_arguments
+@case_options
+@problem_options
+@click.option("--kind", type=click.Choice(KINDS), default="page", show_default=True, help="What to draw.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Picture: .png, .svg or .pdf.")
+def plot(files: Sequence[str], kind: str, output: str, **asked: Any) -> None:
+    """Draw the models: a page of pictures, or one of them.
+
+    Rows of classes have the page alone. FILEs are those of `propriety evaluate`.
+    """
+    suffix = Path(output).suffix.lower()
+    if suffix not in FORMATS:
+        law = f"--output must end in {', '.join(FORMATS)}; got {output!r}"
+        raise InputValueError(sentence(law))
+    check_targets([output])
+    _draw_unseen()
+    stages = Stages()
+    asked["in_memory"] = kind == "ranking"  # It needs every case.
+    with found_files(files) as paths:
+        check_targets([output], paths)
+        with (
+            evaluation_of_files(paths, stages, **asked) as evaluation,
+            stages.stage("drawing"),
+            replaced(output) as path,
+        ):
+            _figure(evaluation, kind).savefig(path, format=suffix[1:], dpi=DOTS_PER_INCH)
+
+
+def _figure(evaluation: Evaluation, kind: str) -> Figure:
+    if kind == "page":
+        return evaluation.plot()
+    if evaluation.kind != "binary":
+        raise InputValueError(sentence(f"--kind {kind} is of one event; rows of classes have --kind page"))
+    figure = _axes(evaluation, kind).get_figure(root=True)
+    assert figure is not None  # noqa: S101  (for the type checker; the axes are new)
+    return figure
+
+
+def _axes(evaluation: Evaluation, kind: str) -> Axes:
+    """Draw one of the pictures of an event."""
+    from propriety import plots
+
+    match kind:
+        case "reliability":
+            curves = {model: own["event"] for model, own in evaluation.reliability.items()}
+            # Alone, a curve has room for its band and its decomposition.
+            return next(iter(curves.values())).plot() if len(curves) == 1 else plots.plot_curves(curves)
+        case "decision":
+            return plots.plot_decision_curves(evaluation.decision_curves)
+        case "murphy":
+            return plots.plot_murphy_curves(evaluation.murphy_curves)
+        case "roc":
+            if not evaluation.roc_curves:
+                raise InputValueError(sentence("--kind roc needs both outcomes; all cases have the same"))
+            return plots.plot_roc_curves(evaluation.roc_curves)
+        case _:
+            if evaluation.ranking is None:
+                hint = "" if len(evaluation.models) > 1 else "repeat --forecast."
+                law = "--kind ranking needs two models or more of the same cases, and no forecast tables"
+                raise InputValueError(sentence(law, hint=hint))
+            return evaluation.ranking.plot()
+
+
+def _draw_unseen() -> None:
+    """Draw for files alone, without a screen."""
+    import matplotlib as mpl
+
+    from propriety import plots  # noqa: F401  (first, because it says what to install)
+
+    mpl.use("agg")

@@ -1,0 +1,132 @@
+"""The program: its commands, its exit codes, and errors in one line."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from typing import Any, Never
+
+import click
+
+from propriety.cli.advise import advise
+from propriety.cli.audit import audit
+from propriety.cli.compare import compare
+from propriety.cli.evaluate import evaluate
+from propriety.cli.interrupts import hear_signals, was_interrupted
+from propriety.cli.messages import block, in_options, one_line, visible
+from propriety.cli.plot import plot
+from propriety.cli.tables import merge, table
+from propriety.errors import MissingDependencyError, ProprietyError
+
+__all__ = ["program", "run"]
+
+STOPPED = "Interrupted; nothing is left half-written."
+USAGE, EXTRA, FAULT, INTERRUPTED, PIPE = 2, 3, 70, 130, 141
+
+
+class Program(click.Group):
+    """A group of commands whose errors take one line and have their own exit codes."""
+
+    def main(self, *args: Any, **extra: Any) -> Never:
+        """Run a command and leave with its exit code."""
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(*args, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            code = USAGE
+        except click.ClickException as error:
+            code = _fail(_usage(error), USAGE)
+        except (click.Abort, KeyboardInterrupt):
+            code = _fail(STOPPED, INTERRUPTED)
+        except MissingDependencyError as error:
+            code = _fail(one_line(error), EXTRA)
+        except ProprietyError as error:
+            code = _fail(in_options(one_line(error)), USAGE)
+        except OSError as error:
+            code = _fail(one_line(error), USAGE)
+        except Exception:  # noqa: BLE001  (the last resort: a fault of the program must not look like a failed gate)
+            code = _last_resort()
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's)
+        """Return the commands in the order of use."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; end quietly when nobody reads the output any longer."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Python flushes the output once more at its end, which must go somewhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(PIPE)
+
+
+@click.group(
+    name="propriety",
+    epilog="\n\n".join(
+        [
+            block(
+                "Examples",
+                "propriety evaluate predictions.parquet --outcome y --forecast a --forecast b --html report.html",
+                "propriety compare predictions.csv --outcome y --forecast a --forecast b --cluster patient",
+                "propriety advise --thresholds 0.05 0.2",
+            ),
+            block(
+                "Exit codes",
+                "0    fine",
+                "1    a gate of --fail-if failed, or a rule is not what it claims to be",
+                "2    wrong usage or bad input; the error says which",
+                "3    an optional library is missing; the error says what to install",
+                "70   a fault of the program itself",
+                "130  interrupted (Ctrl-C, SIGTERM); nothing is left half-written",
+                "141  whoever read the output stopped reading (a closed pipe)",
+            ),
+            block(
+                "Completion of commands and options by the shell",
+                'bash  eval "$(_PROPRIETY_COMPLETE=bash_source propriety)"     in ~/.bashrc',
+                'zsh   eval "$(_PROPRIETY_COMPLETE=zsh_source propriety)"      in ~/.zshrc',
+                "fish  _PROPRIETY_COMPLETE=fish_source propriety | source      in ~/.config/fish/config.fish",
+            ),
+        ]
+    ),
+    cls=Program,
+    commands=[evaluate, compare, plot, table, merge, advise, audit],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(package_name="propriety", message="%(prog)s %(version)s")
+def program() -> None:
+    """Judge probability forecasts by what they are for: honest probabilities and good decisions.
+
+    Output has no colours where it is not a terminal, or where NO_COLOR is set.
+    """
+
+
+def run() -> None:
+    """Run the program as a process of its own."""
+    hear_signals()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    program.main(prog_name="propriety")
+
+
+def _usage(error: click.ClickException) -> str:
+    told = one_line(Exception(error.format_message()))
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return told if context is None else f"{told.rstrip('.')}. See '{context.command_path} --help'."
+
+
+def _last_resort() -> int:
+    if was_interrupted():  # A library may turn the interrupt into an error of its own.
+        return _fail(STOPPED, INTERRUPTED)
+    traceback.print_exc()
+    return _fail("This is a fault of propriety itself; please report it with the lines above.", FAULT)
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"Error: {visible(message)}", err=True)
+    return code

@@ -1,0 +1,102 @@
+"""`propriety table` and `propriety merge`: forecasts condensed where they lie, and added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from propriety.cli.cases import Cases
+from propriety.cli.files import open_relation
+from propriety.cli.inputs import are_tables, found_files
+from propriety.cli.interrupts import held
+from propriety.cli.messages import block, say
+from propriety.cli.options import case_options, file_arguments
+from propriety.cli.outputs import STDOUT, check_targets, replaced
+from propriety.cli.stages import Stages
+from propriety.errors import InputValueError, sentence
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["merge", "table"]
+
+output_option = click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Table to write.")
+cells_option = click.option(
+    "--cells",
+    type=int,
+    metavar="N",
+    help="Round forecasts to the centres of so many equal cells, a power of two, so that tables stay small and of any "
+    "number of cases can be added.",
+)
+
+
+@click.command(
+    short_help="Condense forecasts into a forecast table.",
+    epilog=block(
+        "Examples",
+        "propriety table monday.parquet --outcome y --forecast p -o tables/monday.parquet",
+        "propriety table 'shards/*.parquet' --outcome y --forecast p --cells 1024 -o model.parquet",
+    ),
+)
+@file_arguments
+@case_options
+@cells_option
+@output_option
+def table(files: Sequence[str], cells: int | None, output: str, **columns: Any) -> None:
+    """Condense the forecasts of one model into a forecast table, a small Parquet file.
+
+    It holds, for each distinct forecast, the weight of the cases with and without the event. `propriety evaluate` reads
+    it, `propriety merge` adds several. FILEs are those of `propriety evaluate`; they are never read into memory.
+    """
+    _check_name(output)
+    stages, cases = Stages(), Cases(**columns)
+    with found_files(files) as paths:
+        check_targets([output], paths)
+        if are_tables(paths):
+            hint = "`propriety merge` adds forecast tables."
+            raise InputValueError(sentence("table reads files of cases; these are forecast tables", hint=hint))
+        with open_relation(paths, nulls=cases.nulls) as opened:
+            stages.watch(opened)
+            options = cases.event(opened)
+            options |= {} if cells is None else {"exact": False, "cells": cells}
+            with stages.stage("counting"), held():
+                found = ForecastTable.from_frame(**options)
+    _write(found, output)
+
+
+@click.command(
+    short_help="Add forecast tables.",
+    epilog=block(
+        "Examples",
+        "propriety merge monday.parquet tuesday.parquet -o week.parquet",
+        "propriety merge 'days/*.parquet' --cells 1024 -o year.parquet",
+    ),
+)
+@file_arguments
+@cells_option
+@output_option
+def merge(files: Sequence[str], cells: int | None, output: str) -> None:
+    """Add forecast tables of one model: the table of all their cases."""
+    _check_name(output)
+    with found_files(files) as paths:
+        check_targets([output], paths)
+        if not are_tables(paths):
+            hint = "`propriety table` makes them."
+            raise InputValueError(sentence("merge adds forecast tables; these are files of cases", hint=hint))
+        tables = [ForecastTable.from_parquet(path) for path in paths]
+    if cells is not None:
+        tables = [one.grid(cells) for one in tables]
+    _write(ForecastTable.merge(tables), output)
+
+
+def _check_name(output: str) -> None:
+    if output == STDOUT:
+        raise InputValueError(sentence("--output must be a file; a table cannot go to the output"))
+    check_targets([output])
+
+
+def _write(found: ForecastTable, output: str) -> None:
+    with replaced(output) as path:
+        found.to_parquet(path)
+    dropped = f"; {found.dropped:,} rows with missing values were left out" if found.dropped else ""
+    say(f"{found.n:,} cases in {len(found):,} rows, {100.0 * found.event_rate:.3g}% of them with the event{dropped}.")

@@ -1,0 +1,142 @@
+"""MLflow: the evaluator "propriety" of `mlflow.models.evaluate`, for forecasts that stand in a table.
+
+It logs the numbers of `propriety.evaluate` as metrics of the run, and the report as an artifact. MLflow finds it by an
+entry point, so nothing needs to be imported.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from propriety.errors import InputValueError, ProprietyError, sentence
+from propriety.evaluation.evaluate import evaluate
+from propriety.evaluation.evaluation import Evaluation
+from propriety.integrations.libraries import load_library
+
+__all__ = ["Evaluator", "Report"]
+
+mlflow = load_library("mlflow", extra="mlflow")
+models = load_library("mlflow.models", extra="mlflow")
+ModelEvaluator: Any = models.evaluation.ModelEvaluator
+EvaluationArtifact: Any = models.EvaluationArtifact
+
+SHARED = frozenset({"metric_prefix", "pos_label"})  # MLflow's own evaluators have these options, too.
+OWN = frozenset(signature(evaluate).parameters) - {"y_true", "outcome"} - SHARED
+
+logger = logging.getLogger(__name__)
+
+
+class Report(EvaluationArtifact):  # type: ignore[misc]  # known at run time only
+    """The report among the artifacts of an MLflow result; its `content` is the HTML page."""
+
+    def _save(self, output_artifact_path: str) -> None:
+        Path(output_artifact_path).write_text(self._content, encoding="utf-8")
+
+    def _load_content_from_file(self, local_artifact_path: str) -> str:
+        return Path(local_artifact_path).read_text(encoding="utf-8")
+
+
+class Evaluator(ModelEvaluator):  # type: ignore[misc]  # known at run time only
+    """What MLflow calls for ``evaluators=["propriety"]``; the model type is "classifier".
+
+    The table is a pandas frame, `targets` names the column of the outcomes and `predictions` that of the probability of
+    the event. ``evaluator_config={"propriety": {...}}`` takes the options of `propriety.evaluate`, where `by`,
+    `cluster`, `time` and `sample_weight` name columns, and two more:
+
+    - `forecasts` names the columns instead of `predictions`: a list with one column per model, or a mapping of each
+      model to its column, or to the columns of its classes in order.
+    - `metric_prefix` goes before the name of every metric and of the report.
+
+    Without a name in `evaluators` MLflow runs every evaluator that is installed. So where the table does not suit and
+    the configuration has no option of this evaluator, it says why in a warning and leaves the run to the others.
+
+    Examples
+    --------
+    >>> Evaluator.can_evaluate(model_type="classifier", evaluator_config={"thresholds": (0.1, 0.3)})
+    True
+    >>> Evaluator.can_evaluate(model_type="regressor", evaluator_config={})
+    False
+    """
+
+    @classmethod
+    def can_evaluate(cls, *, model_type: str, evaluator_config: Mapping[str, Any] | None, **_: Any) -> bool:
+        """Say whether this is a classifier, and the configuration not one that is meant for another evaluator."""
+        config = evaluator_config or {}
+        return model_type == "classifier" and (_asked(config) or config.keys() <= SHARED)
+
+    def evaluate(
+        self,
+        *,
+        dataset: Any,
+        run_id: str,
+        evaluator_config: Mapping[str, Any] | None,
+        model: Any = None,
+        model_id: str | None = None,
+        **_: Any,
+    ) -> Any:
+        """Log metrics and report to a run and return them, or None if this evaluator has nothing to say."""
+        config = evaluator_config or {}
+        prefix = config.get("metric_prefix", "")
+        try:
+            evaluation = _evaluation(model, dataset, config)
+            report = evaluation.to_html()
+        except ProprietyError as error:
+            if _asked(config):
+                raise
+            logger.warning("propriety does not evaluate this table: %s", error)
+            return None
+        metrics = {f"{prefix}{name}": value for name, value in evaluation.to_dict().items()}
+        client, page = mlflow.MlflowClient(), f"{prefix}propriety.html"
+        about = {"model_id": model_id, "dataset_name": dataset.name, "dataset_digest": dataset.digest}
+        now = time.time_ns() // 1_000_000
+        client.log_batch(run_id, [mlflow.entities.Metric(*one, now, 0, **about) for one in metrics.items()])
+        client.log_text(run_id, report, page)
+        artifact = Report(uri=mlflow.get_artifact_uri(page), content=report)
+        return models.evaluation.EvaluationResult(metrics, {f"{prefix}propriety": artifact}, run_id)
+
+
+def _asked(config: Mapping[str, Any]) -> bool:
+    """Whether a configuration is meant for this evaluator."""
+    return not OWN.isdisjoint(config)
+
+
+def _evaluation(model: Any, dataset: Any, config: Mapping[str, Any]) -> Evaluation:
+    """Return the evaluation of a static table."""
+    if model is not None:
+        law = "this evaluator judges forecasts in a table; got a model"
+        hint = "put its probabilities into a column, name that in predictions=, and pass no model."
+        raise InputValueError(sentence(law, hint=hint))
+    unknown = sorted(config.keys() - OWN - SHARED)
+    if unknown:
+        law = f"evaluator_config must have options of this evaluator; got {unknown}"
+        raise InputValueError(sentence(law, hint=f"they are {sorted(OWN | SHARED)}."))
+    if dataset.targets_name is None:
+        raise InputValueError(sentence("data must be a pandas frame, with targets= the name of a column"))
+    columns = {dataset.targets_name: dataset.labels_data}
+    if dataset.has_predictions:
+        columns[dataset.predictions_name] = dataset.predictions_data
+    options = {name: value for name, value in config.items() if name not in ("forecasts", "metric_prefix")}
+    forecasts = config["forecasts"] if "forecasts" in config else [_checked_predictions(dataset)]
+    return evaluate(dataset.features_data.assign(**columns), forecasts, outcome=dataset.targets_name, **options)
+
+
+def _checked_predictions(dataset: Any) -> str:
+    """Return the name of the column of predictions, which MLflow's own evaluators take for labels of classes."""
+    name, values = dataset.predictions_name, dataset.predictions_data
+    if name is None:
+        raise InputValueError(sentence("predictions= must name the column of the forecasts; got none"))
+    if values.dtype == object and any(np.ndim(value) for value in values):
+        law = f"the column {name!r} of predictions must hold one probability a row; it holds several"
+        hint = 'name one column per class, as {"forecasts": {"model": ["low", "middle", "high"]}}.'
+        raise InputValueError(sentence(law, hint=hint))
+    if np.isin(values, [0, 1]).all():
+        law = f"the column {name!r} of predictions must hold probabilities; all are 0 or 1, as labels of classes are"
+        raise InputValueError(sentence(law, hint="use the column of the event in predict_proba."))
+    return str(name)

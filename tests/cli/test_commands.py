@@ -1,0 +1,149 @@
+"""`compare`, `advise`, `audit` and `plot`."""
+
+import json
+
+import pytest
+
+from propriety.cli import advise as advise_command
+from propriety.cli.plot import KINDS
+from propriety.decisions.advice import advise
+from propriety.inference.comparison import compare
+from propriety.rules.audit import audit
+from propriety.rules.families import Brier
+
+CASES = ("p.csv", "--outcome", "y", "--forecast", "honest")
+BOTH = (*CASES, "--forecast", "bold")
+GRADES = ("p.csv", "--outcome", "grade", "--forecast", "m=g0,g1,g2", "--classes", "low,mid,high")
+
+
+@pytest.mark.parametrize("shared", [None, "cluster", "time"])
+def test_compare(run, columns, shared):
+    column = {"cluster": "patient", "time": "day"}.get(shared)
+    options = [] if shared is None else [f"--{shared}", column]
+    models = {name: columns[name] for name in ("honest", "bold")}
+    expected = compare(columns["y"], models, **({} if shared is None else {shared: columns[column]}))
+    told = run("compare", *BOTH, *options).stdout
+    assert expected.summary() in told
+    assert "adjusted p" in told
+    found = json.loads(run("compare", *BOTH, *options, "--json", "-").stdout)
+    assert (found["schema"], found["version"]) == ("propriety.comparison", 1)
+    assert found["difference"] == pytest.approx(expected.difference.tolist(), rel=1e-12)
+    assert found["standings"]["model"] == expected.standings.model.tolist()
+
+
+def test_compare_by_the_score_that_fits_the_thresholds(run):
+    found = json.loads(run("compare", *BOTH, "--thresholds", "0.1", "0.3", "--json", "-").stdout)
+    assert found["rule"] == "BoundedBrier(low=0.1, high=0.3)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["compare", *CASES], "compare needs two models or more of the same cases. Hint: repeat --forecast."),
+        (["compare", *BOTH, "--cluster", "patient", "--time", "day"], "not both"),
+        (["plot", *CASES, "-o", "x.gif"], "--output must end in .png, .svg, .pdf"),
+        (["plot", *CASES, "-o", "-"], "--output must end in .png, .svg, .pdf"),
+        (["plot", *CASES, "--kind", "ranking", "-o", "x.png"], "repeat --forecast"),
+        (["plot", *GRADES, "--kind", "roc", "-o", "x.png"], "--kind roc is of one event"),
+        (["audit", "propriety"], "the rule must be named as MODULE:RULE"),
+        (["audit", "nowhere_at_all:Rule"], "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        (["audit", "propriety:Nothing"], "AttributeError"),
+        (["audit", "propriety:BoundedBrier"], "missing 2 required positional arguments"),
+        (["audit", "os:getcwd"], "os:getcwd must be a scoring rule"),
+        (["audit", "propriety:Elementary", "--classes", "3"], ""),
+        (["advise", "--thresholds", "0.3", "0.2"], "0.3"),
+        (["advise", "--need", "luck"], "'luck' is not one of"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else " ".join(value),
+)  # fmt: skip
+def test_refusals(folder, refusal, arguments, told):
+    assert told in refusal(*arguments)
+    assert not (folder / "x.png").exists()
+
+
+def test_advice_by_options(run):
+    result = run("advise", "--thresholds", "0.05", "0.2", "--need", "decisions", "--rare")
+    expected = advise(thresholds=(0.05, 0.2), need="decisions", rare=True)
+    assert result.stdout == f"{expected!r}\n"
+    found = json.loads(run("advise", "--threshold", "0.1", "--json", "-").stdout)
+    assert (found["schema"], found["thresholds"]) == ("propriety.advice", 0.1)
+
+
+def test_advice_asks_nobody_where_nobody_is(run):
+    assert run("advise").stdout == f"{advise()!r}\n"
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["", "", "", "", ""], {}),
+        (["", "decisions", "capacity", "y", "0.05, 0.2"], {"need": "decisions", "decisions": "capacity", "rare": True}
+         | {"thresholds": (0.05, 0.2)}),
+        (["", "ranks", "", "n", "0.3"], {"need": "ranks", "thresholds": 0.3}),
+        (["", "", "", "", "often", "1 2 3", "0.4"], {"thresholds": 0.4}),
+        (["ordinal", "", ""], {"outcome": "ordinal"}),
+    ],
+    ids=["as it comes", "interval", "known", "again", "ordinal"],
+)  # fmt: skip
+def test_advice_by_questions(run, monkeypatch, answers, expected):
+    monkeypatch.setattr(advise_command, "_is_asked_to_ask", lambda _: True)
+    result = run("advise", input="\n".join([*answers, ""]))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith(f"{advise(**expected)!r}\n")
+
+
+def test_audit_of_a_rule_that_keeps_its_claims(run):
+    result = run("audit", "propriety:Brier")
+    assert result.exit_code == 0
+    assert "the search bears out every claim" in result.stdout
+    found = json.loads(run("audit", "propriety:Brier", "--classes", "3", "--json", "-").stdout)
+    assert (found["schema"], found["classes"], found["agrees"]) == ("propriety.audit", 3, True)
+    assert [one["name"] for one in found["findings"]] == [one.name for one in audit(Brier(), classes=3).findings]
+
+
+def rule_file(folder, name, loss):
+    (folder / f"{name}.py").write_text(
+        "from propriety import BinaryRule, Properties\n\n\n"
+        "class Mine(BinaryRule):\n"
+        "    def properties(self, classes=None):\n"
+        "        return Properties(proper=True)\n\n"
+        f"    def loss(self, p, *, event, ops=None):\n        return {loss}\n\n\n"
+        "mine = Mine()\n"
+    )
+
+
+@pytest.mark.parametrize("attribute", ["Mine", "mine"])
+def test_audit_of_a_file_in_the_folder_whose_claim_fails(folder, run, attribute):
+    name = f"rules_of_a_test_{attribute}"
+    rule_file(folder, name, "abs(p - event)")
+    result = run("audit", f"{name}:{attribute}")
+    assert result.exit_code == 1
+    assert "the search refutes a claim" in result.stdout
+    assert "costs" in result.stdout
+
+
+def test_audit_of_a_formula_that_breaks(folder, refusal):
+    rule_file(folder, "rules_of_a_test_broken", "p[{}]")
+    assert "cannot be tried; " in refusal("audit", "rules_of_a_test_broken:Mine")
+
+
+def test_a_file_in_the_folder_cannot_stand_in_for_an_installed_module(folder, refusal):
+    (folder / "colorsys.py").write_text("raise SystemExit(99)\n")
+    assert "AttributeError" in refusal("audit", "colorsys:Rule")
+
+
+PICTURES = [*((kind, "png") for kind in KINDS), ("murphy", "SVG"), ("murphy", "pdf")]
+BEGINNINGS = {"png": b"\x89PNG", "SVG": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize(("kind", "suffix"), PICTURES)
+def test_pictures(folder, run, kind, suffix):
+    result = run("plot", *BOTH, "--resamples", "50", "--seed", "1", "--kind", kind, "-o", f"x.{suffix}")
+    assert result.exit_code == 0, result.output
+    assert (folder / f"x.{suffix}").read_bytes().startswith(BEGINNINGS[suffix])
+    assert sorted(path.name for path in folder.iterdir()) == ["p.csv", "p.parquet", f"x.{suffix}"]
+
+
+def test_pictures_of_classes_and_of_one_model(run):
+    assert run("plot", *GRADES, "--ordered", "-o", "x.svg").exit_code == 0
+    assert run("plot", *CASES, "--kind", "reliability", "-o", "y.svg").exit_code == 0

@@ -1,0 +1,233 @@
+"""`propriety evaluate`: the numbers of the package, whatever file holds the cases, and what is written of them."""
+
+import gzip
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+
+from propriety.cli import cases
+from propriety.evaluation.evaluate import evaluate
+
+CLOSE = 1e-12
+FEW = ("--resamples", "50", "--seed", "1")
+BOTH = ("--outcome", "y", "--forecast", "honest", "--forecast", "bold", *FEW)
+
+
+def ipc_stream(table):
+    kept = io.BytesIO()
+    with pa.ipc.new_stream(kept, table.schema) as writer:
+        writer.write_table(table)
+    return kept.getvalue()
+
+
+def written(table, form):
+    kept = io.BytesIO()
+    if form == "stream":
+        return ipc_stream(table)
+    {"csv": csv.write_csv, "gzip": csv.write_csv, "parquet": parquet.write_table, "arrow": feather.write_feather}[form](
+        table, kept
+    )
+    return gzip.compress(kept.getvalue()) if form == "gzip" else kept.getvalue()
+
+
+def numbers(result):
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)["metrics"]
+
+
+FORMS = ("csv", "gzip", "parquet", "arrow", "stream")
+WAYS = [*((form, False, False) for form in FORMS), *((form, False, True) for form in FORMS)]
+
+
+@pytest.mark.parametrize(("form", "piped", "lazy"), [*WAYS, ("csv", True, False), ("parquet", True, True)])
+def test_the_numbers_are_those_of_arrays(run, folder, columns, monkeypatch, form, piped, lazy):
+    monkeypatch.setattr(cases, "IN_MEMORY", 0 if lazy else 1_000_000)
+    content = written(pa.table(columns), form)
+    (folder / "cases").write_bytes(content)
+    result = run("evaluate", "-" if piped else "cases", *BOTH, "--json", "-", input=content if piped else None)
+    models = {name: columns[name] for name in ("honest", "bold")}
+    expected = evaluate(columns["y"], models, n_resamples=50, seed=1).to_dict()
+    found = numbers(result)
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        assert found[key] == pytest.approx(value, rel=CLOSE, abs=CLOSE), key
+
+
+def test_every_option_reaches_the_evaluation(run, columns):
+    result = run(
+        *("evaluate", "p.parquet", *BOTH, "--thresholds", "0.1", "0.3", "--by", "site", "--cluster", "patient"),
+        *("--weight", "w", "--level", "0.8", "--json", "-"),
+    )
+    expected = evaluate(
+        columns["y"],
+        {name: columns[name] for name in ("honest", "bold")},
+        thresholds=(0.1, 0.3),
+        by=columns["site"],
+        cluster=columns["patient"],
+        sample_weight=columns["w"],
+        level=0.8,
+        n_resamples=50,
+        seed=1,
+    )
+    found = json.loads(result.stdout)
+    assert found["metrics"] == pytest.approx(expected.to_dict(), rel=CLOSE, nan_ok=True)
+    assert found["summary"] == expected.summary().splitlines()
+    assert [row["group"] for row in found["slices"]] == expected.slices.group.tolist()
+    assert (found["level"], found["thresholds"], found["headline"]) == (0.8, [0.1, 0.3], "bounded_brier")
+
+
+def test_a_known_threshold(run):
+    result = run("evaluate", "p.csv", *BOTH, "--threshold", "0.2", "--json", "-")
+    assert json.loads(result.stdout)["thresholds"] == 0.2
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_classes_are_named_in_the_order_of_their_columns(run, columns, ordered):
+    order = ["--ordered"] if ordered else []
+    result = run(
+        *("evaluate", "p.csv", "--outcome", "grade", "--forecast", "m=g0,g1,g2", "--classes", "low,mid,high"),
+        *(*order, *FEW, "--json", "-"),
+    )
+    rows = np.column_stack([columns[f"g{place}"] for place in range(3)])
+    expected = evaluate(
+        columns["grade"], {"m": rows}, labels=["low", "mid", "high"], ordered=ordered, n_resamples=50, seed=1
+    )
+    assert numbers(result) == pytest.approx(expected.to_dict(), rel=CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "options"),
+    [
+        (["no", "yes", "no", "yes"], ["--pos-label", "yes"]),
+        ([1, 2, 1, 2], ["--pos-label", "2"]),
+        ([1.5, 2.5, 1.5, 2.5], ["--pos-label", "2.5"]),
+        ([False, True, False, True], []),
+        ([False, True, False, True], ["--pos-label", "TRUE"]),
+        ([7, 9, 7, 9], ["--classes", "7,9"]),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_labels_are_typed_as_the_outcomes_are(run, folder, form, outcome, options):
+    table = pa.table({"y": outcome, "p": [0.1, 0.8, 0.4, 0.3]})
+    (folder / "cases").write_bytes(written(table, form))
+    result = run("evaluate", "cases", "--outcome", "y", "--forecast", "p", *FEW, "--json", "-", *options)
+    assert numbers(result)["brier"] == pytest.approx((0.01 + 0.04 + 0.16 + 0.49) / 4, rel=CLOSE)
+
+
+def test_decimals_of_warehouses_are_read_as_numbers(run, folder):
+    forecast = pa.array([0.1, 0.8]).cast(pa.decimal128(10, 4))
+    parquet.write_table(pa.table({"y": [0, 1], "p": forecast}), folder / "d.parquet")
+    result = run("evaluate", "d.parquet", "--outcome", "y", "--forecast", "p", *FEW, "--json", "-")
+    assert numbers(result)["brier"] == pytest.approx(0.025, rel=CLOSE)
+
+
+def test_missing_values_are_refused_or_dropped_and_counted(run, refusal, folder):
+    (folder / "m.csv").write_text("y,p\n1,0.8\n0,\n0,NA\n0,0.3\n")
+    given = ("evaluate", "m.csv", "--outcome", "y", "--forecast", "p", "--null", "NA", *FEW)
+    assert "--missing drop" in refusal(*given)
+    found = json.loads(run(*given, "--missing", "drop", "--json", "-").stdout)
+    assert (found["n"], found["dropped"]) == (2, 2)
+
+
+def test_files_are_put_together_by_the_names_of_their_columns(run, folder):
+    (folder / "day 1.csv").write_text("y,p\n1,0.8\n0,0.3\n")
+    (folder / "day 2.csv").write_text("p,y\n0.6,1\n0.2,0\n")
+    found = run("evaluate", "day*.csv", "--outcome", "y", "--forecast", "p", *FEW, "--json", "-")
+    assert numbers(found)["brier"] == pytest.approx((0.04 + 0.09 + 0.16 + 0.04) / 4, rel=CLOSE)
+
+
+def test_a_model_has_the_name_that_it_is_given(run, folder):
+    (folder / "n.csv").write_text('y,a=b,"c,d"\n1,0.8,0.7\n0,0.3,0.2\n')
+    result = run(
+        *("evaluate", "n.csv", "--outcome", "y", "--forecast", "a=b", "--forecast", 'mine="c,d"', *FEW),
+        *("--json", "-"),
+    )
+    assert json.loads(result.stdout)["models"] == ["a=b", "mine"]
+
+
+def test_it_says_the_summary_and_shows_the_scores(run):
+    result = run("evaluate", "p.csv", *BOTH, "--by", "site")
+    assert "2 models on 300 cases" in result.stdout
+    assert "area under the ROC curve (higher is better)" in result.stdout
+    assert "north" in result.stdout
+    assert "Seed 1; 95% intervals." in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_names_cannot_steer_the_terminal(run, folder):
+    (folder / "h.csv").write_text('y,"[red]\x1b[2Jx","[/]"\n1,0.8,0.7\n0,0.3,0.2\n')
+    result = run("evaluate", "h.csv", "--outcome", "y", "--forecast", "[red]\x1b[2Jx", "--forecast", "[/]", *FEW)
+    assert result.exit_code == 0
+    assert "[red]\\x1b[2Jx" in result.stdout
+    assert "[/]" in result.stdout
+    assert "\x1b" not in result.output
+
+
+def test_the_report_and_the_json_are_written(run, folder):
+    result = run("evaluate", "p.csv", *BOTH, "--html", "r.html", "--json", "r.json")
+    assert result.exit_code == 0
+    assert (folder / "r.html").read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
+    assert json.loads((folder / "r.json").read_text())["schema"] == "propriety.evaluation"
+    assert sorted(path.name for path in folder.iterdir()) == ["p.csv", "p.parquet", "r.html", "r.json"]
+    assert result.stderr == "Written: r.html\nWritten: r.json\n"
+    assert "2 models" in result.stdout
+
+
+def test_json_keeps_what_is_not_finite(run, folder):
+    (folder / "i.csv").write_text("y,p\n1,0\n0,0.3\n1,0.5\n")
+    result = run("evaluate", "i.csv", "--outcome", "y", "--forecast", "p", *FEW, "--json", "-")
+    found = json.loads(result.stdout, parse_constant=pytest.fail)
+    assert found["metrics"]["log"] == "Infinity"
+    assert found["metrics"]["log_low"] is None
+    assert (found["schema"], found["version"]) == ("propriety.evaluation", 1)
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "told"),
+    [
+        ("miscalibration>0.5", 0, ["Gate passed: honest/miscalibration", "Gate passed: bold/miscalibration"]),
+        ("brier>0.01", 1, ["Gate failed: honest/brier is", "Gate failed: bold/brier is"]),
+        ("bold/brier >= 0.01", 1, ["Gate failed: bold/brier is"]),
+        ("n<1e6", 1, ["Gate failed: n is 300, and < 1000000 fails."]),
+    ],
+)
+def test_gates_decide_on_the_exit_code(run, condition, code, told):
+    result = run("evaluate", "p.csv", *BOTH, "--fail-if", condition, "--json", "-")
+    assert result.exit_code == code
+    lines = result.stderr.splitlines()
+    assert len(lines) == len(told)
+    assert all(line.startswith(words) for line, words in zip(lines, told, strict=True))
+    assert [gate["failed"] for gate in json.loads(result.stdout)["gates"]] == [bool(code)] * len(told)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["evaluate", "p.csv"], "--outcome and at least one --forecast are needed. See 'propriety evaluate --help'."),
+        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "q"], "it lacks ['q']"),
+        (["evaluate", "p.csv", "--outcome", "Y", "--forecast", "honest"], "it lacks ['Y']"),
+        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "day"], "the forecast must lie in [0, 1]"),
+        (["evaluate", "p.csv", "--outcome", "site", "--forecast", "honest"], "pass --pos-label"),
+        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--pos-label", "x"], "labels must be numbers"),
+        (
+            ["evaluate", "p.csv", "--outcome", "y", "--forecast", "a=bold", "--forecast", "a=honest"],
+            "'a' is named again",
+        ),
+        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "a=bold,,"], "a list must be like a,b,c"),
+        (["evaluate", "p.csv", *BOTH, "--threshold", "0.1", "--thresholds", "0.1", "0.2"], "exclude each other"),
+        (["evaluate", "p.csv", *BOTH, "--thresholds", "0.3", "0.2"], "0.3"),
+        (["evaluate", "p.csv", *BOTH, "--level", "2"], "level"),
+        (["evaluate", "p.csv", *BOTH, "--seed", "-1"], "--seed"),
+        (["evaluate", "p.csv", *BOTH, "--fail-if", "brier=3"], "--fail-if must be a condition"),
+        (["evaluate", "p.csv", *BOTH, "--fail-if", "mcb>0"], "there are honest/brier, "),
+        (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to rows of classes"),
+        (["evaluate", "p.csv", *BOTH, "--json", "-", "--html", "-"], "it is named twice"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else " ".join(value),
+)
+def test_refusals(refusal, arguments, told):
+    assert told in refusal(*arguments)

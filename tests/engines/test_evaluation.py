@@ -1,0 +1,96 @@
+"""Moments of every rule, and whole evaluations, are the same on every engine as in NumPy."""
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety.errors import InputValueError, MissingValuesError, UnsupportedOperationError
+from propriety.inference.engine_moments import moments_of_source
+from propriety.rules.catalogue import RULES
+from propriety.rules.rule import BinaryRule
+from propriety.tables.engine_source import read_source
+
+RNG = np.random.default_rng(9)
+N = 2000
+TRUTH = np.round(RNG.beta(1, 3, N), 3)
+FRAME = pl.DataFrame(
+    {
+        "y": (RNG.random(N) < TRUTH).astype(np.int64),
+        "a": TRUTH,
+        "b": np.round(np.clip(TRUTH + RNG.normal(0, 0.1, N), 0.01, 0.99), 3),
+        "w": RNG.gamma(2.0, 1.0, N),
+        "site": RNG.choice(["north", "south"], N),
+        "ward": RNG.integers(0, 25, N),
+    }
+)
+FORECASTS = {"a": FRAME["a"], "b": FRAME["b"]}
+BINARY = [rule for rule in RULES if isinstance(rule, BinaryRule) and not isinstance(rule, pr.BetaRegret)]
+DRAWS = {"seed": 1, "n_resamples": 20}
+
+
+@pytest.mark.parametrize("weight", [None, "w"], ids=["unweighted", "weighted"])
+def test_the_moments_of_every_rule_are_those_of_numpy(lazy_engine, weight):
+    source = read_source(
+        nw.from_native(lazy_engine(FRAME)),
+        outcome="y",
+        forecasts={"a": "a", "b": "b"},
+        weight=weight,
+        by=["site", "ward"],
+    )
+    rules = [rule for rule in BINARY if source.engine != "dask" or not isinstance(rule, pr.Pseudospherical)]
+    found = moments_of_source(source, rules, group=True, cluster=True)
+    for rule, one in zip(rules, found, strict=True):
+        expected = pr.loss_moments(
+            FRAME["y"],
+            FORECASTS,
+            rule=rule,
+            by=FRAME["site"],
+            cluster=FRAME["ward"],
+            sample_weight=None if weight is None else FRAME["w"],
+        )
+        assert one.rule == expected.rule
+        assert one.group.tolist() == expected.group.tolist()
+        assert one.cluster.tolist() == expected.cluster.tolist()
+        assert one.n.tolist() == expected.n.tolist()
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(one.weight, expected.weight, rtol=1e-12)
+            np.testing.assert_allclose(one.mean, expected.mean, rtol=1e-11, atol=1e-14, err_msg=repr(rule))
+            np.testing.assert_allclose(one.spread, expected.spread, rtol=1e-9, atol=1e-12, err_msg=repr(rule))
+            np.testing.assert_allclose(
+                one.standard_errors(), expected.standard_errors(), rtol=1e-10, atol=1e-14, err_msg=repr(rule)
+            )
+
+
+def test_an_evaluation_is_that_of_the_arrays(engine):
+    found = pr.evaluate(engine(FRAME), ["a", "b"], outcome="y", by="site", thresholds=(0.05, 0.3), **DRAWS)
+    whole = pr.evaluate(FRAME["y"], FORECASTS, by=FRAME["site"], thresholds=(0.05, 0.3), **DRAWS)
+    assert found.to_dict() == pytest.approx(whole.to_dict(), rel=1e-11, abs=1e-14)
+    np.testing.assert_allclose(found.comparison.difference, whole.comparison.difference, rtol=1e-10)
+    np.testing.assert_allclose(found.slices.score, whole.slices.score, rtol=1e-11)
+    np.testing.assert_allclose(found.slices.p_value, whole.slices.p_value, rtol=1e-8)
+    assert found.slices.events.tolist() == whole.slices.events.tolist()
+    for curve, expected in zip(found.reliability.values(), whole.reliability.values(), strict=True):
+        assert curve["event"].event_rate.tolist() == expected["event"].event_rate.tolist()
+
+
+def test_bad_rows_are_refused_before_anything_is_computed(lazy_engine):
+    bad = FRAME.with_columns(pl.when(pl.int_range(pl.len()) == 777).then(1.5).otherwise(pl.col("b")).alias("b"))
+    with pytest.raises(InputValueError, match=r"forecasts\['b'\] must lie in \[0, 1\]; one is 1.5 \(1 of 2,000 rows\)"):
+        pr.evaluate(lazy_engine(bad), ["a", "b"], outcome="y", **DRAWS)
+    absent = FRAME.with_columns(pl.when(pl.int_range(pl.len()) == 5).then(None).otherwise(pl.col("a")).alias("a"))
+    with pytest.raises(MissingValuesError, match=r"forecasts\['a'\] must not hold missing values"):
+        pr.evaluate(lazy_engine(absent), ["a", "b"], outcome="y", **DRAWS)
+
+
+def test_an_operation_that_engines_lack_is_told():
+    source = read_source(nw.from_native(FRAME.lazy()), outcome="y", forecasts={"a": "a"})
+    with pytest.raises(UnsupportedOperationError, match="no incomplete beta"):
+        moments_of_source(source, [pr.BetaRegret(2.0, 3.0)])
+    dask = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    source = read_source(
+        nw.from_native(dask.from_pandas(FRAME.to_pandas(), npartitions=2)), outcome="y", forecasts={"a": "a"}
+    )
+    with pytest.raises(UnsupportedOperationError, match=r"dask cannot compute these losses: Pseudospherical\(\)"):
+        moments_of_source(source, [pr.Pseudospherical()])

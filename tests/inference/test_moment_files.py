@@ -1,0 +1,79 @@
+"""Moments written and read again: the same numbers, and errors for what does not fit together."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import propriety as pr
+from propriety.errors import InputValueError
+
+RNG = np.random.default_rng(2)
+Y, P, Q = RNG.integers(0, 2, 60), RNG.random(60), RNG.random(60)
+BY, CLUSTER = RNG.choice(["a", "b"], 60), RNG.integers(0, 5, 60)
+
+
+def moments(**options):
+    return pr.loss_moments(Y, {"p": P, "q": Q}, **options)
+
+
+def same(one, other):
+    assert one.to_dict() == other.to_dict()
+    np.testing.assert_array_equal(one.standard_errors(), other.standard_errors())
+
+
+KINDS = {"plain": {}, "groups": {"by": BY}, "clusters": {"cluster": CLUSTER}, "both": {"by": BY, "cluster": CLUSTER}}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_and_plain_data_give_the_moments_back(kind, tmp_path):
+    found = moments(**KINDS[kind])
+    found.to_parquet(tmp_path / "m.parquet")
+    same(pr.LossMoments.from_parquet(tmp_path / "m.parquet"), found)
+    same(pr.LossMoments.from_dict(json.loads(json.dumps(found.to_dict()))), found)
+
+
+def test_days_are_merged_as_if_they_were_one(tmp_path):
+    for day in range(6):
+        part = slice(10 * day, 10 * day + 10)
+        pr.loss_moments(Y[part], {"p": P[part], "q": Q[part]}).to_parquet(tmp_path / f"{day}.parquet")
+    merged = pr.LossMoments.merge(pr.LossMoments.from_parquet(path) for path in sorted(tmp_path.iterdir()))
+    np.testing.assert_allclose(merged.means, moments().means, rtol=1e-14)
+    np.testing.assert_allclose(merged.standard_errors(), moments().standard_errors(), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"schema": "propriety.forecast_table"}, "must be a stored propriety.loss_moments"),
+        ({"version": 2}, "must have version 1"),
+        ({"mean": [[0.1, 0.2]]}, "mean of propriety.loss_moments must be of shape"),
+        ({"weight": ["x"]}, "must hold numbers"),
+        ({"n": [0]}, "must hold a case"),
+        ({"models": []}, "must name its models"),
+        ({"models": "pq"}, "must name its models"),
+        ({"rule": None}, "must name its models and its rule"),
+        ({"group": ["a", "b"]}, "one label per cell"),
+        ({"spare": 1}, "it has \\['spare'\\] too"),
+    ],
+    ids=["schema", "version", "shape", "numbers", "empty", "models", "text", "rule", "labels", "surplus"],
+)
+def test_what_does_not_fit_together_is_refused(change, match):
+    with pytest.raises(InputValueError, match=match):
+        pr.LossMoments.from_dict(moments().to_dict() | change)
+
+
+@given(
+    field=st.sampled_from(sorted(moments().to_dict())),
+    value=st.one_of(st.none(), st.integers(), st.text(), st.lists(st.floats())),
+)
+def test_a_field_of_another_kind_never_passes_for_something_else(field, value):
+    data = moments().to_dict() | {field: value}
+    try:
+        found = pr.LossMoments.from_dict(data)
+    except InputValueError:
+        return
+    assert found.models == ("p", "q")
+    assert found.mean.shape == (1, 3)
