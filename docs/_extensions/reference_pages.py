@@ -1,0 +1,230 @@
+"""The reference: one page per verb, made from the public names of the package.
+
+A page lists the public names of some modules. A name that is added to one of them appears by itself; a module that
+belongs to no verb is an error, which the test of this file finds before the site is built.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import propriety
+
+FOLDER = "reference"
+ADAPTERS = {
+    "sklearn": "scikit-learn",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+    "torch": "PyTorch",
+    "torchmetrics": "torchmetrics and Lightning",
+    "keras": "Keras",
+    "mlflow": "MLflow",
+    "xarray": "xarray",
+}
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A page: its title, what it is for, and its sections with the modules whose public names they list."""
+
+    title: str
+    about: str
+    sections: Mapping[str, tuple[str, ...]]
+
+
+VERBS = {
+    "score": Verb(
+        title="Score",
+        about="How good are the forecasts? Every score is a loss, lower is better, unless its name says otherwise.",
+        sections={
+            "Scores by name": ("rules.scores",),
+            "Scores by rule": ("rules.scoring",),
+            "Rules": ("rules.families", "rules.elementary", "rules.bounded", "rules.ordinal", "rules.penalized"),
+            "What a rule is": ("rules.rule",),
+        },
+    ),
+    "audit": Verb(
+        title="Audit",
+        about="Is a rule proper? A search for the lie that pays.",
+        sections={"The audit": ("rules.audit", "rules.search")},
+    ),
+    "condense": Verb(
+        title="Condense",
+        about="Many cases in a small table, from which every analysis of an event can be read. Tables add.",
+        sections={"Tables": ("tables",), "Moments of losses": ("inference.moments",)},
+    ),
+    "calibrate": Verb(
+        title="Calibrate",
+        about="Can the probabilities be taken at their word?",
+        sections={
+            "Curves and bands": ("calibration.reliability", "calibration.bands"),
+            "Parts of a score": ("calibration.decomposition", "calibration.classical"),
+            "Tests and summaries": ("calibration.miscalibration", "calibration.summary"),
+            "More": ("calibration",),
+        },
+    ),
+    "decide": Verb(
+        title="Decide",
+        about="What follows from acting on the forecasts?",
+        sections={
+            "Curves over thresholds": (
+                "decisions.regret",
+                "decisions.net_benefit",
+                "decisions.murphy",
+                "decisions.roc",
+            ),
+            "Weights on thresholds": ("decisions.weighted_regret", "decisions.weights"),
+            "Who wins where": ("decisions.ranking_map",),
+            "A budget of cases": ("decisions.top_k",),
+            "Ordered and other classes": ("decisions.expected_cost", "decisions.agreement"),
+            "Advice": ("decisions.advice",),
+            "More": ("decisions",),
+        },
+    ),
+    "compare": Verb(
+        title="Compare",
+        about="Which model is better, by how much, and is it noise?",
+        sections={"Comparisons and intervals": ("inference",)},
+    ),
+    "monitor": Verb(
+        title="Monitor",
+        about="Looking after every case, with alarms that stay rare while nothing is wrong.",
+        sections={
+            "Streams": ("inference.comparison_monitor", "inference.calibration_monitor", "inference.e_process"),
+        },
+    ),
+    "diagnose": Verb(
+        title="Diagnose",
+        about="Which cases and which groups of forecasts are to blame?",
+        sections={
+            "Means of probabilities": ("diagnostics.probability_means", "diagnostics.probability_groups"),
+            "Cases": ("diagnostics.retention", "diagnostics.worst_cases"),
+            "More": ("diagnostics",),
+        },
+    ),
+    "evaluate": Verb(
+        title="Evaluate",
+        about="Many models, slices and rules in one call, and one page that shows it all.",
+        sections={
+            "Evaluation": ("evaluation",),
+            "Report": ("report",),
+            "What every result can do": ("results",),
+        },
+    ),
+}
+
+
+def public_names() -> dict[str, str]:
+    """Return the module, below the package, in which each public name is defined."""
+    names = [name for name in propriety.__all__ if name != "errors"]
+    return {name: getattr(propriety, name).__module__.removeprefix("propriety.") for name in names}
+
+
+def placed(names: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
+    """Return the names of every section of every verb; each goes to the longest module path that holds it."""
+    places = {
+        module: (verb, section)
+        for verb, page in VERBS.items()
+        for section, modules in page.sections.items()
+        for module in modules
+    }
+    found: dict[str, dict[str, list[str]]] = {
+        verb: {section: [] for section in page.sections} for verb, page in VERBS.items()
+    }
+    for name, module in names.items():
+        owners = [owner for owner in places if module == owner or module.startswith(f"{owner}.")]
+        if not owners:
+            message = f"{name}, of propriety.{module}, is on no page: name its module in docs/_extensions/{__name__}.py"
+            raise LookupError(message)
+        verb, section = places[max(owners, key=len)]
+        found[verb][section].append(name)
+    return found
+
+
+def verb_page(page: Verb, sections: Mapping[str, list[str]]) -> str:
+    """Return the source of one verb's page; functions come before classes, sections without names are left out."""
+    lines = [page.title, "=" * len(page.title), "", page.about, "", ".. currentmodule:: propriety", ""]
+    for section, names in sections.items():
+        if names:
+            lines += [section, "-" * len(section), "", *_summary(sorted(names, key=_functions_first)), ""]
+    return "\n".join(lines)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Return the name and the source of every page of the reference but its index."""
+    for verb, sections in placed(public_names()).items():
+        if any(sections.values()):
+            yield verb, verb_page(VERBS[verb], sections)
+    plots = import_module("propriety.plots")
+    about = (
+        "Every result draws itself with ``.plot()``. These put several on one picture, or follow scikit-learn's style."
+    )
+    names = sorted(plots.__all__, key=_functions_first)
+    yield (
+        "draw",
+        "\n".join(["Draw", "====", "", about, "", ".. currentmodule:: propriety.plots", "", *_summary(names), ""]),
+    )
+
+    yield "integrate", integrations_page()
+
+
+def integrations_page() -> str:
+    """Return the page of the adapters, read from their sources, because importing them needs every library."""
+    about = "Rules as scorers, metrics, losses and callbacks. Each module needs the library that it is for."
+    lines = [
+        "Integrate",
+        "=========",
+        "",
+        about,
+        "",
+        ":doc:`Examples </how-to/with_your_library>` show each at work.",
+        "",
+    ]
+    folder = Path(propriety.__file__).parent / "integrations"
+    for module, library in ADAPTERS.items():
+        tree = ast.parse((folder / f"{module}.py").read_text(encoding="utf-8"))
+        kinds = ast.FunctionDef | ast.ClassDef
+        named = {node.name: ast.get_docstring(node) for node in tree.body if isinstance(node, kinds)}
+        listed = {name: text.splitlines()[0] for name, text in named.items() if text and name in _public(tree)}
+        lines += [library, "-" * len(library), "", f"``propriety.integrations.{module}``", ""]
+        lines += [".. list-table::", "   :widths: 30 70", ""]
+        lines += [line for name, first in listed.items() for line in (f"   * - ``{name}``", f"     - {first}")]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _public(tree: ast.Module) -> list[str]:
+    """Return what a module lists in its `__all__`."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
+            return list(ast.literal_eval(node.value))
+    return []
+
+
+def _summary(names: list[str]) -> list[str]:
+    return [".. autosummary::", "   :toctree: generated", "", *(f"   {name}" for name in names)]
+
+
+def _functions_first(name: str) -> tuple[bool, str]:
+    return name[0].isupper(), name.lower()
+
+
+def write(app: Any, _: object) -> None:
+    """Write the pages beside the index of the reference, those that changed only, so that a second build is quick."""
+    folder = Path(app.srcdir) / FOLDER
+    for name, source in pages():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text(encoding="utf-8") != source:
+            path.write_text(source, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Write the pages before Sphinx looks for sources."""
+    app.connect("config-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,17 @@
+"""
+Decision curves
+===============
+
+Net benefit: true positives per case, less the false ones at the exchange rate of the threshold. Higher is better.
+"""
+
+import numpy as np
+
+import propriety as pr
+
+rng = np.random.default_rng(3)
+log_odds = rng.normal(-2.0, 1.3, 4_000)
+y = rng.random(4_000) < 1 / (1 + np.exp(-log_odds))
+models = {"calibrated": 1 / (1 + np.exp(-log_odds)), "too high": 1 / (1 + np.exp(-log_odds - 1.5))}
+
+ax = pr.plots.plot_decision_curves({name: pr.decision_curve(y, p) for name, p in models.items()})

@@ -1,0 +1,18 @@
+"""
+Murphy diagram
+==============
+
+The mean score of every threshold, with the part that recalibration would save. If one model is below another
+everywhere, every proper score prefers it.
+"""
+
+import numpy as np
+
+import propriety as pr
+
+rng = np.random.default_rng(4)
+log_odds = rng.normal(-0.5, 1.5, 4_000)
+y = rng.random(4_000) < 1 / (1 + np.exp(-log_odds))
+p = 1 / (1 + np.exp(-2 * log_odds))
+
+ax = pr.murphy_curve(y, p).plot()

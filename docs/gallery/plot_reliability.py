@@ -1,0 +1,19 @@
+"""
+Reliability diagram
+===================
+
+Does it happen as often as the forecast says? The curve pools forecasts without a bin to choose, and the band is
+where the curve of a calibrated forecast would lie.
+"""
+
+import numpy as np
+
+import propriety as pr
+
+rng = np.random.default_rng(1)
+honest = rng.beta(1, 3, 2_000)
+y = rng.random(2_000) < honest
+bold = honest**2 / (honest**2 + (1 - honest) ** 2)
+
+curve = pr.reliability_curve(y, bold).with_consistency_band(level=0.9, seed=1)
+ax = curve.plot()
