@@ -7,9 +7,9 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 
 import propriety.plots.probability_means as pictures
+from propriety.diagnostics.probability_means import probability_means
 from propriety.errors import InputValueError
 from propriety.plots.drawing import shown
-from propriety.diagnostics.probability_means import probability_means
 
 mpl.use("agg")
 

@@ -9,9 +9,9 @@ from matplotlib.patches import Rectangle
 
 import propriety as pr
 import propriety.plots.retention as pictures
-from propriety.plots.drawing import COLORS, GREY
 from propriety.diagnostics.retention import retention_curve
 from propriety.diagnostics.worst_cases import worst_cases
+from propriety.plots.drawing import COLORS, GREY
 
 mpl.use("agg")
 
