@@ -1,13 +1,13 @@
 """How often do 95% intervals hold the truth? Scores, skill, AUC, net benefit, miscalibration and discrimination.
 
-Independent cases: 50 to 10,000, half of them events or 2%, forecasts calibrated or overconfident. Clusters: 20 or 40 of
-equal size, whose event rates differ by a random effect that the calibrated forecasts do not know, with intervals that
-ignore the clusters and intervals that are told. The truth is that of the population, in 200,000 cells of the forecast.
-Replicates: 1,000 by formula, 500 in clusters; miscalibration and discrimination (30 draws of outcomes) 500, or 250 from
-2,500 cases on; bootstrap, with 200 and 1,000 cases, 500 of the Brier score (400 draws) and 250 of the others (200
-draws). The Monte-Carlo error of a coverage of 95% is 0.7% with 1,000 replicates, 1.0% with 500 and 1.4% with 250.
-Samples of one class are left out, and so are intervals that are not given, as with one event. Writes
-`results/intervals.csv` and `results/intervals.png`.
+Independent cases: 50 to 10,000, half of them events or 2%, forecasts calibrated, overconfident, or of three values only
+that are nearly calibrated. Clusters: 20 or 40 of equal size, whose event rates differ by a random effect that the
+calibrated forecasts do not know, with intervals that ignore the clusters and intervals that are told. The truth is that
+of the population, in 200,000 cells of the forecast. Replicates: 1,000 by formula, 500 in clusters; miscalibration and
+discrimination (30 draws of outcomes) 500, or 250 from 2,500 cases on; bootstrap, with 200 and 1,000 cases, 500 of the
+Brier score (400 draws) and 250 of the others (200 draws). The Monte-Carlo error of a coverage of 95% is 0.7% with 1,000
+replicates, 1.0% with 500 and 1.4% with 250. Samples of one class are left out, and so are intervals that are not given,
+as with one event. Writes `results/intervals.csv` and `results/intervals.png`.
 
 Run: python studies/intervals.py [--replicates 1000] [--workers 1]
 """
@@ -50,7 +50,7 @@ from propriety.plots.drawing import COLORS, DASHES
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (50, 200, 1_000, 2_500, 10_000)
-MODELS = ("calibrated", "overconfident")
+MODELS = ("calibrated", "overconfident", "three values")
 CLUSTERED = ((20, (200, 1_000, 10_000)), (40, (10_000,)))
 POPULATION = 200_000
 SHAPES = {0.5: (1.5, 1.5), 0.02: (1.0, 49.0)}  # The beta distribution of the event rates.
@@ -75,6 +75,8 @@ class Setting:
         if self.model == "calibrated":
             return rate
         centre = logit(self.prevalence)
+        if self.model == "three values":
+            return expit(centre + np.rint(np.clip(logit(rate) - centre, -1.0, 1.0)))
         return expit(centre + STEEPER * (logit(rate) - centre))
 
     def draw(self, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -199,6 +201,7 @@ LINES = (
     ("half events, overconfident", {"prevalence": 0.5, "model": "overconfident", "clusters": ""}),
     ("2% events, calibrated", {"prevalence": 0.02, "model": "calibrated", "clusters": ""}),
     ("2% events, overconfident", {"prevalence": 0.02, "model": "overconfident", "clusters": ""}),
+    ("half events, three values", {"prevalence": 0.5, "model": "three values", "clusters": ""}),
     ("20 clusters, half events", {"prevalence": 0.5, "model": "calibrated", "clusters": 20}),
     ("20 clusters, 2% events", {"prevalence": 0.02, "model": "calibrated", "clusters": 20}),
 )

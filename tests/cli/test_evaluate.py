@@ -158,13 +158,19 @@ def test_it_says_the_summary_and_shows_the_scores(run):
     assert "\x1b" not in result.stdout
 
 
-def test_names_cannot_steer_the_terminal(run, folder):
-    (folder / "h.csv").write_text('y,"[red]\x1b[2Jx","[/]"\n1,0.8,0.7\n0,0.3,0.2\n')
-    result = run("evaluate", "h.csv", "--outcome", "y", "--forecast", "[red]\x1b[2Jx", "--forecast", "[/]", *FEW)
+def test_names_cannot_steer_the_terminal(run, refusal, folder):
+    (folder / "h.csv").write_text(
+        'y,"[red]x","[/]","\x1b[2Jx",g\n' + "1,0.8,0.7,0.5,\x1b[2J\n0,0.3,0.2,0.5,north\n" * 60
+    )
+    result = run("evaluate", "h.csv", "--outcome", "y", "--forecast", "[red]x", "--forecast", "[/]", "--by", "g", *FEW)
     assert result.exit_code == 0
-    assert "[red]\\x1b[2Jx" in result.stdout
+    assert "[red]x" in result.stdout
     assert "[/]" in result.stdout
+    assert "\\x1b[2J" in result.stdout
     assert "\x1b" not in result.output
+    told = refusal("evaluate", "h.csv", "--outcome", "y", "--forecast", "\x1b[2Jx", *FEW)
+    assert "control characters" in told
+    assert "\x1b" not in told
 
 
 def test_the_report_and_the_json_are_written(run, folder):
@@ -204,13 +210,17 @@ def test_gates_decide_on_the_exit_code(run, condition, code, told):
     assert [gate["failed"] for gate in json.loads(result.stdout)["gates"]] == [bool(code)] * len(told)
 
 
+def test_levels_are_not_rounded(run):
+    assert "99.5% intervals." in run("evaluate", "p.csv", *BOTH, "--level", "0.995").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["evaluate", "p.csv"], "--outcome and at least one --forecast are needed. See 'propriety evaluate --help'."),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "q"], "it lacks ['q']"),
         (["evaluate", "p.csv", "--outcome", "Y", "--forecast", "honest"], "it lacks ['Y']"),
-        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "day"], "the forecast must lie in [0, 1]"),
+        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "day"], "the forecast of 'day' must lie in [0, 1]"),
         (["evaluate", "p.csv", "--outcome", "site", "--forecast", "honest"], "pass --pos-label"),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--pos-label", "x"], "labels must be numbers"),
         (

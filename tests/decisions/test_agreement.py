@@ -136,6 +136,20 @@ def test_labels_have_an_order(labels):
         quadratic_weighted_kappa([0, 1], [0, 1], labels=labels)
 
 
+def test_many_classes_take_no_rows(monkeypatch):
+    def no_rows(_):
+        raise AssertionError
+
+    monkeypatch.setattr("propriety.decisions.agreement.gathered", no_rows)
+    rng = np.random.default_rng(3)
+    y, d, weight = rng.integers(0, 50, 5000), rng.integers(0, 50, 5000), rng.random(5000)
+    peer = cohen_kappa_score(y, d, weights="quadratic", sample_weight=weight)
+    assert quadratic_weighted_kappa(y, d, sample_weight=weight) == pytest.approx(peer, rel=1e-10)
+    texts = np.array([f"{k:02}" for k in range(50)])
+    named = quadratic_weighted_kappa(texts[y], texts[d], sample_weight=weight, labels=texts)
+    assert named == pytest.approx(peer, rel=1e-10)
+
+
 def test_indices_that_differ():
     with pytest.raises(InputValueError, match="y_true and y_pred carry different indices"):
         quadratic_weighted_kappa(pd.Series([0, 1]), pd.Series([0, 1], index=[1, 0]))

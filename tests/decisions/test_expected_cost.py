@@ -175,6 +175,12 @@ def test_rows_that_cannot_be_decided_on(rows, options, match):
         bayes_decisions(rows, **options)
 
 
+def test_labels_may_be_read_once_only():
+    rows = [[0.2, 0.8], [0.9, 0.1]]
+    assert bayes_decisions(rows, labels=iter(["a", "b"])).tolist() == ["b", "a"]
+    assert expected_cost(["a", "b"], ["a", "a"], labels=iter(["a", "b"])) == 0.5
+
+
 def test_labels_that_are_none():
     with pytest.raises(InputTypeError, match="labels must be a list of labels"):
         bayes_decisions([[0.2, 0.8]], labels=3)

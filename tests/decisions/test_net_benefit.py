@@ -102,6 +102,18 @@ def test_prevalence_of_the_population_equals_weights():
     assert corrected.area(0.01, 0.2) == pytest.approx(weighted.area(0.01, 0.2))
 
 
+def test_a_forecast_at_a_threshold_of_the_default_grid_is_acted_on():
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random(300), 2)
+    y = rng.random(300) < p
+    curve = decision_curve(y, p)
+    assert curve.threshold.tolist() == [k / 100 for k in range(1, 100)]
+    for threshold, worth in zip(curve.threshold, curve.net_benefit, strict=True):
+        acted = p >= threshold
+        expected = np.mean(acted & y) - np.mean(acted & ~y) * threshold / (1.0 - threshold)
+        assert worth == pytest.approx(expected, abs=1e-12)
+
+
 def test_harm_is_taken_off():
     y, p = [0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]
     free, paid = decision_curve(y, p), decision_curve(y, p, harm=0.02)

@@ -84,7 +84,13 @@ def test_the_notebook_view_escapes_labels():
     assert "<b>" not in worst_cases(["<b>", "a"], [[0.2, 0.8]] * 2, labels=["<b>", "a"])._repr_html_()
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, "3"])
+def test_a_right_decision_is_said_to_be():
+    worst = worst_cases(["low", "high"], [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], n=2, labels=LABELS)
+    assert str(worst).splitlines()[1].startswith("1   case 0: low rightly decided, p 0.5, loss ")
+    assert "taken for" not in worst._repr_html_()
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "3", True])
 def test_numbers_of_cases_that_there_are_not(n):
     with pytest.raises(InputValueError, match="n must be a positive whole number"):
         worst_cases([0, 1], [[0.5, 0.5]] * 2, n=n)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.evaluation.problem import Problem
 
 N = 600
@@ -149,7 +149,7 @@ def test_missing_rows_are_counted():
     forecasts = {name: np.append(p, 0.5) for name, p in MODELS.items()}
     found = pr.evaluate(y, forecasts, missing="drop", **draws())
     assert (found.n, found.dropped) == (N, 1)
-    assert "1 rows with missing values were left out" in found.summary()
+    assert "1 row with missing values was left out" in found.summary()
 
 
 def test_the_same_seed_gives_the_same_numbers_and_no_seed_keeps_one():
@@ -189,3 +189,90 @@ def test_one_outcome_only_is_told_and_does_not_fail():
     assert "there are no events" in row["note"]
     assert found.scores.at("forecast", "brier")["estimate"] == pytest.approx(0.14 / 3)
     assert "One model on 3 cases, 0% of them with the event." in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "forecast", "match"),
+    [
+        ([0, 1, 2], [0.1, 0.5, 0.7], "y_true must hold 0 and 1"),
+        ([-1, 1, 1], [0.1, 0.5, 0.7], "y_true must hold 0 and 1"),
+        ([0, 1, np.nan], [0.1, 0.5, 0.7], "missing"),
+        ([0, 1, 3], np.full((3, 3), 1 / 3), "y_true"),
+        ([0, 1, 1], [0.1, 1.2, 0.7], r"forecasts\['m'\] must lie in \[0, 1\]"),
+    ],
+    ids=["two", "minus one", "missing", "class", "forecast"],
+)
+def test_bad_cases_are_refused_at_the_door(outcome, forecast, match):
+    with pytest.raises(ProprietyError, match=match):
+        pr.evaluate(outcome, {"m": forecast})
+
+
+def test_thresholds_that_lie_close_together_stay_apart():
+    found = pr.evaluate(Y, MODELS, thresholds=(0.1234561, 0.1234562), **draws())
+    numbers = found.to_dict()
+    for threshold in (0.1234561, 0.1234562):
+        assert numbers[f"honest/net_benefit_at_{threshold}"] == pr.NetBenefit(threshold).of(
+            pr.ForecastTable.from_predictions(Y, TRUTH)
+        )
+    assert len(set(found.scores.name.tolist())) == len(found.problem.questions)
+
+
+@pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
+def test_groups_of_rows_are_refused(ordered):
+    with pytest.raises(InputValueError, match="by belongs to the probability of one event"):
+        pr.evaluate(GRADE, ROWS, ordered=ordered, by=SITE)
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups"),
+    [
+        ([1, 2, 10], ["1", "2", "10"]),
+        ([1, "1", 2], ["'1'", "1", "2"]),
+        (pd.Categorical.from_codes([0, 1, 2], ["low", "mid", "high"], ordered=True), ["low", "mid", "high"]),
+    ],
+    ids=["numbers", "mixed", "ordered"],
+)
+def test_groups_are_those_of_slices_in_their_order(labels, groups):
+    codes = np.arange(N) % 3
+    by = labels.take(codes) if groups[0] == "low" else pd.Series(list(labels), dtype=object).take(codes)
+    by = pd.Series(by).reset_index(drop=True)
+    found, alone = pr.evaluate(Y, MODELS, by=by, **draws()).slices, pr.slices(Y, MODELS, by=by)
+    assert len(found.group) == 2 * 3
+    np.testing.assert_array_equal(found.group, alone.group)
+    np.testing.assert_array_equal(found.score, alone.score)
+    assert found.group.tolist() == 2 * groups
+
+
+def test_a_column_named_twice_is_refused():
+    frame = pd.DataFrame({"y": Y, "a": TRUTH})
+    with pytest.raises(InputValueError, match="'a' stands twice"):
+        pr.evaluate(frame, ["a", "a"], outcome="y")
+
+
+def test_bands_are_at_the_level():
+    found = pr.evaluate(Y, TRUTH, level=0.8, **draws())
+    assert [band.level for band in found.reliability["forecast"]["event"].bands] == [0.8]
+
+
+def test_a_frame_of_models_and_a_frame_without_outcome_are_told_apart():
+    frame = pd.DataFrame(MODELS)
+    with pytest.raises(ProprietyError) as caught:
+        pr.evaluate(Y, frame)
+    assert "If the columns of the frame are models, pass a mapping" in caught.value.__notes__[-1]
+    with pytest.raises(InputTypeError, match=r"pass evaluate\(frame, \[.a., .b.\], outcome=.y.\)"):
+        pr.evaluate(frame, ["honest"])
+    with pytest.raises(InputTypeError, match="a frame needs outcome="):
+        pr.evaluate(frame, TRUTH)
+
+
+def test_indices_of_groups_and_forecasts_must_agree():
+    backwards = pd.Series(TRUTH, index=np.arange(N)[::-1])
+    with pytest.raises(InputValueError, match="different indices"):
+        pr.evaluate(Y, {"a": backwards}, by=pd.Series(SITE))
+
+
+def test_classes_keep_their_names_throughout():
+    names = np.array(["low", "mid", "high"])
+    found = pr.evaluate(names[GRADE], ROWS, labels=list(names), **draws())
+    for parts in (found.probability_means["sharp"].parts, found.decompositions["sharp"].parts, found.tables["sharp"]):
+        assert list(parts) == list(names)

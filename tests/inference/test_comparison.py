@@ -348,6 +348,52 @@ def test_weights_and_dropped_rows():
         compare(Y, MODELS | {"far": holes})
 
 
+def test_indices_of_clusters_and_times_are_compared_with_the_forecasts():
+    models = {"a": pd.Series(TRUTH, index=np.arange(N)[::-1]), "b": FAR}
+    for argument in ("cluster", "time"):
+        with pytest.raises(InputValueError, match=f"the forecasts and {argument} carry different indices"):
+            compare(Y, models, **{argument: pd.Series(np.arange(N))})
+    with pytest.raises(InputValueError, match="the forecasts and by carry different indices"):
+        loss_moments(Y, models, by=pd.Series(np.arange(N)))
+
+
+def test_differences_within_rounding_are_none():
+    # The losses of the two swap places, so that their means are equal but for the order of summation.
+    y = np.zeros(300, dtype=int)
+    p = RNG.random(300)
+    result = compare(y, {"a": p, "b": p[::-1]})
+    assert differences(one=p, other=p[::-1], y=y).std() > 0.1
+    assert (result.difference[0], result.needed[0], result.statistic[0]) == (0.0, np.inf, 0.0)
+    assert result.p_value[0] == 1.0
+    assert result.low[0] < 0.0 < result.high[0]
+    assert str(result).startswith("a and b are not distinguishable on 300 cases; their mean scores are equal.")
+
+
+def test_few_clusters_and_events_are_told():
+    assert compare(Y, MODELS).note == ""
+    told = "Rests on 20 clusters: intervals may be too narrow."
+    clustered = compare(Y, MODELS, cluster=np.arange(N) % 20)
+    assert clustered.note == told
+    assert str(clustered).endswith(f"\n{told}")
+    assert compare_moments(loss_moments(Y, MODELS, cluster=np.arange(N) % 20)).note == told
+    rare = np.arange(N) < 7
+    assert compare(rare, MODELS).note == "Rests on 7 events: intervals may be too narrow."
+    weight = np.where(Y, 1.0, np.arange(N) < 30)
+    few = int((weight[~Y] > 0.0).sum())
+    assert f"Rests on {few} non-events:" in compare(Y, MODELS, sample_weight=weight).note
+    # Times are not clusters, identical models are not tested, and the warnings of a rule stay.
+    assert compare(Y, MODELS, time=np.arange(N) % 20).note == ""
+    assert compare(rare, {"a": TRUTH, "b": TRUTH}).note == ""
+    both = compare(rare, MODELS, rule=pr.ShiftedBrier(0.2, weighted=False)).note
+    assert both.endswith("lower need not be better. Rests on 7 events: intervals may be too narrow.")
+
+
+def test_a_seed_is_judged_even_where_nothing_is_drawn():
+    with pytest.raises(InputValueError, match="seed must be a whole number"):
+        compare(Y, MODELS, seed=-1)
+    assert compare(Y, MODELS, seed=1).seed is None
+
+
 def test_frames_dicts_and_views():
     result = compare(Y, MODELS)
     frame = result.to_frame(backend="pandas")
@@ -380,7 +426,7 @@ def test_frames_dicts_and_views():
         ({"reference": "none"}, InputValueError, r"reference must be one of the models \['truth', 'near', 'far'\]"),
         ({"level": 1.0}, InputValueError, "level must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, InputValueError, "n_resamples must be a positive whole number"),
-        ({"rule": "brier"}, InputTypeError, "rule must be a scoring rule"),
+        ({"rule": "brier"}, InputTypeError, r"rule must be a scoring rule such as propriety.Brier\(\); got str"),
         ({"cluster": [1, 2]}, InputValueError, "cluster must have one entry per case"),
     ],
     ids=[

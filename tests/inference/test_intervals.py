@@ -5,15 +5,18 @@ import re
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import propriety as pr
+from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.bootstrap import Sample, overfits
 from propriety.inference.delong import delong
-from propriety.inference.intervals import interval
+from propriety.inference.intervals import interval, interval_of_mean
 from propriety.inference.measures import (
     AreaUnderRoc,
     Discrimination,
@@ -21,6 +24,7 @@ from propriety.inference.measures import (
     NetBenefit,
     Skill,
     TopKNetBenefit,
+    read_measure,
 )
 from propriety.inference.moments import loss_moments
 
@@ -168,7 +172,10 @@ def test_parts_are_corrected_for_what_recalibration_overfits(of):
     found = interval(Y, P, of=of, n_resamples=300, seed=1)
     assert found.bias > 0.0
     centre = found.estimate - found.bias
-    margin = stats.norm.ppf(0.975) * found.standard_error
+    table = pr.ForecastTable.from_predictions(Y, P)
+    rates = pool_adjacent_violators(table).per_row()
+    varies = overfits(Sample.of_table(table), of.rule, rates, n_resamples=300, seed=1).std()
+    margin = stats.norm.ppf(0.975) * math.hypot(found.standard_error, varies)
     assert found.low == pytest.approx(max(centre - margin, 0.0), abs=1e-12)
     assert found.high == pytest.approx(max(centre + margin, 0.0), abs=1e-12)
 
@@ -181,7 +188,33 @@ def test_the_bias_is_what_calibrated_forecasts_show():
     shown = [pr.decompose(rng.random(1000) < p, p).miscalibration for _ in range(400)]
     assert found.estimate == pytest.approx(0.0, abs=1e-12)
     assert found.bias == pytest.approx(np.mean(shown), rel=0.15)
-    assert (found.low, found.high) == (0.0, 0.0)
+    assert found.low == 0.0
+    assert found.high == pytest.approx(max(stats.norm.ppf(0.975) * np.std(shown) - np.mean(shown), 0.0), rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("of", "forecasts", "rates"),
+    [
+        pytest.param(Miscalibration(), [0.5], [0.52], id="MCB, one value"),
+        pytest.param(Miscalibration(), [0.3, 0.5, 0.7], [0.35, 0.55, 0.65], id="MCB, three values"),
+        pytest.param(Discrimination(), [0.4, 0.6], [0.48, 0.52], id="DSC, two values"),
+        pytest.param(Discrimination(), [0.4, 0.6], [0.5, 0.5], id="no DSC"),
+    ],
+)
+def test_parts_next_to_zero_hold_the_truth_and_never_claim_certainty(of, forecasts, rates):
+    p, rate = np.resize(forecasts, 240), np.resize(rates, 240)
+    truth = of.of(
+        pr.ForecastTable.from_predictions(
+            np.repeat([1, 0], 240), np.tile(p, 2), sample_weight=np.append(rate, 1 - rate)
+        )
+    )
+    rng = np.random.default_rng(8)
+    held = []
+    for seed in range(60):
+        found = interval(rng.random(240) < rate, p, of=of, n_resamples=40, seed=seed)
+        assert found.high > 0.0
+        held.append(found.low - 1e-12 <= truth <= found.high)
+    assert np.mean(held) > 0.9
 
 
 @pytest.mark.parametrize(("of", "truth"), [(Miscalibration(), 0.0), (Discrimination(), 1 / 12)], ids=["MCB", "DSC"])
@@ -227,7 +260,7 @@ def test_an_infinite_mean_has_no_interval(method):
     assert np.isnan([found.low, found.high]).all()
     assert found.note == "what was called impossible happened: the mean is infinite"
     for of, estimate in ((Miscalibration(pr.Log()), math.inf), (Skill(pr.Log()), -math.inf)):
-        other = interval([0, 1, 1], [0.2, 0.0, 0.4], of=of, method=method, n_resamples=3)
+        other = interval([0, 1, 1], [0.2, 0.0, 0.4], of=of, method=method, n_resamples=39)
         assert (other.estimate, other.note) == (estimate, found.note)
         assert math.isnan(other.low)
 
@@ -240,6 +273,120 @@ def test_a_single_case_has_no_interval(method):
     assert found.note == "a single case or cluster has no spread"
     assert np.isnan(interval([1, 0], [0.7, 0.2], cluster=["a", "a"]).low)
     assert interval([1], [0.7], of=Miscalibration(), n_resamples=2).note == found.note
+
+
+@pytest.mark.parametrize(
+    "of", [lambda table: table.event_rate, Miscalibration(), AreaUnderRoc()], ids=["own", "part", "area"]
+)
+@pytest.mark.parametrize("method", ["auto", "bootstrap"])
+def test_one_cluster_has_no_interval(of, method):
+    found = interval(Y, P, of=of, cluster=np.zeros(N), method=method, seed=1)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.note.endswith("cluster has no spread")
+
+
+def test_one_case_has_no_interval_of_anything():
+    found = interval([1], [0.4], of=lambda table: table.event_rate, seed=1)
+    assert (found.estimate, found.note) == (1.0, "a single case or cluster has no spread")
+    assert math.isnan(found.low)
+
+
+@pytest.mark.parametrize("method", ["auto", "bootstrap"])
+@pytest.mark.parametrize(
+    ("y", "p", "of"),
+    [
+        pytest.param([0, 1] * 10, [0.1, 0.9] * 10, pr.Misclassification(), id="no errors"),
+        pytest.param([0, 1] * 10, [0.1, 0.2] * 10, NetBenefit(0.5), id="nobody acted on"),
+        pytest.param([0, 1] * 10, [0, 1] * 10, pr.Brier(), id="a perfect model"),
+        pytest.param([0, 1] * 10, [0, 1] * 10, Skill(), id="its skill"),
+        pytest.param([0, 1] * 10, [0, 1] * 10, Miscalibration(), id="its miscalibration"),
+        pytest.param([0, 0, 1] * 100, [0.5] * 300, pr.Log(), id="rounding"),
+        pytest.param([1] * 20, [0.3, 0.4] * 10, lambda table: table.event_rate, id="events alone"),
+    ],
+)
+def test_what_does_not_vary_has_no_interval(y, p, of, method):
+    found = interval(y, p, of=of, method=method, n_resamples=40, seed=1)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.standard_error == 0.0
+    assert found.note == "nothing varies in the sample: there is no spread to make an interval from"
+
+
+def test_limits_stay_in_the_range_of_the_rule():
+    found = interval([0, 1, 1], [0.05, 0.95, 0.4])
+    assert found.low == 0.0
+    assert found.estimate + stats.t(2).ppf(0.975) * found.standard_error == pytest.approx(found.high)
+    assert interval([0, 1, 1], [0.95, 0.05, 0.4]).high == 1.0
+    classes = np.eye(3)[[1, 2, 0, 0]] * 0.9 + 0.1 / 3
+    assert 1.0 < interval([0, 1, 2, 0], classes, level=0.999).high <= 2.0
+    worth = interval([0, 1, 1], [0.6, 0.7, 0.8], of=NetBenefit(0.5), level=0.999)
+    assert (worth.low, worth.high) == (-1.0, 1.0)
+    moments = loss_moments([0, 1, 1], {"a": [0.05, 0.95, 0.4]})
+    assert interval_of_mean(moments, 0, read_measure(pr.Brier())).low == 0.0
+    # Log losses have no upper end.
+    assert interval([0, 1, 1], [0.95, 0.05, 0.4], of=pr.Log()).high > 4.0
+
+
+def test_many_rows_take_fewer_draws_and_the_method_says_so(monkeypatch):
+    monkeypatch.setattr("propriety.inference.bootstrap.WORK", 10_000)
+    found = interval(Y, P, of=Miscalibration(), seed=1)
+    assert found.n_resamples == 10_000 // N
+    assert found.method.endswith(f"at the recalibrated rates, {10_000 // N} of them for {N} rows")
+    assert interval(Y, P, of=Miscalibration(), seed=1, n_resamples=22).method.endswith("at the recalibrated rates")
+
+
+def test_weights_of_any_size_are_drawn():
+    large, plain = (
+        interval(Y, P, of=Miscalibration(), sample_weight=w, n_resamples=40, seed=1) for w in (WEIGHT * 1e20, WEIGHT)
+    )
+    assert (large.low, large.high) == pytest.approx((plain.low, plain.high), rel=1e-9)
+
+
+@pytest.mark.parametrize(("level", "fewest"), [(0.95, 39), (0.9, 19), (0.5, 3)])
+def test_percentiles_need_draws_beyond_them(level, fewest):
+    found = interval(Y, P, method="bootstrap", n_resamples=fewest, level=level, seed=1)
+    assert found.low < found.estimate < found.high
+    law = f"n_resamples must be at least {fewest} for percentiles at a level of {level}; got {fewest - 1}"
+    with pytest.raises(InputValueError, match=law):
+        interval(Y, P, method="bootstrap", n_resamples=fewest - 1, level=level)
+    assert interval(Y, P, n_resamples=1, level=level).method == "Student's t"
+
+
+@pytest.mark.parametrize(
+    "seed", ["a", -1, 1.5, True, np.random.default_rng(1)], ids=["text", "negative", "part", "bool", "generator"]
+)
+def test_seeds_are_judged(seed):
+    with pytest.raises(InputValueError, match="seed must be a whole number, not negative, or None for a new one; got"):
+        interval(Y, P, seed=seed)
+    assert interval(Y, P, method="bootstrap", seed=np.int64(3)).seed == 3
+
+
+@pytest.mark.parametrize(
+    ("of", "error", "law"),
+    [
+        pytest.param(
+            lambda _: None, InputTypeError, "of must return a number; <lambda> returned NoneType", id="nothing"
+        ),
+        pytest.param(lambda _: "1", InputTypeError, "<lambda> returned str", id="text"),
+        pytest.param(lambda _: np.array([0.5]), InputTypeError, "<lambda> returned ndarray", id="array"),
+        pytest.param(lambda _: 1 // 0, InputValueError, "<lambda> failed with ZeroDivisionError", id="no value"),
+    ],
+)
+def test_the_users_own_function_must_return_a_number(of, error, law):
+    with pytest.raises(error, match=law):
+        interval(Y, P, of=of)
+
+
+def test_draws_in_which_the_users_own_function_fails_have_no_value():
+    y, p = [1] + [0] * 40, np.full(41, 0.1)
+    found = interval(y, p, of=lambda table: 1 / int(table.events.sum()), seed=1)
+    assert found.note.endswith("of 1,000 draws have no value")
+
+
+def test_indices_of_clusters_are_compared_with_the_forecasts():
+    reversed_, cluster = pd.Series(P, index=np.arange(N)[::-1]), pd.Series(CLUSTER)
+    with pytest.raises(InputValueError, match="the forecasts and cluster carry different indices"):
+        interval(Y, reversed_, cluster=cluster)
+    assert interval(Y, pd.Series(P), cluster=cluster).clusters == 25
 
 
 def test_infinite_draws_are_ends_as_others():
@@ -294,7 +441,7 @@ def test_the_users_own_function():
 
 def test_skill_under_an_improper_rule_is_drawn():
     rule = pr.ShiftedBrier(0.2, weighted=False)
-    assert interval(Y, P, of=Skill(rule), n_resamples=20, seed=1).method == "percentile bootstrap of table cells"
+    assert interval(Y, P, of=Skill(rule), n_resamples=39, seed=1).method == "percentile bootstrap of table cells"
 
 
 def test_a_wider_level_is_wider():

@@ -273,7 +273,15 @@ def test_verdicts():
     assert monitor_comparison(y, good, bad).verdict.startswith("The model is better than the reference: clear after ")
     both = monitor_comparison(y * 4, good + bad * 3, bad + good * 3)
     assert both.better_at < 200 < both.alarm
-    assert both.verdict.startswith(f"The model is worse than the reference: alarm after {both.alarm} of 800 cases. ")
+    first, then = (
+        "On average over the first {} cases the model was {} than the reference",
+        "over the first {} of 800 it was {}",
+    )
+    assert both.verdict == f"{first.format(both.better_at, 'better')}, and {then.format(both.alarm, 'worse')}."
+    back = monitor_comparison(y * 4, bad + good * 3, good + bad * 3)
+    assert back.verdict == f"{first.format(back.alarm, 'worse')}, and {then.format(back.better_at, 'better')}."
+    assert monitor_comparison([1], [0.5], [0.5]).verdict == "No alarm in 1 case."
+    assert monitor_calibration([1], [0.5]).verdict == "No alarm in 1 case."
     assert "it is not true that the forecasts are calibrated" in monitor_calibration(y, bad).verdict
 
 

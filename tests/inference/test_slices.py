@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import expit, logit
@@ -145,6 +146,88 @@ def test_infinite_scores_and_constant_ones():
     flat = slices(Y, np.full(N, 0.5), by=SITE)
     assert flat.p_value[:3].tolist() == [1.0, 1.0, 1.0]
     assert flat.low[0] == flat.score[0] == 0.25
+
+
+def test_an_infinite_score_leaves_the_rest_of_its_row():
+    p = P.copy()
+    p[np.flatnonzero((SITE == "a") & Y)[0]] = 0.0
+    for sampling in SAMPLING:
+        found = slices(Y, p, by=SITE, rule=pr.Log(), threshold=0.3, **sampling)
+        known = slices(Y, p, by=SITE, threshold=0.3, **sampling)
+        for name in ("excess_low", "excess_high", "net_benefit_low", "net_benefit_high"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(known, name))
+        assert np.isnan(found.p_value).all()
+        assert found.difference[:2].tolist() == [math.inf, -math.inf]
+
+
+@pytest.mark.parametrize("sampling", [{}, {"sample_weight": WEIGHT}], ids=["plain", "weights"])
+def test_a_rest_of_one_case_is_not_tested(sampling):
+    by = np.append(np.repeat("a", N - 1), "b")
+    found = slices(Y, P, by=by, **sampling)
+    assert np.isnan(found.p_value).all()
+    assert found.difference[0] == pytest.approx(found.score[0] - found.score[1])
+
+
+def test_rounding_error_is_no_difference():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = rng.integers(200, 3000)
+        found = slices(rng.random(n) < 0.5, np.full(n, 0.5), by=rng.integers(0, 3, n), rule=pr.Log())
+        assert found.difference.tolist() == [0.0, 0.0, 0.0]
+        assert found.p_adjusted.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_losses_that_differ_between_groups_and_vary_in_none_are_not_tested():
+    y, by = np.arange(200) % 2 == 0, np.arange(200) // 100
+    found = slices(y, np.where(y, np.array([0.9, 0.6])[by], np.array([0.1, 0.4])[by]), by=by)
+    np.testing.assert_allclose(found.difference, [-0.15, 0.15])
+    assert np.isnan(found.p_value).all()
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+def test_many_groups_are_each_compared_with_the_others(sampling):
+    by = RNG.integers(0, 9, N)
+    found = slices(Y, {"p": P, "steep": expit(2 * logit(P))}, by=by, rule=pr.Log(), **sampling)
+    for place in range(9):
+        two = slices(Y, {"p": P, "steep": expit(2 * logit(P))}, by=by == place, rule=pr.Log(), **sampling)
+        own = [1, 3]  # The group, of either model; the others are called False.
+        np.testing.assert_allclose(found.difference[[place, 9 + place]], two.difference[own], rtol=1e-9)
+        np.testing.assert_allclose(found.p_value[[place, 9 + place]], two.p_value[own], rtol=1e-7)
+
+
+def test_time_grows_with_the_groups_and_not_with_their_square(monkeypatch):
+    merged = []
+    merge = pr.LossMoments.merge.__func__
+
+    def counting(cls, parts):
+        pieces = list(parts)
+        merged.append(sum(len(one.n) for one in pieces))
+        return merge(cls, pieces)
+
+    monkeypatch.setattr(pr.LossMoments, "merge", classmethod(counting))
+    slices(Y, P, by=np.arange(N) % 150)
+    assert sum(merged) < 7 * 150
+
+
+def test_labels_that_read_alike_are_told_apart():
+    by = np.empty(N, dtype=object)
+    by[:] = [1, "1"] * (N // 2)
+    assert sorted(slices(Y, P, by=by).group.tolist()) == ["'1'", "1"]
+
+
+def test_ordered_categories_keep_their_order():
+    grade = pd.Categorical(np.array(["low", "mid", "high"])[np.arange(N) % 3], ["low", "mid", "high"], ordered=True)
+    for sampling in SAMPLING:
+        found = slices(Y, P, by=pd.Series(grade), **sampling)
+        assert found.group.tolist() == ["low", "mid", "high"]
+        plain = slices(Y, P, by=np.arange(N) % 3, **sampling)
+        for name in ("score", "low", "excess", "difference", "p_value"):
+            np.testing.assert_allclose(getattr(found, name), getattr(plain, name), rtol=1e-10)
+
+
+def test_indices_of_groups_are_compared_with_the_forecasts():
+    with pytest.raises(InputValueError, match="the forecasts and by carry different indices"):
+        slices(Y, pd.Series(P, index=np.arange(N)[::-1]), by=pd.Series(SITE))
 
 
 def test_one_group_has_no_rest():

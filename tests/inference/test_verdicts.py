@@ -9,6 +9,7 @@ from propriety.inference.verdicts import (
     Pair,
     Sample,
     holm,
+    method_in_words,
     pair_sentence,
     ranks_in_words,
     rule_sentence,
@@ -159,6 +160,21 @@ def test_samples_and_ranks_in_words():
     assert sample_in_words(Sample(365, 365, "times", 1, 0.95, "")) == "365 cases"
     assert sample_in_words(Sample(7300, 365, "times", 1, 0.95, "")) == "7,300 cases at 365 times"
     assert [ranks_in_words(2, 2), ranks_in_words(1, 3)] == ["rank 2", "rank 1 to 3"]
+
+
+def test_one_is_no_plural():
+    assert sample_in_words(Sample(200, 1, "clusters", 1, 0.95, "")) == "200 cases in 1 cluster"
+    single = Sample(200, 1, "times", 1, 0.95, "")
+    assert sample_in_words(single) == "200 cases at 1 time"
+    words = "Diebold-Mariano test (Bartlett's weights over 1 time) on 200 cases at 1 time"
+    assert method_in_words("diebold-mariano", None, 0, single) == words
+
+
+def test_what_can_never_be_had_is_not_counted_out():
+    row = pair(-1e-9, -0.0035, 0.0015, 0.0013, 0.43, 1.5e36)
+    assert pair_sentence(row, SAMPLE).endswith("; more than a billion would be needed.")
+    clustered = pair_sentence(row._replace(needed=1.2e9), SAMPLE._replace(units=12, kind="clusters"))
+    assert clustered.endswith("; more than a billion in about 12,000,000 clusters would be needed.")
 
 
 @given(st.lists(st.one_of(st.floats(0, 1), st.just(np.nan)), max_size=8))

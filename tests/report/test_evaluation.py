@@ -1,6 +1,7 @@
 """The report of an evaluation: for every kind of outcome, whole or not at all, of a size that cases do not change."""
 
 import builtins
+import os
 import re
 import sys
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
+from propriety.report.cells import PValue, cells_of
 from propriety.report.evaluation import page_of
 
 RNG = np.random.default_rng(3)
@@ -86,6 +88,62 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
+def item_named(title, result):
+    items = [item for section in page_of(result, title="A").sections for item in section.items]
+    return next(item for item in items if getattr(item, "title", "") == title)
+
+
+def test_the_table_of_the_murphy_diagram_has_the_value_at_every_jump():
+    p = np.round(np.random.default_rng(0).random(30), 1)
+    y = (np.random.default_rng(1).random(30) < p).astype(int)
+    table = item_named("Murphy diagram", pr.evaluate(y, {"a": p}, seed=1, n_resamples=20)).table
+    alone = [pr.mean_score(y, p, rule=pr.Elementary(threshold)) for threshold in table["threshold"].tolist()]
+    np.testing.assert_allclose(table["a"], alone, rtol=1e-12)
+
+
+def test_the_table_of_net_benefit_has_the_value_at_every_threshold():
+    p = np.round(np.random.default_rng(0).random(30), 1)
+    y = (np.random.default_rng(1).random(30) < p).astype(int)
+    table = item_named("Net benefit", pr.evaluate(y, {"a": p}, seed=1, n_resamples=20)).table
+    whole = pr.ForecastTable.from_predictions(y, p)
+    alone = [pr.NetBenefit(threshold).of(whole) for threshold in table["threshold"].tolist()]
+    np.testing.assert_allclose(table["a"], alone, rtol=1e-12, atol=1e-15)
+
+
+def test_no_p_value_is_zero():
+    wrong = pr.evaluate(Y, {"honest": TRUTH, "wrong": 1.0 - TRUTH}, by=SITE, seed=1, n_resamples=20)
+    assert wrong.comparison.p_adjusted[0] < 1e-10
+    written = cells_of(item_named("Paired differences", wrong).columns["adjusted p-value"])[1]
+    assert [cell.text for cell in written] == ["< 0.0001"]
+    behind = item_named("Differences", wrong).table["adjusted p-value"]
+    assert behind == wrong.comparison.p_adjusted.tolist()
+    assert [cell.text for cell in cells_of(behind)[1]] == ["< 0.0001"]
+    groups = item_named("Groups", wrong).columns["adjusted p-value"]
+    assert groups == wrong.slices.p_adjusted.tolist()
+    assert [cell.text for cell in cells_of([PValue(1e-4), PValue(np.nan)])[1]] == ["0.0001", "\N{EN DASH}"]
+
+
+def test_levels_stand_on_the_page_as_they_are():
+    result = pr.evaluate(Y, {"a": TRUTH}, seed=1, n_resamples=20, level=0.995)
+    assert "Beside each number stands its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
+    band = item_named("Reliability of a", result)
+    assert "grey 99.5% band" in band.caption
+    assert "with_consistency_band(level=0.995, seed=1)" in band.call
+
+
+def test_a_weighted_event_rate_is_called_so():
+    weight = np.where(Y, 3.0, 1.0)
+    result = pr.evaluate(Y, {"a": TRUTH}, sample_weight=weight, seed=1, n_resamples=20)
+    assert page_of(result, title="A").headline["Event rate"].endswith("%, weighted")
+
+
+def test_close_thresholds_have_a_column_each():
+    result = pr.evaluate(Y, {"a": TRUTH}, thresholds=(0.1234561, 0.1234562), seed=1, n_resamples=20)
+    assert {"net benefit at 0.1234561", "net benefit at 0.1234562"} < set(
+        item_named("Where you would act", result).columns
+    )
+
+
 @pytest.mark.slow
 def test_the_size_does_not_depend_on_the_number_of_cases():
     def size(n):
@@ -100,3 +158,10 @@ def test_the_size_does_not_depend_on_the_number_of_cases():
     small, large = size(3_000), size(60_000)
     assert large <= 400_000
     assert large <= 1.15 * small
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+def test_others_may_read_the_page_as_they_may_any_file(tmp_path):
+    evaluated("one model").to_html(tmp_path / "report.html")
+    (tmp_path / "plain.txt").touch()
+    assert (tmp_path / "report.html").stat().st_mode == (tmp_path / "plain.txt").stat().st_mode

@@ -75,8 +75,10 @@ def test_weights_that_are_all_zero_after_dropping_are_refused():
         (Y, {"a": P}, {"fewest": 2}, InputValueError, "forecasts must hold two models or more; got 1"),
         ([0, 1, 2, 0], {"a": ROWS, "b": P}, {}, InputValueError, "'a' forecasts 3 classes and 'b' one event"),
         (Y, {"a": P, "b": P[:2]}, {}, InputValueError, "y_true and y_proba"),
+        (Y, {"a": P, "a\0": Q}, {}, InputValueError, r"free of control characters such as line ends; got 'a\\x00'"),
+        (Y, {"a\nb": P}, {}, InputValueError, r"free of control characters such as line ends; got 'a\\nb'"),
     ],
-    ids=["table", "list", "names", "none", "one", "kinds", "lengths"],
+    ids=["table", "list", "names", "none", "one", "kinds", "lengths", "NUL", "line end"],
 )
 def test_what_is_refused(y, forecasts, options, error, message):
     with pytest.raises(error, match=message):
@@ -133,6 +135,46 @@ def test_keys_are_numbered_in_the_order_of_their_labels(values):
     assert list(keys.labels) == sorted(keys.labels)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series(pd.Categorical(["mid", "low", "high", "low"], ["none", "low", "mid", "high"], ordered=True)),
+        pl.Series(["mid", "low", "high", "low"], dtype=pl.Enum(["none", "low", "mid", "high"])),
+    ],
+    ids=["pandas", "polars"],
+)
+def test_ordered_categories_keep_their_order(values):
+    keys = read_keys(values, "by", read_models(Y, {"a": P})[0])
+    assert keys.labels == ("low", "mid", "high")
+    assert keys.codes.tolist() == [1, 0, 2, 0]
+
+
+def test_only_ordered_categories_have_an_order_of_their_own():
+    for ordered, labels in ((True, (3, 1, 2)), (False, (1, 2, 3))):
+        values = pd.Series(pd.Categorical([1, 2, 3, 1], [3, 1, 2], ordered=ordered))
+        assert read_keys(values, "by", read_models(Y, {"a": P})[0]).labels == labels
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        (pd.Series(pd.to_datetime(DAYS)).astype("datetime64[ns]"), ["2024-01-01 00:00:00", "2024-01-02 00:00:00"]),
+        (
+            np.array([2, 1, 3, 1], dtype="datetime64[ns]"),
+            ["1970-01-01T00:00:00.000000001", "1970-01-01T00:00:00.000000002"],
+        ),
+        (np.array([2000, 1000, 3000, 1000], dtype="timedelta64[ns]"), ["0:00:00.000001", "0:00:00.000002"]),
+        (pl.Series(DAYS), ["2024-01-01", "2024-01-02"]),
+    ],
+    ids=["days", "nanoseconds", "differences", "dates"],
+)
+def test_times_are_shown_as_times(values, labels):
+    keys = read_keys(values, "by", read_models(Y, {"a": P})[0])
+    assert [str(label) for label in keys.labels[:2]] == labels
+    assert keys.codes.tolist() == [1, 0, 2, 0]
+    assert list(keys.labels) == sorted(keys.labels)
+
+
 def test_labels_of_several_kinds_are_kept_apart():
     keys = read_keys(["1", 1, "1", 2], "by", read_models(Y, {"a": P})[0])
     assert len(keys) == 3
@@ -170,7 +212,7 @@ def test_keys_of_another_shape_are_refused(values):
 
 def test_a_missing_key_is_told_by_its_row_in_the_data():
     (one,) = read_models([0, None, 1, 1], {"a": [0.1, 0.2, 0.3, 0.4]}, missing="drop")
-    with pytest.raises(MissingValuesError, match=r"row 3 is missing \(1 of 3 rows\)"):
+    with pytest.raises(MissingValuesError, match=r"row 3 is missing \(1 of 3 rows\)\. Hint: leave these rows out"):
         read_keys(["x", None, "y", None], "by", one)
 
 
@@ -181,3 +223,16 @@ def test_keys_with_another_index_are_refused():
     with pytest.raises(InputValueError, match="y_true and cluster carry different indices"):
         read_keys(shifted, "cluster", one, beside=y)
     assert read_keys(shifted.to_numpy(), "cluster", one, beside=y).codes.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "forecast",
+    [pd.Series([0.1, 0.2, 0.3]), pd.DataFrame({0: [0.1, 0.2, 0.3], 1: [0.9, 0.8, 0.7]})],
+    ids=["column", "rows"],
+)
+def test_keys_with_another_index_than_the_forecasts_are_refused(forecast):
+    (one,) = read_models([0, 1, 1], {"a": forecast})
+    keys = pd.Series(["x", "y", "x"])
+    with pytest.raises(InputValueError, match="the forecasts and by carry different indices"):
+        read_keys(keys[::-1], "by", one, beside=[0, 1, 1], forecasts=[[0.1, 0.2, 0.3], forecast])
+    assert len(read_keys(keys, "by", one, beside=[0, 1, 1], forecasts=[forecast])) == 2

@@ -16,7 +16,12 @@ BLOCK = 2**21  # Table cells drawn at a time: bounds the memory, whatever the nu
 
 def fresh_seed(seed: int | None) -> int:
     """Return the seed, or a new one that is kept with the result, so that it can be had again."""
-    return int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        law = f"seed must be a whole number, not negative, or None for a new one; got {seed!r}"
+        raise InputValueError(sentence(law, hint="a Generator cannot be kept with the result; pass seed=1."))
+    return int(seed)
 
 
 def check_resamples(n_resamples: int) -> None:

@@ -22,6 +22,7 @@ from propriety.cli.stages import Stages
 from propriety.errors import InputValueError, sentence
 from propriety.evaluation.evaluate import evaluate as evaluate_frame
 from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.words import percent
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["evaluate", "evaluation_of_files"]
@@ -149,7 +150,7 @@ def _print(evaluation: Evaluation) -> None:
         rows.append([f"{name}{better}", *(estimate(one["estimate"], one["low"], one["high"]) for one in found)])
     show_table(["", *evaluation.models], rows, numbers=range(1, len(evaluation.models) + 1))
     _print_slices(evaluation)
-    say(f"Seed {evaluation.seed}; {evaluation.level:.0%} intervals.")
+    say(f"Seed {evaluation.seed}; {percent(evaluation.level, 6)} intervals.")
 
 
 def _print_slices(evaluation: Evaluation) -> None:

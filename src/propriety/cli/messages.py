@@ -19,6 +19,7 @@ WIDE = 200  # Columns of output that nobody watches, so that no table is folded.
 # The door speaks of arguments, and its hints of calls; the first that matches counts.
 IN_OPTIONS = {
     r"y_proba is forecasts\[(.+)\]\.$": r"(Model \1.)",
+    r"\bforecasts\[((['\"]).*?\2)\]": r"the forecast of \1",
     r"\bpos_label=(?=[^\s,])": "--pos-label ",
     r"\bpos_label\b=?": "--pos-label",
     r"\blabels=": "--classes",

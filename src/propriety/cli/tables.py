@@ -98,5 +98,6 @@ def _check_name(output: str) -> None:
 def _write(found: ForecastTable, output: str) -> None:
     with replaced(output) as path:
         found.to_parquet(path)
-    dropped = f"; {found.dropped:,} rows with missing values were left out" if found.dropped else ""
+    rows = "1 row with missing values was" if found.dropped == 1 else f"{found.dropped:,} rows with missing values were"
+    dropped = f"; {rows} left out" if found.dropped else ""
     say(f"{found.n:,} cases in {len(found):,} rows, {100.0 * found.event_rate:.3g}% of them with the event{dropped}.")

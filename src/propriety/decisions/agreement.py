@@ -174,19 +174,29 @@ def read_decisions(
 ) -> DecidedCases:
     """Judge outcomes with decisions, or with rows of probabilities that `decide` turns into decisions.
 
-    A decision is read as a certain forecast, so that both pass the same door. Whole numbers need no labels; they are
-    then those of so many `classes`, or of as many as occur.
+    Decisions pass the same door: beside them stands a row that is the same for all cases and is not looked at. Whole
+    numbers need no labels; they are then those of so many `classes`, or of as many as occur.
     """
     decided = read_array(y_pred, "y_pred")
-    rows: object = y_pred
-    if decided.values.ndim == 1:
-        outcome = read_array(y_true, "y_true")
-        names = _names(outcome, decided, classes) if labels is None else _listed(labels)
-        rows, decide = _certain_rows(outcome, decided, names, missing), first_argmax
+    if decided.values.ndim != 1:
+        predictions = read_classes(y_true, y_pred, labels=labels, missing=missing, **options)
+        cases = gathered(predictions)
+        return DecidedCases(
+            cases.outcome, decide(cases.forecast), cases.weight, predictions.labels, dropped=predictions.dropped
+        )
+    outcome = read_array(y_true, "y_true")
+    labels = None if labels is None else _listed(labels)
+    names = _names(outcome, decided, classes) if labels is None else labels
+    decision = _indices(outcome, decided, names, missing)
+    rows = _any_rows(_missing(decided), len(names))
     predictions = read_classes(y_true, rows, labels=labels, missing=missing, **options)
-    cases = gathered(predictions)
+    chunks = [(chunk.outcome, chunk.weight) for chunk in predictions.chunks()]
     return DecidedCases(
-        cases.outcome, decide(cases.forecast), cases.weight, predictions.labels, dropped=predictions.dropped
+        np.concatenate([outcomes for outcomes, _ in chunks]),
+        decision if predictions.rows is None else decision[predictions.rows],
+        None if predictions.weight is None else np.concatenate([weight for _, weight in chunks]),
+        predictions.labels,
+        dropped=predictions.dropped,
     )
 
 
@@ -225,8 +235,8 @@ def _listed(labels: Labels) -> tuple[Any, ...]:
     return tuple(labels)
 
 
-def _certain_rows(outcome: Reading, decided: Reading, names: tuple[Any, ...], missing: Missing) -> NDArray[np.int8]:
-    """Return rows that give the decided class all probability, masked where the decision is missing."""
+def _indices(outcome: Reading, decided: Reading, names: tuple[Any, ...], missing: Missing) -> NDArray[np.intp]:
+    """Return the place of each decision among the classes; any where it is missing and to be dropped."""
     if len(outcome.values) != len(decided.values):
         offender = f"y_true has {len(outcome.values):,} rows and y_pred {len(decided.values):,}"
         raise InputValueError(sentence("y_true and y_pred must be equally long", offender=offender))
@@ -237,13 +247,21 @@ def _certain_rows(outcome: Reading, decided: Reading, names: tuple[Any, ...], mi
     if gone.any() and missing != "drop":
         laws.refuse_missing("y_pred", gone)
     place = {name: position for position, name in enumerate(names)}
-    index = np.array([place.get(value, -1) for value in decided.values.tolist()], dtype=np.intp)
+    # Objects have to be looked up one by one; of numbers and texts only the distinct ones.
+    plain = decided.values.dtype != object
+    values, inverse = np.unique(decided.values, return_inverse=True) if plain else (decided.values, None)
+    index = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)
+    index = index if inverse is None else index[inverse]
     bad = (index < 0) & ~gone
     if bad.any():
         hint = "name every class in labels=, or pass rows of probabilities, such as numpy.column_stack([1 - p, p])."
         laws.refuse(f"y_pred must hold only the labels {list(names)}", bad, decided.values, None, hint)
-    rows = np.zeros((len(index), len(names)), dtype=np.int8)
-    rows[np.arange(len(index)), index] = 1
+    return index
+
+
+def _any_rows(gone: NDArray[np.bool_], classes: int) -> NDArray[np.int8]:
+    """Return rows of probabilities that take no memory, masked where a case is to be dropped."""
+    rows = np.broadcast_to((np.arange(classes) == 0).astype(np.int8), (len(gone), classes))
     return np.ma.MaskedArray(rows, np.broadcast_to(gone[:, None], rows.shape)) if gone.any() else rows
 
 

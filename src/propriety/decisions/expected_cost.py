@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -141,6 +141,7 @@ def bayes_decisions(
     """
     rows = len(read_array(y_proba, "y_proba").values)
     # The door judges predictions: the first class stands in for outcomes that there are not.
+    labels = tuple(labels) if isinstance(labels, Iterator) else labels  # Which could be read only once.
     first = next(iter(labels), 0) if labels is not None and isinstance(labels, Iterable) else 0
     predictions = read_classes(np.full(rows, first, dtype=object), y_proba, labels=labels, tolerance=tolerance)
     decided = _least_expected(gathered(predictions).forecast, cost=cost)

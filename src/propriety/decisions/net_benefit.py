@@ -20,7 +20,7 @@ __all__ = ["DecisionCurve", "NetBenefitDifference", "ThresholdAxis", "decision_c
 ThresholdAxis: TypeAlias = Literal["threshold", "quadratic", "logarithmic"]
 
 SCALES: dict[ThresholdAxis, RegretScale] = {"threshold": "odds", "quadratic": "linear", "logarithmic": "log-odds"}
-GRID = np.linspace(0.01, 0.99, 99)
+GRID = np.arange(1, 100) / 100  # Not linspace, whose 0.7 is more than 0.7: a forecast of 0.7 would not be acted on.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

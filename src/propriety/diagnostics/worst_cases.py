@@ -102,6 +102,11 @@ class WorstCases(Result):
         view = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"<p><code>{html.escape(repr(self))}</code></p>{view}"
 
+    def _decided(self, row: int) -> str:
+        """Say what was decided, which even of the worst cases may be right."""
+        right = self.outcome[row] == self.decision[row]
+        return "rightly decided" if right else f"taken for {self.decision[row]}"
+
     def _side_by_side(self) -> Iterator[list[str]]:
         """Yield a line for each place, with a case of each rule."""
         shown = len(self.case) // len(self.rules)
@@ -110,7 +115,7 @@ class WorstCases(Result):
             yield [
                 str(place + 1),
                 *(
-                    f"case {self.case[row]}: {self.outcome[row]} taken for {self.decision[row]}, "
+                    f"case {self.case[row]}: {self.outcome[row]} {self._decided(row)}, "
                     f"p {self.probability[row]:.3g}, loss {self.loss[row]:.3g}"
                     for row in rows
                 ),
@@ -158,7 +163,7 @@ def worst_cases(
     1   case 1: high taken for low, p 0.1, loss 0.585   case 2: low taken for mid, p 0.05, loss 3
     2   case 2: low taken for mid, p 0.05, loss 0.452   case 1: high taken for low, p 0.1, loss 2.3
     """
-    if not isinstance(n, int | np.integer) or n < 1:
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
         raise InputValueError(sentence(f"n must be a positive whole number; got {n!r}"))
     rules = read_rules(rule)
     predictions = read_classes(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance)

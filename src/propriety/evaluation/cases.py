@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +14,14 @@ import numpy as np
 from propriety.calibration.decomposition import Decomposition, decompose, decompose_table
 from propriety.decisions.ranking_map import RankingMap, ranking_map
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
+from propriety.evaluation.calls import Calls
 from propriety.evaluation.problem import Kind, Question
+from propriety.evaluation.times import as_if_independent, interval_in_time, rule_of
 from propriety.inference.comparison import Comparison, compare
+from propriety.inference.evidence import Evidence
 from propriety.inference.intervals import Interval, interval
-from propriety.inference.measures import Discrimination, Miscalibration
+from propriety.inference.measures import read_measure
+from propriety.inference.moments import moments_of
 from propriety.inference.slices import Slices, slices
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
@@ -24,15 +30,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import Keys
 from propriety.tables.predictions import ClassPredictions, Predictions
 
-__all__ = ["PredictedCases", "draws_for"]
-
-WORK = 2_000_000  # Table rows that are recalibrated, over all draws, for one interval of a part of a decomposition.
-FEWEST_DRAWS = 20  # They estimate a mean, whose own error is small beside that of the interval.
-
-
-def draws_for(n_resamples: int, rows: int) -> int:
-    """Return the number of draws for a part of a decomposition: fewer where a table is so large that each is slow."""
-    return min(n_resamples, max(FEWEST_DRAWS, WORK // rows))
+__all__ = ["PredictedCases"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,6 +43,17 @@ class PredictedCases:
     group: Keys | None = None
     cluster: Keys | None = None
     time: Keys | None = None
+    calls: Calls = field(default_factory=Calls)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the cases have weights."""
+        return self.predictions[0].weight is not None
+
+    @property
+    def dependence(self) -> str | None:
+        """Within what cases may depend on each other: clusters, times, or nothing."""
+        return "clusters" if self.cluster is not None else "times" if self.time is not None else None
 
     @property
     def n(self) -> int:
@@ -92,27 +101,35 @@ class PredictedCases:
         found = decompose(y, p, rule=rule, sample_weight=weight, tolerance=self._tolerance)
         return _relabelled(found, self._labels)
 
-    def given(self, model: str) -> str:
-        """Return how a call names the predictions of a model, with what its cases share."""
-        shared = {"sample_weight": self.predictions[0].weight, "cluster": self.cluster}
-        options = "".join(f", {name}={name}" for name, used in shared.items() if used is not None)
-        return f"y, forecasts[{model!r}]{options}"
+    def stands_alone(self, model: str, question: Question) -> bool:
+        """Return whether `interval` gives this answer alone; it knows no times."""
+        del model
+        return self.time is None or rule_of(read_measure(question.of)) is None
 
-    def interval(self, model: str, question: Question, *, n_resamples: int, **options: Any) -> Interval:
+    def interval(self, model: str, question: Question, *, level: float, **options: Any) -> Interval:
         """Answer a question about a model."""
+        if not self.stands_alone(model, question):
+            return self._in_time(model, question, level)
         y, p, weight = self._arguments(model)
-        if isinstance(question.of, Miscalibration | Discrimination):
-            n_resamples = draws_for(n_resamples, len(self._tables[model]["event"]))
-        return interval(
+        found = interval(
             y,
             p,
             of=question.of,
             sample_weight=weight,
             cluster=self._codes(self.cluster),
-            n_resamples=n_resamples,
+            level=level,
             tolerance=self._tolerance,
             **options,
         )
+        return found if self.time is None else as_if_independent(found)
+
+    def _in_time(self, model: str, question: Question, level: float) -> Interval:
+        measure, one = read_measure(question.of), self.predictions[self.models.index(model)]
+        rule = rule_of(measure)
+        assert rule is not None  # noqa: S101  (for the type checker; what is no mean is not asked here)
+        classes = None if self._labels is None else len(self._labels)
+        moments = moments_of((one,), (model,), rule, cluster=self.time)
+        return interval_in_time(moments, 0, measure, level=level, classes=classes, note=Evidence(one, None, None).few())
 
     def comparison(self, rule: Rule, **options: Any) -> Comparison | None:
         """Compare the models, if there are several."""
@@ -130,33 +147,47 @@ class PredictedCases:
         )
 
     def ranking(self, **options: Any) -> RankingMap | None:
-        """Rank the models on every interval of thresholds, if there are several."""
+        """Rank the models on every interval of thresholds, if there are several.
+
+        The standard errors of the map are those of independent cases; where cases depend on each other they are
+        unknown, and no lead is told from noise.
+        """
         if len(self.models) < 2 or self._labels is not None:
             return None
-        return ranking_map(self._outcome, self._forecasts, sample_weight=self.predictions[0].weight, **options)
+        found = ranking_map(self._outcome, self._forecasts, sample_weight=self.predictions[0].weight, **options)
+        if self.dependence is None:
+            return found
+        marked = None if found.marked is None else replace(found.marked, standard_error=math.nan, is_noise=True)
+        unknown, noise = np.full_like(found.margin, np.nan), np.ones_like(found.is_noise)
+        return replace(found, standard_error=unknown, is_noise=noise, marked=marked)
 
     def slices(self, rule: Rule, **options: Any) -> Slices | None:
         """Judge the models in each group, if there are groups."""
         if self.group is None or self._labels is not None:
             return None
-        labels = np.empty(len(self.group), dtype=object)
-        labels[:] = [str(label) for label in self.group.labels]
-        return slices(
+        found = slices(
             self._outcome,
             self._forecasts,
-            by=labels[self.group.codes],
+            by=self.group.codes,
             rule=rule,
             sample_weight=self.predictions[0].weight,
-            cluster=self._codes(self.cluster),
+            # Cases of one time may depend on each other like those of a cluster; its neighbours count as independent.
+            cluster=self._codes(self.cluster if self.time is None else self.time),
             **options,
         )
+        # By their codes groups stay apart and in their order, whatever their labels are.
+        names = _told_apart(self.group.labels)
+        return replace(found, group=np.array([names[int(code)] for code in found.group]))
 
     def means(self, model: str) -> ProbabilityMeans:
         """Average the probabilities of what happened."""
         if self._labels is None:
             return probability_means(self._tables[model]["event"])
         y, p, weight = self._arguments(model)
-        return probability_means(y, p, sample_weight=weight, tolerance=self._tolerance)
+        names = np.empty(len(self._labels), dtype=object)
+        names[:] = self._labels
+        given = {"sample_weight": weight, "labels": self._labels, "tolerance": self._tolerance}
+        return probability_means(names[y.astype(np.intp)], p, **given)
 
     @property
     def _labels(self) -> tuple[Any, ...] | None:
@@ -183,6 +214,12 @@ class PredictedCases:
     @staticmethod
     def _codes(keys: Keys | None) -> Any:
         return None if keys is None else keys.codes
+
+
+def _told_apart(labels: tuple[Any, ...]) -> list[str]:
+    """Return the names of groups as `slices` gives them: those that read the same, such as 1 and "1", in quotes."""
+    often = Counter(str(label) for label in labels)
+    return [str(label) if often[str(label)] == 1 else repr(label) for label in labels]
 
 
 def _relabelled(found: Decomposition, labels: tuple[Any, ...]) -> Decomposition:

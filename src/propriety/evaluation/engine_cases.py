@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from propriety.errors import InputValueError, UnsupportedOperationError, sentence
+from propriety.errors import UnsupportedOperationError, sentence
+from propriety.evaluation.calls import Calls
 from propriety.evaluation.tabled_cases import TabledCases
 from propriety.tables.engine_source import Lazy, read_source
 from propriety.tables.forecast_table import ForecastTable
@@ -24,13 +25,12 @@ def cases_of_lazy_frame(
     time: str | None,
     weight: str | None,
     options: Mapping[str, Any],
+    calls: Calls,
 ) -> TabledCases:
     """Make the tables of every model and group by queries of the engine; the options are those of the door."""
     if any(len(columns) > 1 for columns in forecasts.values()):
         law = "a lazy frame is evaluated for the probability of one event; the forecasts are rows of classes"
         raise UnsupportedOperationError(sentence(law, hint="collect the columns first, or evaluate one class."))
-    if cluster is not None and time is not None:
-        raise InputValueError(sentence("evaluate takes cluster= or time=, not both"))
     columns = {model: own[0] for model, own in forecasts.items()}
     dependent = cluster if cluster is not None else time
 
@@ -47,4 +47,5 @@ def cases_of_lazy_frame(
         group_tables=None if by is None else tables(by),
         clusters=None if dependent is None else "clusters" if cluster is not None else "times",
         source=read_source(frame, outcome=outcome, forecasts=columns, weight=weight, by=keys or None, **options),
+        calls=calls,
     )

@@ -6,17 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
+from narwhals.dependencies import is_into_dataframe
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.evaluation.calls import Calls
 from propriety.evaluation.cases import PredictedCases
 from propriety.evaluation.engine_cases import cases_of_lazy_frame
 from propriety.evaluation.evaluation import Evaluation, evaluation_of
 from propriety.evaluation.problem import Kind
 from propriety.evaluation.tabled_cases import TabledCases
+from propriety.inference.dependence import check_times
 from propriety.tables.engine_source import Lazy
 from propriety.tables.frames import columns_of, known
 from propriety.tables.models import read_keys, read_models
-from propriety.tables.predictions import ClassPredictions
+from propriety.tables.predictions import ClassPredictions, Predictions
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = ["evaluate"]
@@ -62,12 +65,12 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     ordered : bool
         Whether the classes have an order, that of `labels` or of the columns.
     by, cluster, time, sample_weight : array-like of shape (n,), or str with a frame, optional
-        The group to report on; the cluster (patient, site) or the time within which cases may depend on each other;
-        weights.
+        The group to report on, of binary outcomes; the cluster (patient, site) or the time within which cases may
+        depend on each other, one of the two; weights.
     pos_label, labels, missing, tolerance
         As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
     level : float
-        Level of all intervals.
+        Level of all intervals, and of the bands of reliability curves.
     n_resamples, seed : int, optional
         Number and seed of the draws; without a seed one is made and kept with the result.
     progress : bool
@@ -77,6 +80,12 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     -------
     Evaluation
         With `summary()`, `scores`, `plot()`, `to_frame()`, `to_dict()` and `to_html(path)`.
+
+    Notes
+    -----
+    Clusters are allowed for in the scores, the comparison and the groups, and times in the comparison and in the scores
+    that are means; other scores, and groups, take neighbours in time for independent and say so. Reliability bands
+    take all cases for independent, and with clusters or times the ranking map tells no lead from noise.
 
     Examples
     --------
@@ -94,40 +103,94 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     arguments: dict[str, Any] = {"y_true": y_true, "by": by, "cluster": cluster, "time": time}
     arguments["sample_weight"] = sample_weight
     drawing: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "seed": seed, "progress": progress}
+    _check_dependence(cluster, time)
+    calls = Calls(
+        shared=tuple(name for name in ("sample_weight", "by", "cluster", "time") if arguments[name] is not None),
+        reading=_reading(pos_label, labels, tolerance),
+    )
     if outcome is None:
+        _check_columns(y_true, forecasts)
         models = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
     else:
         columns = _named(arguments | {"y_true": outcome})
         frame = known(y_true)
         if isinstance(frame, nw.LazyFrame):
             labelling = {"pos_label": pos_label, "labels": labels, "missing": missing}
-            cases = _lazy_cases(frame, forecasts, columns, labelling, ordered=ordered)
+            cases = _lazy_cases(frame, forecasts, columns, labelling, calls, ordered=ordered)
             return evaluation_of(cases, thresholds=thresholds, **drawing)
         arguments, models = _of_frame(y_true, forecasts, columns)
-    predictions = read_models(
-        arguments["y_true"],
-        models,
-        sample_weight=arguments["sample_weight"],
-        pos_label=pos_label,
-        labels=labels,
-        missing=missing,
-        tolerance=tolerance,
-    )
-    kind: Kind = "binary"
-    if isinstance(predictions[0], ClassPredictions):
-        kind = "ordinal" if ordered else "multiclass"
-    if kind != "binary" and thresholds is not None:
-        law = "thresholds belong to the probability of one event; the forecasts are rows of classes"
-        raise InputValueError(sentence(law, hint="evaluate one class, such as y == 2 with y_proba[:, 2]."))
-    if kind == "binary" and ordered:
-        raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
+    door: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    predictions = _read(arguments, models, door)
+    kind = _kind(predictions, thresholds, arguments["by"], ordered=ordered)
     keys = {
-        name: read_keys(arguments[argument], argument, predictions[0], beside=arguments["y_true"])
+        name: read_keys(
+            arguments[argument], argument, predictions[0], beside=arguments["y_true"], forecasts=models.values()
+        )
         for name, argument in (("group", "by"), ("cluster", "cluster"), ("time", "time"))
         if arguments[argument] is not None
     }
-    predicted = PredictedCases(kind=kind, models=tuple(models), predictions=predictions, **keys)
+    if "time" in keys:
+        check_times(keys["time"].labels, None)
+    predicted = PredictedCases(kind=kind, models=tuple(models), predictions=predictions, calls=calls, **keys)
     return evaluation_of(predicted, thresholds=thresholds, **drawing)
+
+
+def _read(arguments: Mapping[str, Any], models: Mapping[str, Any], door: Mapping[str, Any]) -> tuple[Predictions, ...]:
+    """Judge the forecasts of every model, all laws at once: further in nothing is refused."""
+    try:
+        predictions = read_models(arguments["y_true"], models, sample_weight=arguments["sample_weight"], **door)
+        for one in predictions:
+            for _ in one.chunks():
+                pass  # The laws are checked as the cases are handed out.
+    except ProprietyError as error:
+        if any(is_into_dataframe(one) for one in models.values()):
+            error.add_note("If the columns of the frame are models, pass a mapping, {name: frame[name], ...}.")
+        raise
+    return predictions
+
+
+def _kind(predictions: tuple[Predictions, ...], thresholds: object, by: object, *, ordered: bool) -> Kind:
+    """Tell what is forecast, and refuse what does not fit it."""
+    if not isinstance(predictions[0], ClassPredictions):
+        if ordered:
+            raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
+        return "binary"
+    hint = "evaluate one class, such as y == 2 with y_proba[:, 2]."
+    if thresholds is not None:
+        law = "thresholds belong to the probability of one event; the forecasts are rows of classes"
+        raise InputValueError(sentence(law, hint=hint))
+    if by is not None:
+        law = "by belongs to the probability of one event; the forecasts are rows of classes"
+        raise InputValueError(sentence(law, hint=hint))
+    return "ordinal" if ordered else "multiclass"
+
+
+def _check_dependence(cluster: object, time: object) -> None:
+    if cluster is not None and time is not None:
+        hint = (
+            "cluster= alone allows for any dependence within a cluster, over time too; "
+            "time= alone allows for any between cases of one time."
+        )
+        raise InputValueError(sentence("evaluate takes cluster= or time=, not both", hint=hint))
+
+
+def _check_columns(y_true: object, forecasts: object) -> None:
+    """Refuse a frame, or names of columns, without the column of the outcomes."""
+    names = isinstance(forecasts, str) or (
+        isinstance(forecasts, list | tuple) and bool(forecasts) and all(isinstance(one, str) for one in forecasts)
+    )
+    if names or is_into_dataframe(y_true) or isinstance(y_true, nw.LazyFrame):
+        law = (
+            "a frame needs outcome=, the column of the outcomes" if not names else "forecasts names columns of a frame"
+        )
+        raise InputTypeError(sentence(law, hint='pass evaluate(frame, ["a", "b"], outcome="y").'))
+
+
+def _reading(pos_label: object, labels: Labels | None, tolerance: float) -> dict[str, Any]:
+    """Return how the cases are to be read, where that is not the usual way."""
+    given = {"pos_label": pos_label, "labels": None if labels is None else list(labels)}
+    usual = {} if tolerance == TOLERANCE else {"tolerance": tolerance}
+    return {name: value for name, value in given.items() if value is not None} | usual
 
 
 def _named(columns: Mapping[str, Any]) -> dict[str, str | None]:
@@ -140,7 +203,13 @@ def _named(columns: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def _lazy_cases(
-    frame: Lazy, forecasts: object, columns: Mapping[str, Any], labelling: Mapping[str, Any], *, ordered: bool
+    frame: Lazy,
+    forecasts: object,
+    columns: Mapping[str, Any],
+    labelling: Mapping[str, Any],
+    calls: Calls,
+    *,
+    ordered: bool,
 ) -> TabledCases:
     if ordered:
         raise InputValueError(sentence("ordered belongs to rows of classes; a lazy frame is evaluated for one event"))
@@ -153,6 +222,7 @@ def _lazy_cases(
         time=columns["time"],
         weight=columns["sample_weight"],
         options=labelling,
+        calls=calls,
     )
 
 
@@ -177,6 +247,7 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     if isinstance(forecasts, Mapping):
         named = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
     elif isinstance(forecasts, Sequence):
+        _check_once(forecasts)
         named = {name: (name,) for name in forecasts}
     else:
         named = {}
@@ -184,6 +255,13 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
         law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
         raise InputTypeError(sentence(law, offender=f"it is {forecasts!r}"))
     return named
+
+
+def _check_once(names: Sequence[object]) -> None:
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        law = f"forecasts must name each column once; {twice!r} stands twice"
+        raise InputValueError(sentence(law, hint='to give a model another name pass {"model": "column"}.'))
 
 
 def _stacked(columns: list[Any]) -> Any:

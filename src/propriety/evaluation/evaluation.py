@@ -24,6 +24,7 @@ from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.evaluation import words
+from propriety.evaluation.calls import TAKES, Calls
 from propriety.evaluation.cases import PredictedCases
 from propriety.evaluation.problem import RARE, Kind, Problem, Question
 from propriety.evaluation.tabled_cases import TabledCases
@@ -155,7 +156,11 @@ class Evaluation(Result):
         Evaluation(models=['model'], kind=binary, n=6)
         """
         given = (moments,) if isinstance(moments, LossMoments) else tuple(moments)
-        cases = TabledCases(event_tables=tables, moments=given)
+        names = (
+            ["moments"] if isinstance(moments, LossMoments) else [f"moments[{place}]" for place in range(len(given))]
+        )
+        whole = {one.rule: _whole(name, one) for name, one in zip(names, given, strict=True)}
+        cases = TabledCases(event_tables=tables, moments=given, calls=Calls(tabled=True, moments=whole))
         return evaluation_of(
             cases, thresholds=thresholds, level=level, n_resamples=n_resamples, seed=seed, progress=progress
         )
@@ -181,12 +186,7 @@ class Evaluation(Result):
             higher_is_better=np.array([one.higher_is_better for one in found]),
             method=np.array([one.method for one in found]),
             note=np.array([one.note for one in found]),
-            call=np.array(
-                [
-                    question.call(self.cases.given(model), self._options(one))
-                    for (model, question), one in zip(asked, found, strict=True)
-                ]
-            ),
+            call=np.array([self._call_of(*one, interval) for one, interval in zip(asked, found, strict=True)]),
             level=self.level,
         )
 
@@ -205,7 +205,8 @@ class Evaluation(Result):
         """The reliability curves of each model, by event, with their consistency bands."""
         return {
             model: {
-                label: reliability_curve(table).with_consistency_band(seed=self.seed) for label, table in own.items()
+                label: reliability_curve(table).with_consistency_band(level=self.level, seed=self.seed)
+                for label, table in own.items()
             }
             for model, own in self.tables.items()
         }
@@ -234,7 +235,11 @@ class Evaluation(Result):
 
     @cached_property
     def ranking(self) -> RankingMap | None:
-        """Who wins on every interval of thresholds; of several models of binary outcomes."""
+        """Who wins on every interval of thresholds; of several models of binary outcomes.
+
+        With clusters or times its standard errors are NaN and every lead may be noise: they are known of
+        independent cases only.
+        """
         return self.cases.ranking(level=self.level, interval=self.problem.interval)
 
     @cached_property
@@ -322,10 +327,37 @@ class Evaluation(Result):
                 note=str(error).rstrip("."),
             )
 
-    def _options(self, found: Interval) -> str:
-        """Return the options of a call that are not the usual ones."""
-        level = "" if self.level == 0.95 else f", level={self.level!r}"
-        return level if found.seed is None else f"{level}, n_resamples={found.n_resamples}, seed={found.seed}"
+    def call(self, function: str, model: object = None, **options: Any) -> str:
+        """Return the call of a function of the package on the data of this evaluation, with all that it needs.
+
+        Parameters
+        ----------
+        function : str
+            Its name.
+        model : str, optional
+            The model it is for; without one, all together.
+        **options
+            Further arguments.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> result = pr.evaluate([0, 1], {"a": [0.2, 0.7]}, sample_weight=[1, 2], level=0.9)
+        >>> result.call("interval", "a", of=pr.Log())
+        "pr.interval(y, forecasts['a'], sample_weight=sample_weight, of=pr.Log(), level=0.9)"
+        """
+        level = {"level": self.level} if self.level != 0.95 and "level" in TAKES[function] else {}
+        return self.cases.calls.write(function, model, **(options | level))
+
+    def _call_of(self, model: str, question: Question, found: Interval) -> str:
+        """Return the call that makes a score alone; where `interval` does not know all there is, that of its row."""
+        if self.cases.stands_alone(model, question):
+            drawn = {} if found.seed is None else {"n_resamples": found.n_resamples, "seed": found.seed}
+            return self.call("interval", model, of=question.of, **drawn)
+        asked = {} if self.thresholds is None else {"thresholds": self.thresholds}
+        asked |= {"ordered": True} if self.kind == "ordinal" else {}
+        whole = self.call("evaluate", **asked, n_resamples=self.n_resamples, seed=self.seed)
+        return f"{whole}.scores.at({model!r}, {question.key!r})"
 
     @property
     def _event_tables(self) -> dict[str, ForecastTable]:
@@ -348,6 +380,13 @@ class Evaluation(Result):
         except MissingDependencyError:
             return Result._repr_html_(self)
         return framed(self)
+
+
+def _whole(name: str, moments: LossMoments) -> str:
+    """Return the expression of moments of all cases."""
+    if moments.group is None:
+        return name
+    return f"{name}.pooled()" if moments.cluster is None else f"{name}.pooled('cluster')"
 
 
 def evaluation_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from propriety.decisions.advice import Advice, advise
 from propriety.inference.measures import AreaUnderRoc, Discrimination, Measure, Miscalibration, NetBenefit, Skill
@@ -14,7 +14,7 @@ from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule
 
-__all__ = ["RARE", "Kind", "Problem", "Question", "written"]
+__all__ = ["RARE", "Kind", "Problem", "Question"]
 
 Kind: TypeAlias = Literal["binary", "multiclass", "ordinal"]
 RARE = 0.1
@@ -32,10 +32,6 @@ class Question:
     def higher_is_better(self) -> bool:
         """Whether more of it is better."""
         return not isinstance(self.of, Rule) and self.of.higher_is_better
-
-    def call(self, given: str, options: str = "") -> str:
-        """Return the call that makes the number alone, of what is given, with the options of the evaluation."""
-        return f"pr.interval({given}, of={written(self.of)}{options})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +109,12 @@ def _of_thresholds(thresholds: float | tuple[float, float] | None) -> tuple[Ques
             return (
                 Question("bounded_brier", "bounded Brier score", BoundedBrier(low, high)),
                 *(Question("bounded_log", "bounded log score", rule) for rule in log_odds),
-                *(Question(f"net_benefit_at_{end:g}", f"net benefit at {end:g}", NetBenefit(end)) for end in inside),
+                *(Question(f"net_benefit_at_{end!r}", f"net benefit at {end!r}", NetBenefit(end)) for end in inside),
             )
         case known:
             return (
                 Question("regret", "regret at the threshold", Elementary(known)),
-                Question("net_benefit", f"net benefit at {known:g}", NetBenefit(known)),
+                Question("net_benefit", f"net benefit at {known!r}", NetBenefit(known)),
             )
 
 
@@ -145,11 +141,3 @@ _OF_GRADES = (
     Question("brier", "Brier score", BRIER),
     Question("misclassification", "error rate", Misclassification()),
 )
-
-
-def written(of: Any) -> str:
-    """Return the expression that makes a rule or measure, with the package as `pr`."""
-    inside = getattr(of, "rule", None)
-    if isinstance(inside, Rule):
-        return f"pr.{type(of).__name__}(pr.{inside!r})"
-    return f"pr.{of!r}"

@@ -12,12 +12,15 @@ import numpy as np
 from propriety.calibration.decomposition import Decomposition, decompose_table
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
 from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.evaluation.cases import draws_for
+from propriety.evaluation.calls import Calls
 from propriety.evaluation.problem import Kind, Problem, Question
+from propriety.evaluation.times import as_if_independent, interval_in_time, rule_of
 from propriety.inference.comparison import Comparison, Method, compare_moments
+from propriety.inference.dependence import check_times
 from propriety.inference.engine_moments import moments_of_source
+from propriety.inference.evidence import Evidence
 from propriety.inference.intervals import Interval, interval, interval_of_mean
-from propriety.inference.measures import Discrimination, MeanScore, Measure, Miscalibration, NetBenefit, read_measure
+from propriety.inference.measures import Measure, read_measure
 from propriety.inference.moments import LossMoments
 from propriety.inference.slices import Slices, rules_of_slices, slices_of_tables
 from propriety.rules.families import Brier
@@ -41,6 +44,7 @@ class TabledCases:
     group_tables: Mapping[str, Mapping[Any, ForecastTable]] | None = None
     clusters: str | None = None
     source: Source | None = None
+    calls: Calls = field(default_factory=lambda: Calls(tabled=True))
     kind: Kind = "binary"
     models: tuple[str, ...] = field(init=False)
 
@@ -57,7 +61,7 @@ class TabledCases:
         if self.source is None:
             return self
         measures = [read_measure(question.of) for question in problem.questions]
-        rules = [rule for rule in map(_rule_of, measures) if rule is not None]
+        rules = [rule for rule in map(rule_of, measures) if rule is not None]
         if self.group_tables is not None:
             threshold = problem.thresholds if isinstance(problem.thresholds, float) else None
             rules += rules_of_slices(problem.rule, threshold)
@@ -69,7 +73,22 @@ class TabledCases:
             cluster=self.clusters is not None,
             dropped=self.dropped,
         )
+        if self.clusters == "times":
+            by_time = moments[0].pooled("cluster").cluster
+            assert by_time is not None  # noqa: S101  (for the type checker; it was asked for)
+            check_times(by_time.tolist(), None)
         return replace(self, moments=moments, source=None)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the cases have weights."""
+        return self._first.is_weighted
+
+    @property
+    def dependence(self) -> str | None:
+        """Within what cases may depend on each other: clusters, times, or nothing."""
+        known = any(one.cluster is not None for one in self.moments)
+        return self.clusters or ("clusters" if known else None)
 
     @property
     def _first(self) -> ForecastTable:
@@ -98,22 +117,27 @@ class TabledCases:
         """Return the decomposition of the Brier score of a model."""
         return decompose_table(self.event_tables[model], Brier())
 
-    def given(self, model: str) -> str:
-        """Return how a call names the table of a model."""
-        return f"tables[{model!r}]"
+    def stands_alone(self, model: str, question: Question) -> bool:
+        """Return whether `interval` gives this answer alone, of the cases or of a table that lacks nothing."""
+        if self.calls.tabled:
+            return self.dependence is None and not self.event_tables[model].is_weighted
+        return self.clusters != "times" or rule_of(read_measure(question.of)) is None
 
-    def interval(self, model: str, question: Question, *, n_resamples: int, level: float, **options: Any) -> Interval:
+    def interval(self, model: str, question: Question, *, level: float, **options: Any) -> Interval:
         """Answer a question about a model: from the moments where it is a mean, else from the table."""
         table, measure = self.event_tables[model], read_measure(question.of)
-        rule = _rule_of(measure)
+        rule = rule_of(measure)
         moments = None if rule is None else self._moments(rule)
+        if moments is not None and self.clusters == "times":
+            # A weighted table does not know the number of its events.
+            few = "" if table.is_weighted else Evidence(None, table, None).few()
+            return interval_in_time(moments, self.models.index(model), measure, level=level, note=few)
         if moments is not None:
             return interval_of_mean(moments, self.models.index(model), measure, level=level)
-        if table.is_weighted or self.clusters is not None:
-            return _without_limits(table, measure, level, "weights" if table.is_weighted else str(self.clusters))
-        if isinstance(measure, Miscalibration | Discrimination):
-            n_resamples = draws_for(n_resamples, len(table))
-        return interval(table, of=question.of, n_resamples=n_resamples, level=level, **options)
+        if table.is_weighted or self.dependence == "clusters":
+            return _without_limits(table, measure, level, "weights" if table.is_weighted else "clusters")
+        found = interval(table, of=question.of, level=level, **options)
+        return found if self.clusters is None else as_if_independent(found)
 
     def comparison(self, rule: Rule, **options: Any) -> Comparison | None:
         """Compare the models by the moments of this rule's losses, if there are any."""
@@ -144,13 +168,6 @@ class TabledCases:
         if found is None:
             return None
         return found.pooled() if found.cluster is None else found.pooled("cluster")
-
-
-def _rule_of(measure: Measure) -> Rule | None:
-    """Return the rule whose mean is the measure, but for its sign; None if it is no mean."""
-    if isinstance(measure, MeanScore):
-        return measure.rule
-    return measure.loss if isinstance(measure, NetBenefit) else None
 
 
 def _without_limits(table: ForecastTable, measure: Measure, level: float, what: str) -> Interval:

@@ -20,10 +20,12 @@ from propriety.rules.rule import BinaryRule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.predictions import BinaryPredictions
 
-__all__ = ["Sample", "Units", "in_blocks", "overfits", "resampled_means", "resampled_tables"]
+__all__ = ["Sample", "Units", "draws_for", "in_blocks", "overfits", "resampled_means", "resampled_tables"]
 
 CELLS = 2**10  # Cells of the deviations, once the units outnumber them twice.
 BLOCK = 2**5  # Draws that share a stream of random numbers; also bounds the memory.
+WORK = 2_000_000  # Table rows that are recalibrated, over all draws, for one interval of a part of a decomposition.
+FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
 
 Draw: TypeAlias = Callable[[np.random.Generator, int], Floats]
 
@@ -358,6 +360,17 @@ def resampled_tables(
     return in_blocks(draw, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress)
 
 
+def draws_for(n_resamples: int, rows: int) -> int:
+    """Return the number of draws for a part of a decomposition: fewer where a table is so large that each is slow.
+
+    Examples
+    --------
+    >>> draws_for(1000, 500), draws_for(1000, 10_000), draws_for(1000, 200_000)
+    (1000, 200, 20)
+    """
+    return min(n_resamples, max(FEWEST_DRAWS, WORK // rows))
+
+
 def overfits(
     sample: Sample,
     rule: BinaryRule,
@@ -374,7 +387,8 @@ def overfits(
     """
     table = sample.table
     forecasts = FixedForecasts.of(rule, recalibrated, recalibrated > 0.0, recalibrated < 1.0)
-    number, rate = np.rint(table.weights).astype(np.int64), recalibrated[sample.row]
+    rate = recalibrated[sample.row]
+    number = np.array([]) if table.is_weighted else np.rint(table.weights).astype(np.int64)
 
     def outcomes(generator: np.random.Generator) -> Floats:
         if not table.is_weighted:

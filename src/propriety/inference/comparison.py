@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.special import ndtri, stdtrit
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, sentence
 from propriety.inference.dependence import Estimates, block_bootstrap, check_times, hac, student
+from propriety.inference.evidence import Evidence, few_in_words
 from propriety.inference.moments import LossMoments, moments_of
 from propriety.inference.verdicts import (
     ROUNDING,
@@ -84,7 +85,8 @@ class Comparison(Result):
     dropped : int
         Rows left out because of missing values.
     note : str
-        Warning of a rule that is not proper.
+        Warning of a rule that is not proper, and of few clusters, events or non-events, with which intervals are too
+        narrow and differences told too often.
     n_resamples, seed : int, optional
         Number and seed of the draws of the bootstrap.
     """
@@ -238,6 +240,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     >>> print(compare(y[:60], {"truth": truth[:60], "nearly": 0.01 + 0.98 * truth[:60]}))
     truth and nearly are not distinguishable on 60 cases; about 4,900 would be needed.
     Paired t test on 60 cases.
+    Rests on 33 events, 27 non-events: intervals may be too narrow.
     """
     if cluster is not None and time is not None:
         hint = (
@@ -257,10 +260,12 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         tolerance=tolerance,
     )
     argument, values = ("cluster", cluster) if time is None else ("time", time)
-    keys = None if values is None else read_keys(values, argument, predictions[0], beside=y_true)
+    keys = None
+    if values is not None:
+        keys = read_keys(values, argument, predictions[0], beside=y_true, forecasts=forecasts.values())
     moments = moments_of(predictions, tuple(forecasts), rule, cluster=keys)
     classes = len(predictions[0].labels) if isinstance(predictions[0], ClassPredictions) else None
-    return compare_moments(
+    found = compare_moments(
         moments,
         reference=reference,
         method=method,
@@ -270,6 +275,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         seed=seed,
         proper=rule.properties(classes).proper,
     )
+    numbers = {"cluster": None if cluster is None else found.units} | Evidence(predictions[0], None, None).outcomes()
+    return replace(found, note=_note(found.rule, rule.properties(classes).proper, numbers, found.statistic))
 
 
 def compare_moments(
@@ -321,14 +328,15 @@ def compare_moments(
     # Without groups a row of the moments is a cluster.
     units = moments.cases if moments.cluster is None else len(moments.n)
     sample = Sample(moments.cases, units, KINDS[method], 0, level, moments.rule)
-    seed = fresh_seed(seed) if method == "block bootstrap" else None
+    seed = fresh_seed(seed)
     mean = moments.means
     if np.isnan(mean[: len(moments.models)]).any():
         raise InputValueError(sentence(f"{moments.rule} must return numbers; its loss of some case is NaN"))
-    found = _estimates(moments, mean, method, horizon, sample, n_resamples, seed or 0)
+    found = _estimates(moments, mean, method, horizon, sample, n_resamples, seed)
     columns = _differences(moments, mean, found, places, signs, sample)
     sample = sample._replace(pairs=int(np.count_nonzero(np.isfinite(columns["statistic"]))))
     pairs = [Pair(*values) for values in zip(*(columns[name].tolist() for name in Pair._fields), strict=True)]
+    clusters = units if sample.kind == "clusters" else None
     return Comparison(
         **columns,
         verdict=np.array([verdict_on(pair, sample) for pair in pairs]),
@@ -341,10 +349,17 @@ def compare_moments(
         n=sample.n,
         units=sample.units,
         dropped=moments.dropped,
-        note=rule_sentence(moments.rule, proper=proper),
-        n_resamples=None if seed is None else n_resamples,
-        seed=seed,
+        note=_note(moments.rule, proper, {"cluster": clusters}, columns["statistic"]),
+        n_resamples=None if method != "block bootstrap" else n_resamples,
+        seed=None if method != "block bootstrap" else seed,
     )
+
+
+def _note(rule: str, proper: bool | None, numbers: Mapping[str, int | None], statistic: Floats) -> str:  # noqa: FBT001  (of three)
+    """Warn of a rule that is not proper, and of what there is too little of, where there is a test."""
+    few = few_in_words(numbers) if np.isfinite(statistic).any() else ""
+    told = f"{few[0].upper()}{few[1:].replace('it may', 'intervals may')}." if few else ""
+    return " ".join(filter(None, (rule_sentence(rule, proper=proper), told)))
 
 
 def _method_for(method: Method, kind: Kind) -> Method:
@@ -402,11 +417,12 @@ def _differences(
     error, df, low, high, p_value = (values[series] for values in found)
     low, high = np.where(signs > 0.0, low, -high), np.where(signs > 0.0, high, -low)
     flat = np.isfinite(difference) & ~(error * np.sqrt(sample.units) > noise)  # So is a single case.
-    same = flat & (np.abs(difference) <= noise)
-    difference = np.where(same, 0.0, difference)
+    none = np.isfinite(difference) & (np.abs(difference) <= noise)
+    same = flat & none
+    difference = np.where(none, 0.0, difference)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(flat, np.nan, difference / error)
-    p_value = np.where(flat, np.nan, p_value)
+    p_value = np.where(flat, np.nan, np.where(none, 1.0, p_value))
     at_zero = np.where(same, 0.0, np.nan)
     return {
         "model": np.array([model for model, _ in names]),

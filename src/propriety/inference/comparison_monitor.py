@@ -13,6 +13,7 @@ from propriety.calibration.resampling import check_level
 from propriety.errors import ImproperRuleError, InputValueError, sentence
 from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
+from propriety.inference.verdicts import counted
 from propriety.results import Floats
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
@@ -62,12 +63,19 @@ class MonitoredComparison(EProcess):
     @property
     def verdict(self) -> str:
         """What the stream says, in words."""
-        told = []
-        if self.alarm is not None:
-            told.append(f"The model is worse than the reference: alarm after {self.alarm:,} of {self.n:,} cases.")
-        if self.better_at is not None:
-            told.append(f"The model is better than the reference: clear after {self.better_at:,} of {self.n:,} cases.")
-        return " ".join(told) or f"No alarm in {self.n:,} cases."
+        cases = counted(self.n, "case")
+        turns = ((self.alarm, "worse", "alarm"), (self.better_at, "better", "clear"))
+        told = sorted((at, word, call) for at, word, call in turns if at is not None)
+        if not told:
+            return f"No alarm in {cases}."
+        (at, word, call), *later = told
+        if not later:
+            return f"The model is {word} than the reference: {call} after {at:,} of {cases}."
+        # Both are true, each of the average until then.
+        return (
+            f"On average over the first {counted(at, 'case')} the model was {word} than the reference, and over the "
+            f"first {later[0][0]:,} of {self.n:,} it was {later[0][1]}."
+        )
 
     def extend(self, y_true: object, y_proba: object, reference: object) -> MonitoredComparison:
         """Return the whole stream, continued by further cases; the options stay as they were.

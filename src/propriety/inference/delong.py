@@ -191,7 +191,9 @@ def delong(
     )
     first = predictions[0]
     # Each case by itself is a cluster of one, so that the cases of all models stand in the same order.
-    keys = None if cluster is None else read_keys(cluster, "cluster", first, beside=y_true)
+    keys = (
+        None if cluster is None else read_keys(cluster, "cluster", first, beside=y_true, forecasts=forecasts.values())
+    )
     order = np.arange(len(first)) if keys is None else keys.codes
     samples = [Sample.of_predictions(one, order) for one in predictions]
     areas, influences = zip(*(area_influence(sample) for sample in samples), strict=True)

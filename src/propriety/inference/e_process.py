@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, sentence
+from propriety.inference.verdicts import counted
 from propriety.results import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
@@ -67,8 +68,8 @@ class EProcess(Result):
     def verdict(self) -> str:
         """What the stream says, in words."""
         if self.alarm is None:
-            return f"No alarm in {self.n:,} cases."
-        return f"Alarm after {self.alarm:,} of {self.n:,} cases: it is not true that {self.claim}."
+            return f"No alarm in {counted(self.n, 'case')}."
+        return f"Alarm after {self.alarm:,} of {counted(self.n, 'case')}: it is not true that {self.claim}."
 
     def rows(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per case, numbered from 1."""

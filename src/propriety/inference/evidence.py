@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.inference.bootstrap import Sample, Units
 from propriety.inference.measures import Measure
+from propriety.inference.verdicts import counted
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule, Rule
 from propriety.rules.scoring import losses_by_chunk
@@ -18,7 +20,7 @@ from propriety.tables.models import Keys, read_keys
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
 from propriety.tables.validation import read_predictions
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "few_in_words"]
 
 FEWEST = {"cluster": 40, "event": 50, "non-event": 50}  # With fewer, an interval says that it may be too narrow.
 
@@ -36,11 +38,10 @@ class Evidence:
         """Judge what the user gave; the options are those of the door."""
         if not isinstance(y_true, ForecastTable):
             predictions = read_predictions(y_true, y_proba, **options)
-            return cls(
-                predictions,
-                None,
-                None if cluster is None else read_keys(cluster, "cluster", predictions, beside=y_true),
-            )
+            keys = None
+            if cluster is not None:
+                keys = read_keys(cluster, "cluster", predictions, beside=y_true, forecasts=(y_proba,))
+            return cls(predictions, None, keys)
         if cluster is not None:
             law = "clusters need predictions, y_true and y_proba; a ForecastTable no longer knows its cases"
             raise InputTypeError(sentence(law))
@@ -105,16 +106,10 @@ class Evidence:
 
     def few(self) -> str:
         """Say what there is too little of to trust an interval."""
-        numbers = {"cluster": self.clusters} | self._outcomes()
-        parts = [
-            f"{number} {name}" + "s" * (number != 1)
-            for name, number in numbers.items()
-            if number is not None and number < FEWEST[name]
-        ]
-        return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
+        return few_in_words({"cluster": self.clusters} | self.outcomes())
 
-    def _outcomes(self) -> dict[str, int | None]:
-        """Return the number of events and of non-events."""
+    def outcomes(self) -> dict[str, int | None]:
+        """Return the number of events and of non-events; nothing for classes."""
         if isinstance(self.source, ForecastTable):
             events = round(float(self.source.events.sum()))
         elif isinstance(self.source, BinaryPredictions):
@@ -123,6 +118,18 @@ class Evidence:
         else:
             return {}
         return {"event": events, "non-event": self.n - events}
+
+
+def few_in_words(numbers: Mapping[str, int | None]) -> str:
+    """Say which of the numbers of clusters, events and non-events are too small to trust an interval; "" if none is.
+
+    Examples
+    --------
+    >>> few_in_words({"cluster": 20, "event": 60, "non-event": 1})
+    'rests on 20 clusters, 1 non-event: it may be too narrow'
+    """
+    parts = [counted(number, name) for name, number in numbers.items() if number is not None and number < FEWEST[name]]
+    return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
 
 
 def _constant(predictions: Predictions, weight: Floats | None) -> Predictions:

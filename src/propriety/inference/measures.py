@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
 
 from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.recalibration import proper_binary_rule
@@ -15,7 +18,7 @@ from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.rules.elementary import check_inside
 from propriety.rules.families import Brier
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Rule, check_rule, is_number
+from propriety.rules.rule import BinaryRule, Properties, Rule, check_rule, is_number
 from propriety.rules.scoring import mean_score, skill_score
 from propriety.tables.forecast_table import ForecastTable
 
@@ -178,6 +181,11 @@ class NetLoss(BinaryRule):
         cost = -1.0 if event else self.threshold / (1.0 - self.threshold)
         return ops.where(p >= self.threshold, cost, 0.0)
 
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the range: from all events acted on to all false alarms."""
+        del classes
+        return Properties(best=-1.0, worst=self.threshold / (1.0 - self.threshold))
+
 
 @dataclass(frozen=True, slots=True)
 class NetBenefit:
@@ -298,8 +306,15 @@ class _Own:
         return str(getattr(self.function, "__name__", repr(self.function)))
 
     def of(self, table: ForecastTable) -> float:
-        """Return what the function returns."""
-        return float(self.function(table))
+        """Return what the function returns, which must be one number."""
+        try:
+            value = self.function(table)
+        except ArithmeticError as error:
+            law = f"of must return a number; {self.name} failed with {type(error).__name__}: {error}"
+            raise InputValueError(sentence(law)) from error
+        if not isinstance(value, Real | np.bool_) and not (isinstance(value, np.ndarray) and value.ndim == 0):
+            raise InputTypeError(sentence(f"of must return a number; {self.name} returned {type(value).__name__}"))
+        return float(value)
 
 
 def read_measure(of: object) -> Measure:

@@ -19,6 +19,7 @@ __all__ = ["read_moments", "stored", "unstored", "write_moments"]
 SCHEMA, VERSION = "propriety.loss_moments", 1
 PER_CELL, PER_SERIES, KEYS = ("n", "weight", "weight_squares"), ("mean", "lean", "spread"), ("group", "cluster")
 FACTS = ("models", "rule", "dropped")
+MOST = 2.0**63  # Cases that no integer counts are none.
 
 
 def write_moments(moments: LossMoments, path: str | PathLike[str]) -> None:
@@ -69,13 +70,13 @@ def unstored(data: Mapping[str, Any]) -> LossMoments:
         columns: dict[str, Any] = {name: np.asarray(found[name], dtype=np.float64) for name in (*PER_CELL, *PER_SERIES)}
     except (TypeError, ValueError) as error:
         raise InputValueError(sentence(f"{SCHEMA} must hold numbers", offender=str(error))) from error
-    cells, series = len(columns["n"]), len(models) * (len(models) + 1) // 2
+    cells, series = columns["n"].size, len(models) * (len(models) + 1) // 2
     for name in (*PER_CELL, *PER_SERIES):
         shape = (cells,) if name in PER_CELL else (cells, series)
         if columns[name].shape != shape or cells == 0:
             law = f"{name} of {SCHEMA} must be of shape {shape} with at least one cell; got {columns[name].shape}"
             raise InputValueError(sentence(law))
-    if not (columns["n"] >= 1.0).all() or not (columns["weight"] > 0.0).all():
+    if not ((columns["n"] >= 1.0) & (columns["n"] < MOST)).all() or not (columns["weight"] > 0.0).all():
         raise InputValueError(sentence(f"every cell of {SCHEMA} must hold a case with a positive weight"))
     labels: dict[str, Any] = {name: None if found[name] is None else _objects(found[name], cells) for name in KEYS}
     columns["n"] = columns["n"].astype(np.int64)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
-from propriety.rules.rule import Rule
+from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.models import Keys, read_keys, read_models
 from propriety.tables.predictions import Predictions
@@ -253,7 +253,9 @@ def loss_moments(
         tolerance=tolerance,
     )
     group, clusters = (
-        None if values is None else read_keys(values, argument, predictions[0], beside=y_true)
+        None
+        if values is None
+        else read_keys(values, argument, predictions[0], beside=y_true, forecasts=forecasts.values())
         for values, argument in ((by, "by"), (cluster, "cluster"))
     )
     return moments_of(predictions, tuple(forecasts), rule, group=group, cluster=clusters)
@@ -268,8 +270,7 @@ def moments_of(
     cluster: Keys | None = None,
 ) -> LossMoments:
     """Return the moments of predictions that the door let through; see `loss_moments`."""
-    if not isinstance(rule, Rule):
-        raise InputTypeError(sentence(f"rule must be a scoring rule; got {rule!r}", hint="pass one, such as Brier()."))
+    check_rule(rule)
     keys = {name: one for name, one in (("group", group), ("cluster", cluster)) if one is not None}
     codes, firsts = _cells([one.codes for one in keys.values()]) if keys else (None, np.zeros(1, dtype=np.intp))
     sums = _gathered(predictions, rule, codes, len(firsts))

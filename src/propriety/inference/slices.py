@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +19,7 @@ from propriety.calibration.resampling import check_level
 from propriety.errors import InputValueError, sentence
 from propriety.inference.measures import NetBenefit
 from propriety.inference.moments import LossMoments, moments_of
-from propriety.inference.verdicts import holm
+from propriety.inference.verdicts import ROUNDING, holm
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.operations import NUMPY, Column, Operations
@@ -29,7 +32,8 @@ from propriety.tables.validation import Labels, Missing
 __all__ = ["Slices", "rules_of_slices", "slices", "slices_of_tables"]
 
 BRIER = Brier()
-FEWEST = 10  # Events, non-events or clusters below which a group is not judged.
+FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
+INFINITE = "the mean score is infinite"
 
 Names = NDArray[np.str_]
 
@@ -131,7 +135,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
 
     with the standard errors :math:`s` of the two means; with clusters, which may reach across groups, by the spread of
     the difference between clusters and one degree of freedom less than there are of them. Holm's adjustment keeps
-    the chance of any false alarm among all rows at the level.
+    the chance of any false alarm among all rows at or below one minus the level.
 
     Parameters
     ----------
@@ -140,7 +144,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     y_proba : array-like of shape (n,), or mapping of str to such
         Probability of the event, or the forecasts of several models by name.
     by : array-like of shape (n,)
-        Group of each case.
+        Group of each case. The rows are in the order of the labels, or of the categories if these are ordered.
     rule : Rule
         The scoring rule, for one event.
     threshold : float, optional
@@ -149,7 +153,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         Level of the intervals.
     smallest : int
         A group with fewer cases, or with fewer than 10 events, non-events or clusters, is not judged: it has its
-        mean score, but neither interval nor test, and a note.
+        mean score, but neither interval nor test, and a note. Nor has an infinite score an interval.
     cluster : array-like of shape (n,), optional
         Cluster within which cases may depend on each other.
     sample_weight, pos_label, labels, missing
@@ -160,6 +164,9 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     A group with another event rate has another mean score even if it is forecast equally well, because an event that
     is rare is easy to forecast; look at `excess` and `net_benefit` too before a group is called badly served. Groups
     that were found by looking for differences need another sample to be confirmed.
+
+    Few clusters make the test reject too often: where a group has 10 clusters of its own and the rest 100, p-values
+    fell below 0.05 in 8% of 400 samples without a difference, and in 6% with 20 against 40.
 
     References
     ----------
@@ -184,8 +191,9 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     predictions = read_binary_models(
         y_true, models, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
-    group = read_keys(by, "by", predictions[0], beside=y_true)
-    clusters = None if cluster is None else read_keys(cluster, "cluster", predictions[0], beside=y_true)
+    read = partial(read_keys, predictions=predictions[0], beside=y_true, forecasts=models.values())
+    group = read(by, "by")
+    clusters = None if cluster is None else read(cluster, "cluster")
     moments = [moments_of(predictions, tuple(models), one, group=group, cluster=clusters) for one in rules]
     counts = _Counts.of(predictions[0], group)
     tables = [_tables(one, group, counts.kept) for one in predictions]
@@ -231,31 +239,32 @@ def _judged(
     smallest: int,
 ) -> Slices:
     scores, excesses, *benefits = moments
-    parts, overall = [], {}
+    parts, overall, tests, units = [], {}, _tests(scores), scores.units
     for place, name in enumerate(scores.models):
         overall[name] = float(scores.means[place])
         notes = _notes(scores, place, counts, smallest)
         score, low, high = _limits(scores, place, notes, level)
-        difference, p_value = _against_the_rest(scores, place, notes)
+        difference, p_value = _against_the_rest(tests, place, units, notes)
+        few = np.where(notes == INFINITE, "", notes)  # Which is of the score alone.
         part = {
             "model": np.full(len(notes), name),
             "score": score,
             "low": low,
             "high": high,
-            **dict(zip(("excess", "excess_low", "excess_high"), _limits(excesses, place, notes, level), strict=True)),
+            **dict(zip(("excess", "excess_low", "excess_high"), _limits(excesses, place, few, level), strict=True)),
             "miscalibration": _miscalibrations(tables[place], rule, notes),
             "difference": difference,
             "p_value": p_value,
             "note": notes,
         }
         for losses in benefits:
-            gain, most, least = (-one for one in _limits(losses, place, notes, level))
+            gain, most, least = (-one for one in _limits(losses, place, few, level))
             part |= {"net_benefit": gain + 0.0, "net_benefit_low": least, "net_benefit_high": most}
         parts.append(part)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return Slices(
         **({"net_benefit": None, "net_benefit_low": None, "net_benefit_high": None} | columns),  # type: ignore[arg-type]  # by name
-        group=np.tile([str(label) for label in counts.labels], len(parts)),
+        group=np.tile(_named(counts.labels), len(parts)),
         n=np.tile(counts.n, len(parts)),
         events=np.tile(counts.events, len(parts)),
         event_rate=np.tile(counts.event_rate, len(parts)),
@@ -314,6 +323,15 @@ class _Counts(NamedTuple):
         return cls(kept, labels, n.astype(np.int64), events.astype(np.int64), happened / weight)
 
 
+class _Tests(NamedTuple):
+    """Each group against the rest, shape (groups, models): difference, error, degrees of freedom, rounding error."""
+
+    difference: Floats
+    error: Floats
+    freedom: Floats
+    noise: Floats
+
+
 def _notes(scores: LossMoments, place: int, counts: _Counts, smallest: int) -> Names:
     """Say of each group why it is not judged, if it is not."""
     notes = []
@@ -323,7 +341,7 @@ def _notes(scores: LossMoments, place: int, counts: _Counts, smallest: int) -> N
             numbers["cluster"] = (one.units, FEWEST)
         few = next(((name, number) for name, (number, fewest) in numbers.items() if number < fewest), None)
         told = "" if few is None else f"too few to judge: {few[1]} {few[0]}" + "s" * (few[1] != 1)
-        notes.append("the mean score is infinite" if few is None and math.isinf(one.means[place]) else told)
+        notes.append(INFINITE if few is None and math.isinf(one.means[place]) else told)
     return np.array(notes)
 
 
@@ -340,48 +358,83 @@ def _limits(moments: LossMoments, place: int, notes: Names, level: float) -> tup
     return mean, low, high
 
 
-def _against_the_rest(scores: LossMoments, model: int, notes: Names) -> tuple[Floats, Floats]:
-    """Return the difference of each group to all other cases, and its p-value."""
-    groups = scores.groups()
-    difference, p_value = np.full((2, len(groups)), np.nan)
+def _tests(scores: LossMoments) -> _Tests:
+    """Compare each group with all other cases; NaN where a group is all there is."""
+    groups, models = list(scores.groups().values()), len(scores.models)
+    difference, error, freedom, noise = np.full((4, len(groups), models), np.nan)
     if len(groups) == 1:
-        return difference, p_value
-    for place, (label, one) in enumerate(groups.items()):
-        rest = LossMoments.merge([other for name, other in groups.items() if name != label])
+        return _Tests(difference, error, freedom, noise)
+    # The groups before and those after are put together once, so that the time grows with the groups, not their square.
+    whole = [one.pooled() for one in groups]
+    before, after = list(accumulate(whole)), list(accumulate(whole[::-1]))[::-1]
+    for place, one in enumerate(groups):
+        rest = LossMoments.merge([*before[max(place - 1, 0) : place], *after[place + 1 : place + 2]])
+        own, others = one.means[:models], rest.means[:models]
         with np.errstate(invalid="ignore"):
-            gap = difference[place] = one.means[model] - rest.means[model]
-        if notes[place] or not math.isfinite(gap):
-            continue
-        error, freedom = _welch(one, rest, model) if scores.cluster is None else _across_clusters(one, rest, model)
-        if error > 0.0:
-            p_value[place] = 2.0 * stdtr(freedom, -abs(gap) / error)
-        else:
-            p_value[place] = float(gap == 0.0)
+            difference[place] = own - others
+        noise[place] = ROUNDING * np.maximum(np.abs(own), np.abs(others))
+        if scores.cluster is None:
+            error[place], freedom[place] = _welch(one, rest, models)
+    if scores.cluster is not None:
+        error, freedom = _across_clusters(scores, models)
+    return _Tests(difference, error, freedom, noise)
+
+
+def _against_the_rest(tests: _Tests, model: int, units: int, notes: Names) -> tuple[Floats, Floats]:
+    """Return the difference of each group to all other cases, and its p-value where the group is judged."""
+    difference, error, freedom, noise = (values[:, model].copy() for values in tests)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p_value = 2.0 * stdtr(freedom, -np.abs(difference) / error)
+        flat = ~(error * math.sqrt(units) > noise)
+        same = flat & (np.abs(difference) <= noise) & ~np.isnan(error)
+    p_value[flat] = np.nan
+    difference[same], p_value[same] = 0.0, 1.0  # Losses that do not vary, anywhere.
+    p_value[(notes != "") | ~np.isfinite(difference)] = np.nan
     return difference, p_value
 
 
-def _welch(one: LossMoments, rest: LossMoments, model: int) -> tuple[float, float]:
+def _welch(one: LossMoments, rest: LossMoments, models: int) -> tuple[Floats, Floats]:
     """Return the error of the difference of two independent means, and Welch's degrees of freedom."""
-    errors = np.array([one.standard_errors()[model], rest.standard_errors()[model]])
-    squares = errors**2
-    total = float(squares.sum())
-    if not total > 0.0:
-        return total, math.nan
-    freedom = total**2 / float(np.sum(squares**2 / (np.array([one.units, rest.units]) - 1)))
-    return math.sqrt(total), freedom
+    squares = np.stack([one.standard_errors()[:models], rest.standard_errors()[:models]]) ** 2
+    total = squares.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # Of losses that do not vary, and of a single case.
+        freedom = total**2 / np.sum(squares**2 / (np.array([[one.units], [rest.units]]) - 1), axis=0)
+    return np.sqrt(total), freedom
 
 
-def _across_clusters(one: LossMoments, rest: LossMoments, model: int) -> tuple[float, float]:
-    """Return the error of the difference from what each cluster adds to it, on either side or on both."""
-    added: dict[Any, float] = {}
-    for sign, moments in ((1.0, one), (-1.0, rest)):
-        by_cluster = moments.pooled("cluster")
-        share = by_cluster.weight / by_cluster.weight.sum() * (by_cluster.mean[:, model] - moments.means[model])
-        assert by_cluster.cluster is not None  # noqa: S101  (for the type checker; it was asked for)
-        for label, part in zip(by_cluster.cluster.tolist(), share.tolist(), strict=True):
-            added[label] = added.get(label, 0.0) + sign * part
-    squares = math.fsum(part**2 for part in added.values())
-    return math.sqrt(squares * len(added) / (len(added) - 1)), len(added) - 1
+def _across_clusters(scores: LossMoments, models: int) -> tuple[Floats, Floats]:
+    """Return the error of each difference from what each cluster adds to it, on either side or on both."""
+    assert scores.group is not None  # noqa: S101  (for the type checker; both were asked for)
+    assert scores.cluster is not None  # noqa: S101
+    whole = scores.pooled("cluster")
+    clusters = len(whole.n)
+    place = {label: code for code, label in enumerate(whole.cluster.tolist())}  # type: ignore[union-attr]  # asked for
+    code = np.array([place[label] for label in scores.cluster.tolist()])
+    cells: dict[Any, list[int]] = {}
+    for cell, label in enumerate(scores.group.tolist()):
+        cells.setdefault(label, []).append(cell)
+    with np.errstate(invalid="ignore"):  # Where a loss is infinite there is no error.
+        sums, total = ((one.mean - scores.means)[:, :models] * one.weight[:, None] for one in (scores, whole))
+    errors = []
+    for rows in cells.values():
+        at, weight, left = code[rows], scores.weight[rows], whole.n.copy()
+        left[at] -= scores.n[rows]
+        others, rest = whole.weight.copy(), total.copy()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            others[at] -= weight
+            rest[at] -= sums[rows]
+            others[left == 0], rest[left == 0] = 0.0, 0.0  # Not what rounding left.
+            added = (others[:, None] * (rest.sum(axis=0) / others.sum()) - rest) / others.sum()
+            added[at] += (sums[rows] - weight[:, None] * (sums[rows].sum(axis=0) / weight.sum())) / weight.sum()
+            errors.append(np.sqrt(np.sum(added**2, axis=0) * np.divide(clusters, clusters - 1)))
+    return np.array(errors), np.full((len(errors), models), clusters - 1.0)
+
+
+def _named(labels: tuple[Any, ...]) -> list[str]:
+    """Return the labels as texts; those that would read alike, such as 1 and "1", as they are written in code."""
+    texts = [str(label) for label in labels]
+    often = Counter(texts)
+    return [text if often[text] == 1 else repr(label) for text, label in zip(texts, labels, strict=True)]
 
 
 def _miscalibrations(tables: Sequence[ForecastTable], rule: Rule, notes: Names) -> Floats:

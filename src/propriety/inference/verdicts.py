@@ -21,6 +21,7 @@ __all__ = [
     "Pair",
     "Sample",
     "Standings",
+    "counted",
     "holm",
     "method_in_words",
     "pair_sentence",
@@ -39,6 +40,7 @@ NAMES = {"Brier", "Tsallis"}  # Of people.
 OWN_WORDS = {"Misclassification": "misclassification rate", "BoundedNetBenefit": "bounded net benefit forgone"}
 LAST_WORDS = {"cost", "error", "loss", "rate", "regret", "score"}  # A name that ends so needs no "score" after it.
 MOST_PLACES = 12
+BILLION = 1e9
 ROUNDING = 1e-12  # Differences and spreads below this share of the scores are rounding error.
 
 
@@ -114,6 +116,17 @@ def holm(p_values: Floats) -> Floats:
     multiplied = p_values[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1.0)
     return adjusted
+
+
+def counted(number: int, noun: str) -> str:
+    """Say a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "case"), counted(1204, "cluster")
+    ('1 case', '1,204 clusters')
+    """
+    return f"{number:,} {noun}" + "s" * (number != 1)
 
 
 def verdict_on(pair: Pair, sample: Sample) -> str:
@@ -249,10 +262,10 @@ def sample_in_words(sample: Sample) -> str:
     >>> sample_in_words(Sample(1204, 20, "clusters", 1, 0.95, "Brier()"))
     '1,204 cases in 20 clusters'
     """
-    cases = "1 case" if sample.n == 1 else f"{sample.n:,} cases"
+    cases = counted(sample.n, "case")
     if sample.kind == "cases" or (sample.kind == "times" and sample.units == sample.n):
         return cases
-    return f"{cases} {'in' if sample.kind == 'clusters' else 'at'} {sample.units:,} {sample.kind}"
+    return f"{cases} {'in' if sample.kind == 'clusters' else 'at'} {counted(sample.units, sample.kind[:-1])}"
 
 
 def method_in_words(method: str, horizon: int | None, n_resamples: int, sample: Sample) -> str:
@@ -264,12 +277,12 @@ def method_in_words(method: str, horizon: int | None, n_resamples: int, sample: 
     'Paired t test on 1,204 cases; verdicts adjusted for 3 pairs'
     """
     span = span_of(sample.units)
-    lags = f"horizon {horizon}" if horizon else f"Bartlett's weights over {span:,} times"
+    lags = f"horizon {horizon}" if horizon else f"Bartlett's weights over {counted(span, 'time')}"
     words = {
         "paired t": "Paired t test",
         "cluster": "t test robust to clusters",
         "diebold-mariano": f"Diebold-Mariano test ({lags})",
-        "block bootstrap": f"Block bootstrap ({n_resamples:,} draws of blocks of {span:,} times)",
+        "block bootstrap": f"Block bootstrap ({n_resamples:,} draws of blocks of {counted(span, 'time')})",
     }[method]
     adjusted = f"; verdicts adjusted for {sample.pairs} pairs" if sample.pairs > 1 else ""
     return f"{words} on {sample_in_words(sample)}{adjusted}"
@@ -313,17 +326,19 @@ def _by_merit(pair: Pair) -> tuple[str, str]:
 def _needed_in_words(pair: Pair, sample: Sample) -> str:
     if not math.isfinite(pair.needed):
         return "their mean scores are equal"
-    needed = f"about {_rounded_up(pair.needed):,}"
+    needed = _about(pair.needed)
     if sample.kind == "cases" or (sample.kind == "times" and sample.units == sample.n):
         return f"{needed} would be needed"
-    units = _rounded_up(pair.needed * sample.units / sample.n)
-    return f"{needed} {'in' if sample.kind == 'clusters' else 'at'} about {units:,} {sample.kind} would be needed"
+    units = _about(pair.needed * sample.units / sample.n)
+    return f"{needed} {'in' if sample.kind == 'clusters' else 'at'} {units} {sample.kind} would be needed"
 
 
-def _rounded_up(number: float) -> int:
-    """Round up to two digits."""
+def _about(number: float) -> str:
+    """Round up to two digits; beyond a billion the number says no more."""
+    if number > BILLION:
+        return "more than a billion"
     step = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
-    return math.ceil(number / step) * step
+    return f"about {math.ceil(number / step) * step:,}"
 
 
 def _places(scale: float, *values: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -126,7 +127,8 @@ def _squares(ranking: RankingMap) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     starts, stops = np.searchsorted(ranking.grid, ranking.low), np.searchsorted(ranking.grid, ranking.high)
     numbers = np.array([place[name] for name in ranking.winner.tolist()])
     winner[stops, starts] = np.where(ranking.margin == 0.0, -1, numbers)
-    noise[stops, starts] = ranking.is_noise
+    # Where the error of a lead is unknown, nothing is said of noise.
+    noise[stops, starts] = ranking.is_noise & ~np.isnan(ranking.standard_error)
     each = np.arange(size)
     above = np.minimum(each + 1, size - 1)
     for values in (winner, noise):
@@ -208,6 +210,8 @@ def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bo
     if noisy:
         noise = f"hatched: the lead is within\nits sampling error ({100 * ranking.level:g}%)"
         handles.append(Patch(facecolor="0.92", edgecolor="0.45", hatch="/////", linewidth=0, label=noise))
+    if np.isnan(ranking.standard_error).all():
+        handles.append(Patch(facecolor="none", label="any lead may be noise: its\nsampling error is not known"))
     if tied:
         handles.append(Patch(facecolor=TIED, label="tied: the best decide alike"))
     if handles:
@@ -228,7 +232,8 @@ def _mark(ax: Axes, marked: RankedInterval) -> None:
     if marked.margin == 0.0:
         told = f"{marked.winner} and {marked.runner_up} are tied"
     else:
-        told = f"{marked.winner} leads {marked.runner_up}\nby {shown(marked.margin)}, SE {shown(marked.standard_error)}"
+        error = "" if math.isnan(marked.standard_error) else f", SE {shown(marked.standard_error)}"
+        told = f"{marked.winner} leads {marked.runner_up}\nby {shown(marked.margin)}{error}"
     text = f"{_percent(marked.low)} to {_percent(marked.high)}\n{told}"
     style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": "black", "zorder": 5.2}
     low, high = ax.get_xlim()

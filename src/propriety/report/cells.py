@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Cell", "Estimate", "cells_of", "number", "places_for"]
+__all__ = ["Cell", "Estimate", "PValue", "cells_of", "number", "places_for"]
 
 MISSING = "\N{EN DASH}"
 DIGITS = 4
 MOST_PLACES = 9
+SMALLEST = 0.0001  # The p-values below it are not told apart.
 
 
 class Estimate(NamedTuple):
@@ -21,6 +22,10 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+
+class PValue(float):
+    """A p-value, which is never written as zero."""
 
 
 class Cell(NamedTuple):
@@ -39,6 +44,8 @@ def cells_of(column: Sequence[Any]) -> tuple[bool, list[Cell]]:
     (True, [Cell(text='0.2500', aside=''), Cell(text='0.0125', aside='')])
     >>> cells_of([Estimate(0.1, 0.05, 0.2)])[1]
     [Cell(text='0.1000', aside='0.0500 to 0.2000')]
+    >>> cells_of([PValue(3e-11), PValue(0.25)])[1]
+    [Cell(text='< 0.0001', aside=''), Cell(text='0.2500', aside='')]
     """
     values = [value.item() if isinstance(value, np.generic) else value for value in column]
     numeric = all(_is_number(value) or isinstance(value, Estimate) or value is None for value in values)
@@ -48,7 +55,7 @@ def cells_of(column: Sequence[Any]) -> tuple[bool, list[Cell]]:
         part
         for value in values
         for part in (value if isinstance(value, Estimate) else (value,))
-        if isinstance(part, float)
+        if isinstance(part, float) and not isinstance(part, PValue)
     ]
     places = places_for(floats)
     return True, [_cell(value, places) for value in values]
@@ -86,6 +93,8 @@ def _cell(value: Any, places: int) -> Cell:
         return Cell(number(value.value, places), f"{number(value.low, places)} to {number(value.high, places)}")
     if value is None:
         return Cell(MISSING)
+    if isinstance(value, PValue):
+        return Cell(f"< {SMALLEST}" if value < SMALLEST else number(value, DIGITS))
     return Cell(number(value, places if isinstance(value, float) else 0))
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,13 +27,14 @@ def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title
     page = render(page_of(evaluation, title=title))
     if path is not None:
         target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        # Not `tempfile`, whose files nobody else may read, as others may read a page that is written plainly.
+        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            with part.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(page)
-            Path(name).replace(target)
+            part.replace(target)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             raise
     return page
 
@@ -77,7 +77,8 @@ def _headline(evaluation: Evaluation) -> dict[str, object]:
     facts: dict[str, object] = {"Cases": evaluation.n}
     rates = evaluation.cases.rates
     if evaluation.kind == "binary":
-        facts["Event rate"] = f"{rates['event']:.2%}"
+        weighted = ", weighted" if evaluation.cases.is_weighted else ""
+        facts["Event rate"] = f"{rates['event']:.2%}{weighted}"
     else:
         facts["Grades" if evaluation.kind == "ordinal" else "Classes"] = len(rates)
     facts["Models"] = len(evaluation.models)
@@ -87,7 +88,7 @@ def _headline(evaluation: Evaluation) -> dict[str, object]:
     elif evaluation.thresholds is not None:
         facts["Threshold"] = f"{100 * float(evaluation.thresholds):g}%"  # type: ignore[arg-type]  # no interval
     if evaluation.slices is not None:
-        facts["Groups"] = len(set(evaluation.slices.group.tolist()))
+        facts["Groups"] = len(evaluation.slices.group) // len(evaluation.models)
     if evaluation.dropped:
         facts["Rows left out"] = evaluation.dropped
     return facts
@@ -122,7 +123,7 @@ def _methods(evaluation: Evaluation) -> Section:
         title="Methods and data",
         words=(
             f"The measures were chosen for {advice.problem}. {advice.recommended[0].why}",
-            texts.CALLS,
+            texts.calls_words(evaluation.cases.calls, evaluation.dropped),
         ),
         items=(Facts(title="How this was made", entries=entries),),
     )

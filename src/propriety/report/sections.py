@@ -11,12 +11,16 @@ import numpy as np
 
 from propriety import plots
 from propriety.calibration.reliability import ReliabilityCurve
+from propriety.decisions.ranking_map import RankingMap
+from propriety.evaluation.calls import EACH, written
 from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.problem import BRIER, RANKED
+from propriety.evaluation.words import percent
 from propriety.inference.comparison import Comparison
 from propriety.inference.slices import Slices
 from propriety.plots.drawing import COLORS
 from propriety.report import texts
-from propriety.report.cells import Estimate
+from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.labels import short_names
 from propriety.report.page import Figure, Item, Section, Table, Width
@@ -37,7 +41,7 @@ OVERALL = (
     "misclassification",
 )
 PARTS = ("miscalibration", "discrimination", "auc")
-RANKED = ("low", "high", "winner", "runner_up", "regret", "margin", "is_noise")
+RANKS = ("low", "high", "winner", "runner_up", "regret", "margin")
 
 
 def scores(evaluation: Evaluation) -> Section:
@@ -67,7 +71,7 @@ def scores(evaluation: Evaluation) -> Section:
         id="scores",
         title="Scores",
         words=(
-            texts.SCORES.format(headline=evaluation.problem.headline.name, level=f"{evaluation.level:.0%}"),
+            texts.SCORES.format(headline=evaluation.problem.headline.name, level=percent(evaluation.level, 6)),
             *(f"Beware: {note}." for note in notes),
         ),
         items=tuple(tables),
@@ -93,7 +97,7 @@ def calibration(evaluation: Evaluation) -> Section:
                 title="Reliability",
                 caption="Event rate against forecast. On the diagonal forecasts mean what they say.",
                 table=_stacked({name: curve.rows() for name, curve in curves.items()}),
-                call=_each("reliability_curve", evaluation, ".plot()"),
+                call=_each("reliability_curve", evaluation) + ".plot()",
                 models=list(curves),
                 size=(4.6, 4.6),
             ),
@@ -123,7 +127,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 "threshold": STEPS,
                 **{name: np.interp(STEPS, curve.threshold, curve.net_benefit) for name, curve in net.items()},
             },
-            call=_each("decision_curve", evaluation, ".plot()"),
+            call=_each("decision_curve", evaluation) + ".plot()",
             models=list(net),
         ),
         figure_of(
@@ -132,29 +136,14 @@ def decisions(evaluation: Evaluation) -> Section:
             caption="The cost of wrong decisions at each threshold. Lower is better; the area is half the Brier score.",
             table={
                 "threshold": STEPS,
-                **{name: np.interp(STEPS, curve.threshold, curve.score) for name, curve in murphy.items()},
+                **{name: _at(STEPS, curve.threshold, curve.score) for name, curve in murphy.items()},
             },
-            call=_each("murphy_curve", evaluation, ".plot()"),
+            call=_each("murphy_curve", evaluation) + ".plot()",
             models=list(murphy),
         ),
     ]
     if evaluation.ranking is not None:
-        ranking = evaluation.ranking
-        rows = ranking.rows()
-        asked = "" if interval is None else f", interval={interval}"
-        items.append(
-            figure_of(
-                lambda ax: plots.draw(ranking, ax),
-                title="Who wins on which interval",
-                caption=texts.RANKING + ("" if interval is None else " The ring is your interval."),
-                table={
-                    name: rows[name] for name in ("low", "high", "winner", "runner_up", "regret", "margin", "is_noise")
-                },
-                call=f"pr.ranking_map(y, forecasts{asked}).plot()",
-                models=list(evaluation.models),
-                size=(4.8, 4.5),
-            )
-        )
+        items.append(_ranking(evaluation, evaluation.ranking))
     if evaluation.roc_curves:
         roc = {shown[model]: curve for model, curve in evaluation.roc_curves.items()}
         items.append(
@@ -163,7 +152,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 title="ROC curves",
                 caption="How well forecasts order the cases. It sees neither calibration nor costs.",
                 table=_stacked({name: curve.rows() for name, curve in roc.items()}),
-                call=_each("roc_curve", evaluation, ".plot()"),
+                call=_each("roc_curve", evaluation) + ".plot()",
                 models=list(roc),
                 size=(4.8, 4.5),
             )
@@ -183,25 +172,32 @@ def events(evaluation: Evaluation) -> Section:
     best = evaluation.best
     own = list(evaluation.reliability[best].items())[:MOST_CURVES]
     width: Width = "third" if len(own) > 2 else "half"
-    per = "per_cut_point" if ordinal else "per_class"
+    per = "ForecastTable.per_cut_point" if ordinal else "ForecastTable.per_class"
     items: list[Item] = [_parts(evaluation, "third" if len(own) > 2 else "half")]
     if ordinal:
         parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
+        each = evaluation.call("decompose", EACH, rule=RANKED)
         items.append(
             figure_of(
                 lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
                 title="Parts of the score by cut point",
                 caption="Which cut point adds how much to miscalibration and to discrimination.",
                 table=_stacked({name: one.rows() for name, one in parts.items()}),
-                call="pr.plots.plot_cut_point_decompositions({name: pr.decompose(y, P, rule=pr.RankedProbability()) "
-                "for name, P in forecasts.items()})",
+                call=f"pr.plots.plot_cut_point_decompositions({{name: {each} for name in forecasts}})",
                 size=(9.6, 3.6),
                 whole=True,
                 width="whole",
             )
         )
     items += [
-        _banded(curve, f"{best}: {what.format(label)}", evaluation, best, width, f"{per}({{}})[{label!r}]")
+        _banded(
+            curve,
+            f"{best}: {what.format(label)}",
+            evaluation,
+            best,
+            width,
+            f"pr.reliability_curve({evaluation.call(per, best)}[{written(label)}])",
+        )
         for label, curve in own
     ]
     return Section(
@@ -221,10 +217,10 @@ def comparison(evaluation: Evaluation, found: Comparison) -> Section:
         "model": found.model.tolist(),
         "against": found.reference.tolist(),
         "difference": _estimates(found.difference, found.low, found.high),
-        "adjusted p-value": found.p_adjusted.round(4).tolist(),
+        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
         "verdict": found.verdict.tolist(),
     }
-    call = f"pr.compare(y, forecasts, rule=pr.{found.rule})"
+    call = evaluation.call("compare", rule=evaluation.problem.rule)
     drawn = {"model": found.standings.model.tolist(), "score": found.standings.score.tolist()}
     return Section(
         id="comparison",
@@ -269,18 +265,19 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         "event rate": found.event_rate.tolist(),
         evaluation.problem.headline.name: _estimates(found.score, found.low, found.high),
         "observed \N{MINUS SIGN} forecast": _estimates(found.excess, found.excess_low, found.excess_high),
-        "adjusted p-value": found.p_adjusted.round(4).tolist(),
+        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
         "note": [note or None for note in found.note.tolist()],
     }
+    threshold = {} if found.threshold is None else {"threshold": found.threshold}
     return Section(
         id="slices",
         title="Groups",
-        words=(texts.GROUPS,),
+        words=(texts.GROUPS, texts.GROUPS_IN_TIME) if evaluation.cases.dependence == "times" else (texts.GROUPS,),
         items=(
             Table(
                 title="Groups",
                 columns=columns,
-                call=f"pr.slices(y, forecasts, by=by, rule=pr.{found.rule})",
+                call=evaluation.call("slices", rule=evaluation.problem.rule, **threshold),
                 note="Groups with few cases or events have no interval.",
             ),
         ),
@@ -316,7 +313,6 @@ def means(evaluation: Evaluation) -> Section:
 def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
     shown = _names(evaluation)
     parts = {shown[model]: one for model, one in evaluation.decompositions.items()}
-    rule = next(iter(parts.values())).rule
     return figure_of(
         partial(plots.plot_decompositions, parts),
         title="Where the scores come from",
@@ -328,7 +324,7 @@ def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
                 for name in ("score", "miscalibration", "discrimination", "uncertainty")
             },
         },
-        call=_each("decompose", evaluation, options=f", rule=pr.{rule}"),
+        call=_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER),
         models=list(parts),
         size=(4.6, 4.6) if width == "half" else (3.9, 3.9),
         width=width,
@@ -336,21 +332,43 @@ def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
 
 
 def _banded(
-    curve: ReliabilityCurve, title: str, evaluation: Evaluation, model: str, width: Width, event: str = ""
+    curve: ReliabilityCurve, title: str, evaluation: Evaluation, model: str, width: Width, call: str = ""
 ) -> Figure:
-    given = f"y, forecasts[{model!r}]"
-    table = f"pr.ForecastTable.{event.format(given)}" if event else given
     place = evaluation.models.index(model)
+    made = call or evaluation.call("reliability_curve", model)
+    what = evaluation.cases.dependence
+    caption = texts.BAND if what is None else texts.DEPENDENT_BAND
     return figure_of(
         lambda ax: plots.draw(curve, ax, color=COLORS[place % len(COLORS)]),
         title=title,
-        caption="Outside the grey band chance alone does not explain the distance from the diagonal.",
+        caption=caption.format(level=percent(evaluation.level, 6), what=what),
         table={name: getattr(curve, name) for name in ("forecast_min", "forecast_max", "event_rate", "weight")},
-        call=f"pr.reliability_curve({table}).with_consistency_band(seed={evaluation.seed}).plot()",
+        call=f"{made}.with_consistency_band(level={evaluation.level!r}, seed={evaluation.seed}).plot()",
         size=(4.4, 4.4) if width == "half" else (3.9, 3.9),
         width=width,
         of_models=(model,),
     )
+
+
+def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
+    interval, what = evaluation.problem.interval, evaluation.cases.dependence
+    caption = texts.RANKING if what is None else texts.DEPENDENT_RANKING.format(what=what)
+    rows = found.rows()
+    return figure_of(
+        lambda ax: plots.draw(found, ax),
+        title="Who wins on which interval",
+        caption=caption + ("" if interval is None else " The ring is your interval."),
+        table={name: rows[name] for name in (*RANKS, *(("is_noise",) if what is None else ()))},
+        call=evaluation.call("ranking_map", **({} if interval is None else {"interval": interval})) + ".plot()",
+        models=list(evaluation.models),
+        size=(4.8, 4.5),
+    )
+
+
+def _at(thresholds: Floats, knots: Floats, values: Floats) -> Floats:
+    """Read a piecewise linear curve; where it jumps a knot stands twice, and the first has the value there."""
+    place = np.minimum(np.searchsorted(knots, thresholds), len(knots) - 1)
+    return np.where(knots[place] == thresholds, values[place], np.interp(thresholds, knots, values))
 
 
 def _names(evaluation: Evaluation) -> dict[str, str]:
@@ -358,9 +376,8 @@ def _names(evaluation: Evaluation) -> dict[str, str]:
     return dict(zip(evaluation.models, short_names(evaluation.models), strict=True))
 
 
-def _each(function: str, evaluation: Evaluation, after: str = "", options: str = "") -> str:
-    given = "forecasts[name]" if len(evaluation.models) > 1 else f"forecasts[{evaluation.models[0]!r}]"
-    return f"pr.{function}(y, {given}{options}){after}"
+def _each(function: str, evaluation: Evaluation, **options: Any) -> str:
+    return evaluation.call(function, EACH if len(evaluation.models) > 1 else evaluation.models[0], **options)
 
 
 def _estimates(value: Floats, low: Floats, high: Floats) -> list[Any]:

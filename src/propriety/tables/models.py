@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from narwhals.dependencies import is_into_series
+from narwhals.dependencies import is_into_dataframe, is_into_series
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError, ProprietyError, sentence
@@ -49,6 +50,10 @@ def read_models(
     if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
         hint = 'pass {"a": p, "b": q}.'
         raise InputTypeError(sentence("forecasts must map the names of models to their forecasts", hint=hint))
+    for name in forecasts:
+        if any(unicodedata.category(character) == "Cc" for character in name):
+            law = f"names of models must be free of control characters such as line ends; got {name!r}"
+            raise InputValueError(sentence(law))
     if len(forecasts) < fewest:
         number = "two models" if fewest == 2 else "one model"
         raise InputValueError(sentence(f"forecasts must hold {number} or more; got {len(forecasts)}"))
@@ -76,8 +81,18 @@ def read_binary_models(
     return binary
 
 
-def read_keys(values: object, argument: str, predictions: Predictions, *, beside: object = None) -> Keys:
-    """Read the group, cluster or time of each case that the predictions kept; `beside` are the outcomes they belong to.
+def read_keys(
+    values: object,
+    argument: str,
+    predictions: Predictions,
+    *,
+    beside: object = None,
+    forecasts: Iterable[object] = (),
+) -> Keys:
+    """Read the group, cluster or time of each case that the predictions kept.
+
+    `beside` are the outcomes and `forecasts` the forecasts that they belong to, whose pandas indices must be the same.
+    The labels are in their own order, or in that of the categories if these are ordered.
 
     Examples
     --------
@@ -91,7 +106,7 @@ def read_keys(values: object, argument: str, predictions: Predictions, *, beside
         law = f"{argument} must have one entry per case, {cases:,} in all; got shape {reading.values.shape}"
         raise InputValueError(sentence(law))
     if reading.index is not None:
-        _check_index(reading.index, argument, beside)
+        _check_index(reading.index, argument, beside, forecasts)
     rows = np.arange(cases) if predictions.rows is None else predictions.rows
     kept = reading.values if predictions.rows is None else reading.values[rows]
     missing = np.zeros(cases, dtype=bool) if reading.missing is None else reading.missing
@@ -101,22 +116,57 @@ def read_keys(values: object, argument: str, predictions: Predictions, *, beside
     if len(absent):
         law = f"{argument} must be known of every case"
         count = f"{len(absent):,} of {len(rows):,} rows"
-        raise MissingValuesError(sentence(law, offender=f"row {absent[0]:,} is missing", count=count))
+        hint = f"leave these rows out of every argument, or give each of them a label of its own in {argument}."
+        raise MissingValuesError(sentence(law, offender=f"row {absent[0]:,} is missing", count=count, hint=hint))
+    categories = _ordered_categories(values)
+    if categories is not None:
+        held = set(kept.tolist())
+        return _coded(kept, [label for label in categories if label in held])
     try:
         labels, codes = np.unique(kept, return_inverse=True)
     except TypeError:  # Labels of several kinds have no order of their own.
-        ordered = sorted(set(kept.tolist()), key=repr)
-        place = {label: code for code, label in enumerate(ordered)}
-        return Keys(tuple(ordered), np.array([place[label] for label in kept.tolist()], dtype=np.intp))
-    return Keys(tuple(labels.tolist()), codes.reshape(-1))
+        return _coded(kept, sorted(set(kept.tolist()), key=repr))
+    return Keys(tuple(_plain(labels)), codes.reshape(-1))
 
 
-def _check_index(index: Any, argument: str, beside: object) -> None:
-    """Refuse labels whose pandas index differs from that of the outcomes."""
-    other = nw.maybe_get_index(nw.from_native(beside, series_only=True)) if is_into_series(beside) else None
-    if other is not None and not index.equals(other):
-        law = f"y_true and {argument} carry different indices, so their rows may not belong together"
-        raise InputValueError(sentence(law, hint=f"align them by label, or call .to_numpy() on {argument}."))
+def _ordered_categories(values: object) -> list[Any] | None:
+    """Return the categories in their order, of a series that has such."""
+    if not is_into_series(values):
+        return None
+    series = nw.from_native(values, series_only=True)
+    if series.dtype != nw.Enum:  # As which ordered categories of pandas count too.
+        return None
+    return list(series.dtype.categories)
+
+
+def _coded(kept: NDArray[Any], ordered: list[Any]) -> Keys:
+    place = {label: code for code, label in enumerate(ordered)}
+    return Keys(tuple(ordered), np.array([place[label] for label in kept.tolist()], dtype=np.intp))
+
+
+def _plain(labels: NDArray[Any]) -> list[Any]:
+    """Return labels as Python has them; of times finer than it has, which would be bare numbers, to a microsecond."""
+    found: list[Any] = labels.tolist()
+    if labels.dtype.kind not in "mM" or not isinstance(found[0], int):
+        return found
+    coarse = labels.astype(f"{labels.dtype.kind}8[us]")
+    exact = np.datetime_data(labels.dtype)[0] == "ns" and bool((coarse == labels).all())
+    return coarse.tolist() if exact else list(labels)
+
+
+def _check_index(index: Any, argument: str, beside: object, forecasts: Iterable[object]) -> None:
+    """Refuse labels whose pandas index differs from that of the outcomes, or of the forecasts."""
+    for name, other in (("y_true", beside), *(("the forecasts", one) for one in forecasts)):
+        known = _index_of(other)
+        if known is not None and not index.equals(known):
+            law = f"{name} and {argument} carry different indices, so their rows may not belong together"
+            raise InputValueError(sentence(law, hint=f"align them by label, or call .to_numpy() on {argument}."))
+
+
+def _index_of(values: object) -> Any:
+    if is_into_series(values):
+        return nw.maybe_get_index(nw.from_native(values, series_only=True))
+    return nw.maybe_get_index(nw.from_native(values, eager_only=True)) if is_into_dataframe(values) else None
 
 
 def _check_indices(forecasts: Mapping[str, object]) -> None:

@@ -1,0 +1,192 @@
+"""Evaluations of cases in time or in clusters: nothing on them takes the cases for independent without saying so."""
+
+import math
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.evaluation.times import INDEPENDENT, interval_in_time
+from propriety.inference.intervals import NO_SPREAD
+from propriety.inference.measures import MeanScore
+from propriety.report.evaluation import page_of
+
+# Sixty different cases, each fifty times: what looks like 3,000 is hardly more than 60.
+RNG = np.random.default_rng(3)
+TIMES = 3000
+Y = np.repeat(RNG.random(60) < 0.4, 50).astype(int)
+MODELS = {name: np.clip(np.repeat(RNG.random(60) * 0.8, 50), 0.02, 0.98) for name in "ab"}
+BLOCK = np.repeat(np.arange(60), 50)
+DRAWS = {"seed": 1, "n_resamples": 40}
+MEANS = ("brier", "log", "regret", "net_benefit")
+
+
+@pytest.fixture(scope="module")
+def in_time():
+    return pr.evaluate(Y, MODELS, time=np.arange(TIMES), thresholds=0.3, **DRAWS)
+
+
+@pytest.fixture(scope="module")
+def in_clusters():
+    return pr.evaluate(Y, MODELS, cluster=BLOCK, thresholds=(0.1, 0.4), **DRAWS)
+
+
+def test_the_interval_of_the_headline_is_that_of_the_comparison(in_time):
+    standings = in_time.comparison.standings
+    for model, low, high in zip(standings.model.tolist(), standings.low, standings.high, strict=True):
+        row = in_time.scores.at(model, "regret")
+        assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
+        assert row["method"] == "Student's t, Bartlett's weights over 72 times"
+
+
+def test_means_are_as_wide_as_their_dependence_makes_them(in_time):
+    independent = pr.evaluate(Y, MODELS, thresholds=0.3, **DRAWS)
+    for measure in MEANS:
+        one, other = (found.scores.at("a", measure) for found in (in_time, independent))
+        assert one["estimate"] == pytest.approx(other["estimate"], rel=1e-12)
+        assert one["high"] - one["low"] > 3.0 * (other["high"] - other["low"])
+        assert INDEPENDENT not in one["note"]
+
+
+def test_net_benefit_in_time_is_the_mean_of_its_loss_with_the_sign_turned(in_time):
+    found = pr.compare(Y, MODELS, rule=pr.NetBenefit(0.3).loss, time=np.arange(TIMES)).standings
+    place = found.model.tolist().index("a")
+    row = in_time.scores.at("a", "net_benefit")
+    assert row["low"] == pytest.approx(-found.high[place], rel=1e-12)
+    assert row["high"] == pytest.approx(-found.low[place], rel=1e-12)
+
+
+def test_what_is_no_mean_says_that_it_takes_cases_for_independent(in_time):
+    for measure in ("brier_skill", "miscalibration", "discrimination", "auc"):
+        assert in_time.scores.at("a", measure)["note"].endswith(INDEPENDENT)
+
+
+def test_intervals_in_time_hold_the_truth():
+    rng = np.random.default_rng(8)
+    held = 0
+    for _ in range(100):
+        state, times = np.empty(400, dtype=int), np.arange(400)
+        state[0] = rng.random() < 0.3
+        stays = rng.random(400) < 0.8
+        fresh = rng.random(400) < 0.3
+        for place in range(1, 400):
+            state[place] = state[place - 1] if stays[place] else fresh[place]
+        moments = pr.loss_moments(state, {"constant": np.full(400, 0.3)}, cluster=times)
+        found = interval_in_time(moments, 0, MeanScore(), level=0.95)
+        held += found.low <= 0.21 <= found.high
+    assert held >= 85  # As if independent it is about 55.
+
+
+@pytest.mark.parametrize("library", ["polars", "duckdb"])
+@pytest.mark.parametrize("weight", [None, "w"], ids=["plain", "weights"])
+def test_a_lazy_frame_in_time_gives_the_numbers_and_notes_of_the_arrays(library, weight, in_time):
+    columns = {"y": Y, **MODELS, "t": np.arange(TIMES), "w": RNG.gamma(2.0, 1.0, TIMES)}
+    frame = pl.DataFrame(columns)
+    lazy = frame.lazy() if library == "polars" else duckdb.from_arrow(frame.to_arrow())
+    whole = in_time
+    if weight is not None:
+        whole = pr.evaluate(Y, MODELS, time=columns["t"], sample_weight=columns["w"], thresholds=0.3, **DRAWS)
+    found = pr.evaluate(lazy, ["a", "b"], outcome="y", time="t", sample_weight=weight, thresholds=0.3, **DRAWS)
+    for place, measure in enumerate(whole.scores.measure.tolist()):
+        one, other = ({name: column[place] for name, column in each.scores.rows().items()} for each in (found, whole))
+        known = weight is None or measure in MEANS
+        for field in ("estimate", *(("low", "high") if known else ())):
+            assert one[field] == pytest.approx(other[field], rel=1e-9), measure
+        assert one["method"] == other["method"] or not known
+        assert one["call"] == other["call"] or not known
+        assert one["note"] == other["note"] or not known
+
+
+def test_a_single_time_and_losses_that_do_not_vary_have_no_interval():
+    alone = pr.evaluate([0, 1, 0, 1], [0.2, 0.6, 0.4, 0.8], time=[1, 1, 1, 1], **DRAWS).scores.at("forecast", "brier")
+    assert math.isnan(alone["low"])
+    assert alone["note"] == "a single time has no spread"
+    flat = pr.evaluate([0, 1] * 30, np.full(60, 0.5), time=np.arange(60), **DRAWS).scores.at("forecast", "brier")
+    assert (math.isnan(flat["low"]), flat["standard_error"], flat["note"]) == (True, 0.0, NO_SPREAD)
+    sure = pr.evaluate([0, 1] * 30, [0.0, *[0.5] * 59], time=np.arange(60), **DRAWS)
+    assert sure.scores.at("forecast", "log")["low"] > 0.0
+    wrong = pr.evaluate([0, 1] * 30, [1.0, *[0.5] * 59], time=np.arange(60), **DRAWS).scores.at("forecast", "log")
+    assert (wrong["estimate"], math.isnan(wrong["low"])) == (math.inf, True)
+    assert "infinite" in wrong["note"]
+
+
+def test_limits_in_time_stay_in_the_range_of_the_score():
+    y, p = [0, 1, 1, 0], [0.05, 0.95, 0.4, 0.1]
+    row = pr.evaluate(y, p, time=range(4), **DRAWS).scores.at("forecast", "brier")
+    assert row["low"] == 0.0
+    assert row["high"] <= 1.0
+
+
+@pytest.mark.parametrize("found", ["in_time", "in_clusters"])
+def test_the_ranking_map_says_nothing_of_noise(found, request):
+    result = request.getfixturevalue(found)
+    assert "not distinguishable" in str(result.comparison)
+    assert np.isnan(result.ranking.standard_error).all()
+    assert result.ranking.is_noise.all()
+    assert result.ranking.marked is None or math.isnan(result.ranking.marked.standard_error)
+    figure = figure_named("Who wins on which interval", result)
+    assert "is_noise" not in figure.table
+    assert f"here they are in {result.cases.dependence}" in figure.caption
+    assert "within noise" not in figure.caption
+    axes = result.ranking.plot()
+    assert not [patch for patch in axes.patches if patch.get_hatch()]
+    told = " ".join(text.get_text() for text in axes.get_legend().get_texts())
+    assert "sampling error is not known" in told.replace("\n", " ")
+    assert "hatched" not in told
+    assert not [text for text in axes.texts if "SE" in text.get_text()]
+    axes.figure.clear()
+
+
+def test_independent_cases_have_their_noise():
+    result = pr.evaluate(Y, MODELS, **DRAWS)
+    figure = figure_named("Who wins on which interval", result)
+    assert "is_noise" in figure.table
+    assert "pale where the lead is within noise" in figure.caption
+    assert "independent" not in figure_named("Reliability of a", result).caption
+
+
+@pytest.mark.parametrize("found", ["in_time", "in_clusters"])
+def test_bands_say_that_they_take_cases_for_independent(found, request):
+    result = request.getfixturevalue(found)
+    caption = figure_named("Reliability of a", result).caption
+    assert f"if the cases were independent; here they are in {result.cases.dependence}" in caption
+
+
+def figure_named(title, result):
+    items = [item for section in page_of(result, title="A").sections for item in section.items]
+    return next(item for item in items if getattr(item, "title", "") == title)
+
+
+@pytest.mark.parametrize("outcome", [None, "y"], ids=["arrays", "frame"])
+def test_clusters_and_times_together_are_refused_at_once(outcome):
+    frame = pl.DataFrame({"y": Y, **MODELS, "t": BLOCK})
+    given = (Y, MODELS, BLOCK) if outcome is None else (frame, ["a"], "t")
+    with pytest.raises(InputValueError, match="evaluate takes cluster= or time=, not both"):
+        pr.evaluate(*given[:2], outcome=outcome, cluster=given[2], time=given[2])
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_times_without_an_order_are_refused_at_once(lazy):
+    frame = pl.DataFrame({"y": Y, **MODELS, "t": BLOCK.astype(str)})
+    with pytest.raises(InputTypeError, match="time must hold numbers or dates"):
+        pr.evaluate(frame.lazy() if lazy else frame, ["a"], outcome="y", time="t")
+
+
+def test_groups_and_calibration_in_time_say_what_they_suppose():
+    time = np.arange(TIMES) // 3
+    columns = {"y": Y, **MODELS, "t": time, "g": BLOCK % 2}
+    lazy = pl.DataFrame(columns).lazy()
+    whole = pr.evaluate(Y, MODELS, time=time, by=BLOCK % 2, **DRAWS)
+    found = pr.evaluate(lazy, ["a", "b"], outcome="y", time="t", by="g", **DRAWS)
+    alone = pr.slices(Y, MODELS, by=BLOCK % 2, cluster=time)
+    for result in (whole, found):
+        np.testing.assert_allclose(result.slices.p_value, alone.p_value, rtol=1e-9)
+        assert "The tests of groups take neighbours in time for independent." in result.summary()
+        assert "than chance would explain if cases were independent" in result.summary()
+        groups = next(section for section in page_of(result, title="A").sections if section.id == "slices")
+        assert any("neighbours in time" in words for words in groups.words)
+    plain = pr.evaluate(Y, MODELS, by=BLOCK % 2, **DRAWS).summary()
+    assert "independent" not in plain

@@ -1,0 +1,107 @@
+"""An evaluation in plain words: only what was found is said, and of the right score."""
+
+import numpy as np
+import pytest
+
+import propriety as pr
+from propriety.evaluation.words import percent
+
+N = 600
+RNG = np.random.default_rng(7)
+TRUTH = RNG.beta(1, 3, N)
+Y = (RNG.random(N) < TRUTH).astype(int)
+BOLD = TRUTH**2 / (TRUTH**2 + (1 - TRUTH) ** 2)
+DRAWS = {"seed": 1, "n_resamples": 30}
+
+
+def said(y, forecasts, **options):
+    return pr.evaluate(y, forecasts, **DRAWS, **options).summary()
+
+
+@pytest.mark.parametrize(
+    ("level", "told"), [(0.995, "(99.5% interval"), (0.975, "(97.5% interval"), (0.9999, "(99.99% interval")], ids=str
+)
+def test_levels_are_not_rounded(level, told):
+    sure = (Y == 1) ^ (np.arange(N) % 3 == 0)  # So far off that no chance explains it.
+    assert said(Y, np.where(sure, 0.9, 0.1), level=level).count(told) == 2
+
+
+def test_a_share_below_one_is_never_all():
+    assert percent(0.99996) == "99.996%"
+    assert percent(1.0) == "100%"
+
+
+def test_small_groups_are_told_from_those_with_an_infinite_score():
+    group = np.where(np.arange(N) < 30, "few", np.where(np.arange(N) % 2, "odd", "even"))
+    wrong = BOLD.copy()
+    rare = (Y == 1) & (np.cumsum(Y) > 40)  # So that the event is rare and the log score ranks the models.
+    kept = ~rare
+    y, p, q = Y[kept], TRUTH[kept], wrong[kept].copy()
+    q[np.flatnonzero((y == 1) & (group[kept] == "odd"))[0]] = 0.0
+    found = pr.evaluate(y, {"sound": p, "sure": q}, by=group[kept], **DRAWS)
+    assert found.problem.headline.key == "log"
+    lines = found.summary().splitlines()
+    assert "Too few cases or events to judge: few." in lines
+    assert "sure: the score is infinite in odd." in lines
+    assert not [line for line in lines if line.startswith("sound: the score is infinite")]
+
+
+def test_few_clusters_are_told_as_such():
+    found = said(Y, TRUTH, by=np.arange(N) % 2, cluster=np.arange(N) % 6)
+    assert "Too few cases, events or clusters to judge: 0, 1." in found
+
+
+@pytest.mark.parametrize("groups", [100, 1], ids=["all too small", "one"])
+def test_where_nothing_was_tested_no_group_is_cleared(groups):
+    found = said(Y, TRUTH, by=np.arange(N) % groups)
+    assert "No group could be tested." in found
+    assert "No group differs" not in found
+
+
+def test_groups_that_were_tested_are_cleared():
+    found = said(Y, TRUTH, by=np.arange(N) % 2)
+    assert "No group differs from the rest by more than chance explains." in found
+    assert "could be tested" not in found
+
+
+def test_miscalibration_is_a_part_of_the_score_that_is_named():
+    found = said(Y, BOLD, thresholds=(0.05, 0.2))
+    assert "forecast has a bounded Brier score" in found
+    assert "of a Brier score of " in found
+    rows = RNG.dirichlet([1, 2, 1], 200)
+    grade = np.array([RNG.choice(3, p=row) for row in rows])
+    assert "of a ranked probability score of " in said(grade, rows, ordered=True)
+
+
+def test_where_draws_tell_nothing_of_chance_nothing_is_expected_of_it():
+    found = said([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8])
+    assert "is expected of it" not in found
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_infinite_scores_have_no_lead(models):
+    p = np.where(np.arange(N) < 570, 0.02, 0.9)
+    y = (np.arange(N) >= 570).astype(int)
+    y[0], p[0] = 1, 0.0
+    found = said(y, {"ab"[place]: p for place in range(models)})
+    assert ("Every model has an infinite log score" if models == 2 else "a has an infinite log score") in found
+    assert "lowest" not in found
+
+
+def test_models_that_score_the_same_share_the_lead():
+    found = said(Y, {"a": TRUTH, "b": BOLD, "c": TRUTH, "d": TRUTH})
+    assert "a, c and d share the lowest Brier score, " in found
+    assert "a has the lowest Brier score" in said(Y, {"a": TRUTH, "b": BOLD})
+
+
+def test_a_weighted_share_is_not_one_of_cases():
+    found = pr.evaluate(Y, TRUTH, sample_weight=np.where(Y == 1, 10.0, 1.0), **DRAWS)
+    assert f"One model on 600 cases, {percent(found.cases.rates['event'])} of their weight with the event." in str(
+        found
+    )
+
+
+def test_one_case_is_one():
+    assert "One model on 1 case, 100% of them with the event; 2 rows with missing values were left out." in said(
+        [1, 0, 1], [0.7, None, None], missing="drop"
+    )

@@ -1,0 +1,194 @@
+"""Every call on a page, made alone, gives the numbers that it stands beside."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import propriety as pr
+from propriety.evaluation.calls import TAKES, Calls
+from propriety.inference.intervals import Interval
+from propriety.report import sections, texts
+from propriety.report.evaluation import page_of
+from propriety.report.page import Figure
+
+N = 240
+RNG = np.random.default_rng(5)
+TRUTH = RNG.beta(2, 3, N)
+Y = (RNG.random(N) < TRUTH).astype(int)
+MODELS = {"honest": TRUTH, "it's bold": TRUTH**2 / (TRUTH**2 + (1 - TRUTH) ** 2)}
+DATA = {"y": Y, "forecasts": MODELS}
+WEIGHT, CLUSTER, SITE = RNG.gamma(2.0, 1.0, N), RNG.integers(0, 60, N), RNG.choice(["north", "south"], N)
+TIME = RNG.permutation(N) // 2
+WORDS = np.where(Y == 1, "yes", "no")
+ROWS = {"sharp": RNG.dirichlet([1, 2, 1], N), "flat": np.full((N, 3), 1 / 3)}
+PLACES = np.array([RNG.choice(3, p=row) for row in ROWS["sharp"]])
+GRADES = ["low", "middle", "high"]
+GRADE = np.array(GRADES)[PLACES]
+HOLES = np.where(np.arange(N) % 7 == 0, np.nan, MODELS["it's bold"])
+KEPT = np.flatnonzero(~np.isnan(HOLES))
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch):
+    def figure(drawing, *, title, caption, table, call, of_models=(), **_):
+        return Figure(title=title, caption=caption, svg="", table=table, alt="", call=call, of_models=of_models)
+
+    monkeypatch.setattr(sections, "figure_of", figure)
+
+
+# The data under the names that calls use, and what `evaluate` is asked beside the outcomes and forecasts.
+CASES = {
+    "plain": (DATA, {}),
+    "one model": ({"y": Y, "forecasts": {"honest": TRUTH}}, {}),
+    "weights and clusters": (
+        DATA | {"sample_weight": WEIGHT, "cluster": CLUSTER, "by": SITE},
+        {"thresholds": (0.2, 0.4), "level": 0.9},
+    ),
+    "times": (DATA | {"time": TIME, "by": SITE}, {"thresholds": 0.3}),
+    "one model in time": ({"y": Y, "forecasts": {"honest": TRUTH}, "time": TIME}, {"level": 0.8}),
+    "level": (DATA | {"by": SITE}, {"level": 0.8}),
+    "threshold": (DATA | {"by": SITE}, {"thresholds": np.float64(0.3)}),
+    "interval": (DATA, {"thresholds": (0.1, 0.35)}),
+    "strings": (DATA | {"y": WORDS, "by": SITE}, {"pos_label": np.array(["yes"])[0]}),
+    "labels": (DATA | {"y": WORDS}, {"labels": ["yes", "no"], "pos_label": "no"}),
+    "dropped": (
+        {
+            "y": Y[KEPT],
+            "forecasts": {name: p[KEPT] for name, p in MODELS.items()},
+            "sample_weight": WEIGHT[KEPT],
+            "by": SITE[KEPT],
+        },
+        {},
+    ),
+    "classes": ({"y": GRADE, "forecasts": ROWS}, {"labels": GRADES}),
+    "classes with weights": (
+        {"y": PLACES, "forecasts": ROWS, "sample_weight": WEIGHT, "cluster": CLUSTER},
+        {"tolerance": 1e-3},
+    ),
+    "grades": ({"y": GRADE, "forecasts": ROWS, "time": TIME}, {"labels": GRADES, "ordered": True}),
+}
+
+
+def evaluated(case):
+    data, options = CASES[case]
+    y, forecasts, shared = data["y"], data["forecasts"], {k: v for k, v in data.items() if k not in ("y", "forecasts")}
+    if case == "dropped":
+        y, forecasts = Y, {"honest": TRUTH, "it's bold": HOLES}
+        shared, options = {"sample_weight": WEIGHT, "by": SITE}, {"missing": "drop"}
+    return pr.evaluate(y, forecasts, **shared, **options, n_resamples=20, seed=1)
+
+
+def calls_on(page):
+    for section in page.sections:
+        for item in section.items:
+            for call in filter(None, getattr(item, "call", "").splitlines()):
+                yield item, call.removesuffix(".plot()")
+
+
+def assert_calls_give_the_numbers(result, data):
+    made = 0
+    for item, call in calls_on(page_of(result, title="A")):
+        for name in (
+            result.models if "[name]" in call else ((isinstance(item, Figure) and item.of_models) or result.models)[:1]
+        ):
+            found = eval(call, {"pr": pr, "name": name} | data)  # noqa: S307  (the package's own words, to be checked)
+            assert_is_that_of(result, found, call, name)
+            made += 1
+    assert made > 8
+    for call in result.scores.call.tolist():
+        assert_is_that_of(result, eval(call, {"pr": pr} | data), call, "")  # noqa: S307  (as above)
+
+
+def assert_is_that_of(result, found, call, name):
+    wanted = {
+        "Comparison": lambda: [result.comparison],
+        "Standings": lambda: [result.comparison.standings],
+        "Slices": lambda: [result.slices],
+        "RankingMap": lambda: [result.ranking],
+        "ReliabilityCurve": lambda: list(result.reliability[name].values()),
+        "Decomposition": lambda: [result.decompositions[name]],
+        "DecisionCurve": lambda: [result.decision_curves[name]],
+        "MurphyCurve": lambda: [result.murphy_curves[name]],
+        "RocCurve": lambda: [result.roc_curves[name]],
+        "ProbabilityMeans": lambda: [result.probability_means[name]],
+    }
+    if isinstance(found, Interval | dict):
+        place = result.scores.call.tolist().index(call)
+        for field in ("estimate", "low", "high"):
+            alone = found[field] if isinstance(found, dict) else getattr(found, field)
+            assert alone == pytest.approx(getattr(result.scores, field)[place], rel=1e-12, nan_ok=True), call
+    elif type(found).__name__ == "Figure":
+        assert "plot_cut_point_decompositions" in call
+    else:
+        beside = wanted[type(found).__name__]()
+        assert any(same(found, one) for one in beside), call
+
+
+def same(found, beside):
+    unknown = ("standard_error", "is_noise") if type(found).__name__ == "RankingMap" else ()
+    one, other = found.rows(), beside.rows()
+    return all(
+        len(one[name]) == len(other[name])
+        and (
+            np.allclose(one[name], other[name], rtol=1e-12, atol=1e-15, equal_nan=True)
+            if np.asarray(one[name]).dtype.kind == "f"
+            else np.array_equal(one[name], other[name])
+        )
+        for name in other
+        if name in one and name not in unknown
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_call_on_the_page_gives_its_numbers(case):
+    assert_calls_give_the_numbers(evaluated(case), CASES[case][0])
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pr.loss_moments(Y, MODELS),
+        [pr.loss_moments(Y, MODELS, rule=pr.Log()), pr.loss_moments(Y, MODELS, by=SITE)],
+        pr.loss_moments(Y, MODELS, cluster=CLUSTER),
+        pr.loss_moments(Y, MODELS, by=SITE, cluster=CLUSTER),
+    ],
+    ids=["one", "several", "clusters", "groups"],
+)
+def test_every_call_on_the_page_of_tables_gives_its_numbers(moments):
+    tables = {name: pr.ForecastTable.from_predictions(Y, p) for name, p in MODELS.items()}
+    result = pr.Evaluation.from_tables(tables, moments, level=0.9, n_resamples=20, seed=1)
+    assert_calls_give_the_numbers(result, {"tables": tables, "moments": moments})
+
+
+def test_every_call_on_the_page_of_weighted_tables_gives_its_numbers():
+    tables = {name: pr.ForecastTable.from_predictions(Y, p, sample_weight=WEIGHT) for name, p in MODELS.items()}
+    moments = pr.loss_moments(Y, MODELS, sample_weight=WEIGHT)
+    result = pr.Evaluation.from_tables(tables, moments, thresholds=(0.1, 0.3), n_resamples=20, seed=1)
+    assert result.comparison is None
+    assert math.isfinite(result.scores.at("honest", "brier")["low"])
+    assert_calls_give_the_numbers(result, {"tables": tables, "moments": moments})
+
+
+@pytest.mark.parametrize("function", TAKES)
+def test_a_call_has_all_that_its_function_takes(function):
+    *classes, name = function.split(".")
+    home = getattr(pr, classes[0]) if classes else pr
+    known = set(inspect.signature(getattr(home, name)).parameters)
+    asked = {"sample_weight", "pos_label", "labels", "by", "cluster", "time", "tolerance", "level"}
+    # Rows of an evaluation do not depend on its groups.
+    assert set(TAKES[function]) == (known & asked) - ({"by"} if function == "evaluate" else set())
+
+
+def test_the_page_says_what_the_names_in_the_calls_are():
+    said = " ".join(
+        words
+        for section in page_of(evaluated("dropped"), title="A").sections
+        if section.id == "methods"
+        for words in section.words
+    )
+    assert "sample_weight and by are as given" in said
+    assert "without the rows that miss a value of any model" in said
+    assert "tables holds" in texts.calls_words(Calls(tabled=True), 0)
+    assert "as given" not in texts.calls_words(Calls(), 0)
