@@ -31,7 +31,9 @@ DRAWS = {"seed": 1, "n_resamples": 20}
 
 
 @pytest.mark.parametrize("weight", [None, "w"], ids=["unweighted", "weighted"])
-def test_the_moments_of_every_rule_are_those_of_numpy(lazy_engine, weight):
+def test_the_moments_of_every_rule_are_those_of_numpy(request, lazy_engine, weight):
+    if weight is None and "spark" in request.node.name:
+        pytest.skip("Spark takes half a minute to plan either query, and the weighted one does all that the other does")
     source = read_source(
         nw.from_native(lazy_engine(FRAME)),
         outcome="y",
