@@ -185,8 +185,8 @@ def _weighted_cells(table: ForecastTable, y_true: object, y_proba: object, optio
     if isinstance(y_true, ForecastTable):
         law = "the test needs the weight of each case, which a weighted ForecastTable does not hold"
         raise InputValueError(sentence(law, hint="pass y_true, y_proba and sample_weight."))
-    chunks = list(read_binary(y_true, y_proba, **options).chunks())
-    forecast, _, weight = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(3))
+    forecast, _, weight = read_binary(y_true, y_proba, **options).gathered()
+    assert weight is not None  # noqa: S101  (for the type checker; the table of these cases is weighted)
     pairs, count = np.unique((forecast + 1j * weight)[weight > 0.0], return_counts=True)
     return _Cells(np.searchsorted(table.forecast, pairs.real), pairs.real, pairs.imag, count.astype(np.int64))
 

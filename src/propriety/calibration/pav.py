@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import isotonic_starts
 
 __all__ = ["Blocks", "pool_adjacent_violators"]
 
@@ -60,17 +61,6 @@ def pool_adjacent_violators(table: ForecastTable) -> Blocks:
     >>> pool_adjacent_violators(table).event_rate
     array([0. , 0.5, 1. ])
     """
-    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
-
-    weight = table.weights
-    start = isotonic_regression(table.events / weight, weights=weight).blocks.astype(np.intp)
-    while True:
-        events = np.add.reduceat(table.events, start[:-1])
-        non_events = np.add.reduceat(table.non_events, start[:-1])
-        # The running means of the regression round, so that blocks of one and the same rate can stay apart.
-        # Rates made from the sums of a block do not, where weights are counts.
-        rate = events / (events + non_events)
-        rises = rate[1:] > rate[:-1]
-        if rises.all():
-            return Blocks(start, events, non_events)
-        start = start[np.concatenate([[True], rises, [True]])]
+    start = isotonic_starts(table.events, table.non_events)
+    events, non_events = (np.add.reduceat(column, start[:-1]) for column in (table.events, table.non_events))
+    return Blocks(start, events, non_events)

@@ -13,14 +13,12 @@ from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Score
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, read_array
-from propriety.tables.predictions import ClassChunk, ClassPredictions
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
 
 __all__ = [
     "DecidedCases",
     "confusion_matrix",
     "first_argmax",
-    "gathered",
     "kappa_of",
     "labels_at",
     "quadratic_weighted_kappa",
@@ -180,7 +178,7 @@ def read_decisions(
     decided = read_array(y_pred, "y_pred")
     if decided.values.ndim != 1:
         predictions = read_classes(y_true, y_pred, labels=labels, missing=missing, **options)
-        cases = gathered(predictions)
+        cases = predictions.gathered()
         return DecidedCases(
             cases.outcome, decide(cases.forecast), cases.weight, predictions.labels, dropped=predictions.dropped
         )
@@ -197,16 +195,6 @@ def read_decisions(
         None if predictions.weight is None else np.concatenate([weight for _, weight in chunks]),
         predictions.labels,
         dropped=predictions.dropped,
-    )
-
-
-def gathered(predictions: ClassPredictions) -> ClassChunk:
-    """Return all cases, checked, as one chunk."""
-    forecasts, outcomes, weights = zip(*predictions.chunks(), strict=True)
-    return ClassChunk(
-        np.concatenate(forecasts, axis=1),
-        np.concatenate(outcomes),
-        None if predictions.weight is None else np.concatenate(weights),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.decisions.agreement import first_argmax, gathered, labels_at, read_decisions
+from propriety.decisions.agreement import first_argmax, labels_at, read_decisions
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Score
 from propriety.tables.arrays import read_array
@@ -144,7 +144,7 @@ def bayes_decisions(
     labels = tuple(labels) if isinstance(labels, Iterator) else labels  # Which could be read only once.
     first = next(iter(labels), 0) if labels is not None and isinstance(labels, Iterable) else 0
     predictions = read_classes(np.full(rows, first, dtype=object), y_proba, labels=labels, tolerance=tolerance)
-    decided = _least_expected(gathered(predictions).forecast, cost=cost)
+    decided = _least_expected(predictions.gathered().forecast, cost=cost)
     return labels_at(predictions.labels, decided)
 
 

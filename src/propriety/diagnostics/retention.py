@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles
-from propriety.decisions.agreement import first_argmax, gathered, kappa_of
+from propriety.decisions.agreement import first_argmax, kappa_of
 from propriety.decisions.expected_cost import cost_matrix, cost_of
 from propriety.diagnostics.worst_cases import losses_of, read_rules, worst_first
 from propriety.errors import InputTypeError, InputValueError, sentence
@@ -255,7 +255,7 @@ def retention_curve(
         y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
     )
     name, measure = _read_metric(metric, len(predictions.labels))
-    cases = gathered(predictions)
+    cases = predictions.gathered()
     weight = np.ones(len(cases.outcome)) if cases.weight is None else cases.weight
     counted = weight > 0.0  # A case without weight does not count, wherever it stands.
     cells = (cases.outcome * len(predictions.labels) + first_argmax(cases.forecast))[counted]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.decisions.agreement import first_argmax, gathered, labels_at
+from propriety.decisions.agreement import first_argmax, labels_at
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.ordinal import RankedProbability
@@ -167,7 +167,7 @@ def worst_cases(
         raise InputValueError(sentence(f"n must be a positive whole number; got {n!r}"))
     rules = read_rules(rule)
     predictions = read_classes(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance)
-    cases = gathered(predictions)
+    cases = predictions.gathered()
     losses = np.stack([losses_of(cases, one, tolerance) for one in rules])
     # Sorted upwards, a case has as many with a larger loss as there are beyond the last of its kind.
     ranks = np.stack([1 + len(line) - np.searchsorted(np.sort(line), line, side="right") for line in losses], axis=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,16 +15,17 @@ from propriety.decisions.ranking_map import RankingMap, ranking_map
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
 from propriety.evaluation.calls import Calls
 from propriety.evaluation.problem import Kind, Question
-from propriety.evaluation.times import as_if_independent, interval_in_time, rule_of
+from propriety.evaluation.times import as_if_independent, interval_in_time
 from propriety.inference.comparison import Comparison, compare
 from propriety.inference.evidence import Evidence
 from propriety.inference.intervals import Interval, interval
-from propriety.inference.measures import read_measure
+from propriety.inference.measures import read_measure, rule_of
 from propriety.inference.moments import moments_of
-from propriety.inference.slices import Slices, slices
+from propriety.inference.slices import Slices, group_names, slices
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
+from propriety.rules.scoring import observed_rates
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import Keys
 from propriety.tables.predictions import ClassPredictions, Predictions
@@ -69,12 +69,8 @@ class PredictedCases:
     @cached_property
     def rates(self) -> Mapping[Any, float]:
         """Observed share of each class, or of the event."""
-        first = self.predictions[0]
-        labels = self._labels or (False, True)
-        weight = None if first.weight is None else first.weight.astype(np.float64)
-        counts = np.bincount(self._outcome.astype(np.intp), weight, minlength=len(labels))
-        shares = dict(zip(labels, (counts / counts.sum()).tolist(), strict=True))
-        return shares if self._labels else {"event": shares[True]}
+        shares = observed_rates(self.predictions[0]).tolist()
+        return dict(zip(self._labels or ("event",), shares, strict=True))
 
     def tables(self, model: str) -> Mapping[Any, ForecastTable]:
         """Return the table of the event, or one per class or cut point, of a model."""
@@ -176,7 +172,7 @@ class PredictedCases:
             **options,
         )
         # By their codes groups stay apart and in their order, whatever their labels are.
-        names = _told_apart(self.group.labels)
+        names = group_names(self.group.labels)
         return replace(found, group=np.array([names[int(code)] for code in found.group]))
 
     def means(self, model: str) -> ProbabilityMeans:
@@ -214,12 +210,6 @@ class PredictedCases:
     @staticmethod
     def _codes(keys: Keys | None) -> Any:
         return None if keys is None else keys.codes
-
-
-def _told_apart(labels: tuple[Any, ...]) -> list[str]:
-    """Return the names of groups as `slices` gives them: those that read the same, such as 1 and "1", in quotes."""
-    often = Counter(str(label) for label in labels)
-    return [str(label) if often[str(label)] == 1 else repr(label) for label in labels]
 
 
 def _relabelled(found: Decomposition, labels: tuple[Any, ...]) -> Decomposition:

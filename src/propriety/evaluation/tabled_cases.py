@@ -7,26 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from propriety.calibration.decomposition import Decomposition, decompose_table
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputValueError, sentence
 from propriety.evaluation.calls import Calls
 from propriety.evaluation.problem import Kind, Problem, Question
-from propriety.evaluation.times import as_if_independent, interval_in_time, rule_of
+from propriety.evaluation.times import as_if_independent, interval_in_time
 from propriety.inference.comparison import Comparison, Method, compare_moments
 from propriety.inference.dependence import check_times
 from propriety.inference.engine_moments import moments_of_source
 from propriety.inference.evidence import Evidence
 from propriety.inference.intervals import Interval, interval, interval_of_mean
-from propriety.inference.measures import Measure, read_measure
+from propriety.inference.measures import Measure, read_measure, rule_of
 from propriety.inference.moments import LossMoments
 from propriety.inference.slices import Slices, rules_of_slices, slices_of_tables
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 from propriety.tables.engine_source import Source
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.models import check_tables
 
 __all__ = ["TabledCases"]
 
@@ -50,7 +49,7 @@ class TabledCases:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", tuple(self.event_tables) if isinstance(self.event_tables, Mapping) else ())
-        _check_tables(self.event_tables)
+        check_tables(self.event_tables)
         for one in self.moments:
             if one.models != self.models:
                 law = f"moments must be of the models of the tables, {list(self.models)}; got {list(one.models)}"
@@ -184,18 +183,3 @@ def _without_limits(table: ForecastTable, measure: Measure, level: float, what: 
         note=f"a table with {what} does not know its cases: there is no interval",
         dropped=table.dropped,
     )
-
-
-def _check_tables(tables: Mapping[str, ForecastTable]) -> None:
-    if not isinstance(tables, Mapping) or not all(isinstance(one, ForecastTable) for one in tables.values()):
-        raise InputTypeError(sentence("tables must map the names of models to their ForecastTable"))
-    if not tables:
-        raise InputValueError(sentence("tables must hold one model or more; got none"))
-    first_name, first = next(iter(tables.items()))
-    for name, table in tables.items():
-        if table.n != first.n or not np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0):
-            law = (
-                f"tables must be of the same cases; {first_name!r} has {first.n:,} with event rate "
-                f"{first.event_rate:.6g} and {name!r} {table.n:,} with {table.event_rate:.6g}"
-            )
-            raise InputValueError(sentence(law))

@@ -9,21 +9,13 @@ import numpy as np
 
 from propriety.inference.dependence import hac, span_of, student
 from propriety.inference.intervals import NO_SPREAD, Interval
-from propriety.inference.measures import MeanScore, Measure, NetBenefit
+from propriety.inference.measures import Measure, NetBenefit, rule_of
 from propriety.inference.moments import LossMoments
 from propriety.inference.verdicts import ROUNDING
-from propriety.rules.rule import Rule
 
-__all__ = ["as_if_independent", "interval_in_time", "rule_of"]
+__all__ = ["as_if_independent", "interval_in_time"]
 
 INDEPENDENT = "neighbours in time count as independent: it may be too narrow"
-
-
-def rule_of(measure: Measure) -> Rule | None:
-    """Return the rule whose mean is the measure, but for its sign; None if it is no mean."""
-    if isinstance(measure, MeanScore):
-        return measure.rule
-    return measure.loss if isinstance(measure, NetBenefit) else None
 
 
 def interval_in_time(
@@ -37,6 +29,7 @@ def interval_in_time(
     Examples
     --------
     >>> import propriety as pr
+    >>> from propriety.inference.measures import MeanScore
     >>> p = np.tile([0.1, 0.4, 0.7], 20)
     >>> moments = pr.loss_moments(np.repeat([0, 1], 30), {"a": p}, cluster=np.arange(60))
     >>> found = interval_in_time(moments, 0, MeanScore(), level=0.95)

@@ -120,9 +120,10 @@ class Units:
         if not present.all():
             values, w, n = values[present], w[present], n[present]
             codes = None if codes is None else codes[present]
-        total = float(w @ n)
-        mean = float((w * n) @ values) / total
-        with np.errstate(invalid="ignore"):  # Of an infinite mean.
+        total = float((w * n).sum())
+        with np.errstate(invalid="ignore"):  # Of infinite values.
+            # Not a dot product, here and below: its last bits change with the threads that BLAS may use.
+            mean = float((w * n * values).sum()) / total
             deviation = w * (values - mean)
         if codes is None:
             return cls(mean, deviation, w, n)
@@ -140,14 +141,14 @@ class Units:
     @property
     def total(self) -> float:
         """Weight of all units."""
-        return float(self.count @ self.weight)
+        return float((self.count * self.weight).sum())
 
     @property
     def standard_error(self) -> float:
         r"""Standard error of the mean, :math:`\frac1W \sqrt{\frac{G}{G - 1} \sum_g e_g^2}`; NaN for a single unit."""
         if self.number == 1:
             return np.nan
-        squares = float(self.count @ self.deviation**2)
+        squares = float((self.count * self.deviation**2).sum())
         return float(np.sqrt(squares * self.number / (self.number - 1))) / self.total
 
     @property
@@ -155,8 +156,8 @@ class Units:
         """Share of the variance that lies inside the cells of `in_cells`, and is drawn as normal noise."""
         if self.noise is None:
             return 0.0
-        inside = float(self.count @ self.noise)
-        whole = inside + float(self.count @ self.deviation**2)
+        inside = float((self.count * self.noise).sum())
+        whole = inside + float((self.count * self.deviation**2).sum())
         return inside / whole if whole > 0.0 else 0.0
 
     def in_cells(self, cells: int = CELLS) -> Units:
@@ -190,10 +191,11 @@ class Units:
 
         def draw(generator: np.random.Generator, size: int) -> Floats:
             drawn = generator.multinomial(self.number, share, size=size).astype(np.float64)
-            shift = drawn @ self.deviation
+            with np.errstate(invalid="ignore"):  # Of infinite deviations.
+                shift = (drawn * self.deviation).sum(axis=1)
             if self.noise is not None:
-                shift += generator.standard_normal(size) * np.sqrt(drawn @ self.noise)
-            return self.mean + shift / (drawn @ self.weight)
+                shift += generator.standard_normal(size) * np.sqrt((drawn * self.noise).sum(axis=1))
+            return self.mean + shift / (drawn * self.weight).sum(axis=1)
 
         return in_blocks(draw, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress)
 
@@ -284,13 +286,11 @@ class Sample:
     @classmethod
     def of_predictions(cls, predictions: BinaryPredictions, codes: NDArray[np.intp] | None = None) -> Sample:
         """Keep each case where it has a weight or a cluster, and the table otherwise."""
-        table = ForecastTable._of(predictions)  # noqa: SLF001  (the predictions have passed the door)
+        table = ForecastTable.from_checked(predictions)
         if predictions.weight is None and codes is None:
             return cls.of_table(table)
-        chunks = list(predictions.chunks())
-        forecast, event = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(2))
-        weights = [chunk.weight for chunk in chunks if chunk.weight is not None]
-        weight = np.concatenate(weights) if weights else np.ones(len(event))
+        forecast, event, given = predictions.gathered()
+        weight = np.ones(len(event)) if given is None else given
         if not weight.all():
             kept = weight > 0.0
             forecast, event, weight = forecast[kept], event[kept], weight[kept]
@@ -330,7 +330,7 @@ class Sample:
             events=events[kept],
             non_events=non_events[kept],
             n=int(drawn.sum()),
-            weight_squares=float(weight @ self.weight),
+            weight_squares=float((weight * self.weight).sum()),
             cells=self.table.cells,
         )
 

@@ -105,9 +105,7 @@ def _calibrated(
     """Bet on the lines and on the bins, from where the stream before stopped."""
     refuse_table(y_true)
     predictions = read_binary(y_true, y_proba, **options)
-    chunks = list(predictions.chunks())
-    forecast = np.concatenate([chunk.forecast for chunk in chunks])
-    event = np.concatenate([chunk.event for chunk in chunks])
+    forecast, event, _ = predictions.gathered()
     open_to_doubt = (forecast > 0.0) & (forecast < 1.0)
     bets = tuple(map(CalibrationBets.start, RECALIBRATIONS)) if before is None else before.bets
     halves, after = [], []

@@ -14,7 +14,7 @@ from propriety.inference.measures import Measure
 from propriety.inference.verdicts import counted
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule, Rule
-from propriety.rules.scoring import losses_by_chunk
+from propriety.rules.scoring import losses_by_chunk, observed_rates
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import Keys, read_keys
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
@@ -90,7 +90,7 @@ class Evidence:
     def losses(self, rule: Rule, *, constant: bool = False) -> Floats:
         """Return the loss of each case, or cell of the table, or that of the constant observed rate."""
         if not isinstance(self.source, ForecastTable):
-            predictions = _constant(self.source, self.weight) if constant else self.source
+            predictions = _constant(self.source) if constant else self.source
             return np.concatenate([loss for loss, _ in losses_by_chunk(predictions, rule)])
         if not isinstance(rule, BinaryRule):
             law = f"{type(rule).__name__} scores rows with one column per class; a ForecastTable is of one event"
@@ -132,10 +132,6 @@ def few_in_words(numbers: Mapping[str, int | None]) -> str:
     return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
 
 
-def _constant(predictions: Predictions, weight: Floats | None) -> Predictions:
+def _constant(predictions: Predictions) -> Predictions:
     """Return the same cases, all forecast at the observed rates."""
-    outcome = np.concatenate([np.asarray(chunk[1], dtype=np.intp) for chunk in predictions.chunks()])
-    binary = isinstance(predictions, BinaryPredictions)
-    counts = np.bincount(outcome, weight, minlength=2 if binary else predictions.forecast.shape[1])
-    rates = counts / counts.sum()
-    return replace(predictions, forecast=np.broadcast_to(rates[1] if binary else rates, predictions.forecast.shape))
+    return replace(predictions, forecast=np.broadcast_to(observed_rates(predictions), predictions.forecast.shape))

@@ -25,6 +25,7 @@ from propriety.inference.measures import (
     NetBenefit,
     Skill,
     read_measure,
+    rule_of,
 )
 from propriety.inference.moments import LossMoments
 from propriety.inference.verdicts import ROUNDING
@@ -318,11 +319,10 @@ def _by_formula(cases: Evidence, measure: Measure, level: float, drawing: _Drawi
 
 
 def _as_loss(measure: Measure) -> tuple[Rule, float]:
-    """Return the rule whose mean is the measure, but for its sign."""
-    if isinstance(measure, NetBenefit):
-        return measure.loss, -1.0
-    assert isinstance(measure, MeanScore)  # noqa: S101  (for the type checker; the other means are no rules)
-    return measure.rule, 1.0
+    """Return the rule whose mean is the measure, and the sign of it."""
+    rule = rule_of(measure)
+    assert rule is not None  # noqa: S101  (for the type checker; it is asked of means only)
+    return rule, -1.0 if isinstance(measure, NetBenefit) else 1.0
 
 
 def _around(estimate: float, error: float, units: int, level: float, method: str, note: str = "") -> _Found:

@@ -33,6 +33,7 @@ __all__ = [
     "Skill",
     "TopKNetBenefit",
     "read_measure",
+    "rule_of",
 ]
 
 BRIER = Brier()
@@ -315,6 +316,13 @@ class _Own:
         if not isinstance(value, Real | np.bool_) and not (isinstance(value, np.ndarray) and value.ndim == 0):
             raise InputTypeError(sentence(f"of must return a number; {self.name} returned {type(value).__name__}"))
         return float(value)
+
+
+def rule_of(measure: Measure) -> Rule | None:
+    """Return the rule whose mean is the measure, but for the sign of net benefit; None if it is no mean."""
+    if isinstance(measure, MeanScore):
+        return measure.rule
+    return measure.loss if isinstance(measure, NetBenefit) else None
 
 
 def read_measure(of: object) -> Measure:

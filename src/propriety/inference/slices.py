@@ -7,19 +7,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
 from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.resampling import check_level
 from propriety.errors import InputValueError, sentence
+from propriety.inference.group_tests import against_the_rest, group_tests
 from propriety.inference.measures import NetBenefit
 from propriety.inference.moments import LossMoments, moments_of
-from propriety.inference.verdicts import ROUNDING, holm
+from propriety.inference.verdicts import holm
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.operations import NUMPY, Column, Operations
@@ -29,7 +29,7 @@ from propriety.tables.models import Keys, read_binary_models, read_keys
 from propriety.tables.predictions import BinaryPredictions
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["Slices", "rules_of_slices", "slices", "slices_of_tables"]
+__all__ = ["Slices", "group_names", "rules_of_slices", "slices", "slices_of_tables"]
 
 BRIER = Brier()
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
@@ -239,12 +239,12 @@ def _judged(
     smallest: int,
 ) -> Slices:
     scores, excesses, *benefits = moments
-    parts, overall, tests, units = [], {}, _tests(scores), scores.units
+    parts, overall, tests, units = [], {}, group_tests(scores), scores.units
     for place, name in enumerate(scores.models):
         overall[name] = float(scores.means[place])
         notes = _notes(scores, place, counts, smallest)
         score, low, high = _limits(scores, place, notes, level)
-        difference, p_value = _against_the_rest(tests, place, units, notes)
+        difference, p_value = against_the_rest(tests, place, units, notes)
         few = np.where(notes == INFINITE, "", notes)  # Which is of the score alone.
         part = {
             "model": np.full(len(notes), name),
@@ -264,7 +264,7 @@ def _judged(
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return Slices(
         **({"net_benefit": None, "net_benefit_low": None, "net_benefit_high": None} | columns),  # type: ignore[arg-type]  # by name
-        group=np.tile(_named(counts.labels), len(parts)),
+        group=np.tile(group_names(counts.labels), len(parts)),
         n=np.tile(counts.n, len(parts)),
         events=np.tile(counts.events, len(parts)),
         event_rate=np.tile(counts.event_rate, len(parts)),
@@ -323,15 +323,6 @@ class _Counts(NamedTuple):
         return cls(kept, labels, n.astype(np.int64), events.astype(np.int64), happened / weight)
 
 
-class _Tests(NamedTuple):
-    """Each group against the rest, shape (groups, models): difference, error, degrees of freedom, rounding error."""
-
-    difference: Floats
-    error: Floats
-    freedom: Floats
-    noise: Floats
-
-
 def _notes(scores: LossMoments, place: int, counts: _Counts, smallest: int) -> Names:
     """Say of each group why it is not judged, if it is not."""
     notes = []
@@ -358,79 +349,7 @@ def _limits(moments: LossMoments, place: int, notes: Names, level: float) -> tup
     return mean, low, high
 
 
-def _tests(scores: LossMoments) -> _Tests:
-    """Compare each group with all other cases; NaN where a group is all there is."""
-    groups, models = list(scores.groups().values()), len(scores.models)
-    difference, error, freedom, noise = np.full((4, len(groups), models), np.nan)
-    if len(groups) == 1:
-        return _Tests(difference, error, freedom, noise)
-    # The groups before and those after are put together once, so that the time grows with the groups, not their square.
-    whole = [one.pooled() for one in groups]
-    before, after = list(accumulate(whole)), list(accumulate(whole[::-1]))[::-1]
-    for place, one in enumerate(groups):
-        rest = LossMoments.merge([*before[max(place - 1, 0) : place], *after[place + 1 : place + 2]])
-        own, others = one.means[:models], rest.means[:models]
-        with np.errstate(invalid="ignore"):
-            difference[place] = own - others
-        noise[place] = ROUNDING * np.maximum(np.abs(own), np.abs(others))
-        if scores.cluster is None:
-            error[place], freedom[place] = _welch(one, rest, models)
-    if scores.cluster is not None:
-        error, freedom = _across_clusters(scores, models)
-    return _Tests(difference, error, freedom, noise)
-
-
-def _against_the_rest(tests: _Tests, model: int, units: int, notes: Names) -> tuple[Floats, Floats]:
-    """Return the difference of each group to all other cases, and its p-value where the group is judged."""
-    difference, error, freedom, noise = (values[:, model].copy() for values in tests)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p_value = 2.0 * stdtr(freedom, -np.abs(difference) / error)
-        flat = ~(error * math.sqrt(units) > noise)
-        same = flat & (np.abs(difference) <= noise) & ~np.isnan(error)
-    p_value[flat] = np.nan
-    difference[same], p_value[same] = 0.0, 1.0  # Losses that do not vary, anywhere.
-    p_value[(notes != "") | ~np.isfinite(difference)] = np.nan
-    return difference, p_value
-
-
-def _welch(one: LossMoments, rest: LossMoments, models: int) -> tuple[Floats, Floats]:
-    """Return the error of the difference of two independent means, and Welch's degrees of freedom."""
-    squares = np.stack([one.standard_errors()[:models], rest.standard_errors()[:models]]) ** 2
-    total = squares.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):  # Of losses that do not vary, and of a single case.
-        freedom = total**2 / np.sum(squares**2 / (np.array([[one.units], [rest.units]]) - 1), axis=0)
-    return np.sqrt(total), freedom
-
-
-def _across_clusters(scores: LossMoments, models: int) -> tuple[Floats, Floats]:
-    """Return the error of each difference from what each cluster adds to it, on either side or on both."""
-    assert scores.group is not None  # noqa: S101  (for the type checker; both were asked for)
-    assert scores.cluster is not None  # noqa: S101
-    whole = scores.pooled("cluster")
-    clusters = len(whole.n)
-    place = {label: code for code, label in enumerate(whole.cluster.tolist())}  # type: ignore[union-attr]  # asked for
-    code = np.array([place[label] for label in scores.cluster.tolist()])
-    cells: dict[Any, list[int]] = {}
-    for cell, label in enumerate(scores.group.tolist()):
-        cells.setdefault(label, []).append(cell)
-    with np.errstate(invalid="ignore"):  # Where a loss is infinite there is no error.
-        sums, total = ((one.mean - scores.means)[:, :models] * one.weight[:, None] for one in (scores, whole))
-    errors = []
-    for rows in cells.values():
-        at, weight, left = code[rows], scores.weight[rows], whole.n.copy()
-        left[at] -= scores.n[rows]
-        others, rest = whole.weight.copy(), total.copy()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            others[at] -= weight
-            rest[at] -= sums[rows]
-            others[left == 0], rest[left == 0] = 0.0, 0.0  # Not what rounding left.
-            added = (others[:, None] * (rest.sum(axis=0) / others.sum()) - rest) / others.sum()
-            added[at] += (sums[rows] - weight[:, None] * (sums[rows].sum(axis=0) / weight.sum())) / weight.sum()
-            errors.append(np.sqrt(np.sum(added**2, axis=0) * np.divide(clusters, clusters - 1)))
-    return np.array(errors), np.full((len(errors), models), clusters - 1.0)
-
-
-def _named(labels: tuple[Any, ...]) -> list[str]:
+def group_names(labels: tuple[Any, ...]) -> list[str]:
     """Return the labels as texts; those that would read alike, such as 1 and "1", as they are written in code."""
     texts = [str(label) for label in labels]
     often = Counter(texts)
@@ -449,9 +368,7 @@ def _miscalibrations(tables: Sequence[ForecastTable], rule: Rule, notes: Names) 
 
 def _tables(predictions: BinaryPredictions, group: Keys, kept: NDArray[np.intp]) -> list[ForecastTable]:
     """Return the table of each group."""
-    chunks = list(predictions.chunks())
-    forecast, event = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(2))
-    weight = None if predictions.weight is None else predictions.weight.astype(np.float64)
+    forecast, event, weight = predictions.gathered()
     order = np.argsort(group.codes, kind="stable")
     ends = np.searchsorted(group.codes[order], np.arange(len(group) + 1))
     tables = []

@@ -14,6 +14,7 @@ from propriety.plots.ranking import chance
 from propriety.report.cells import places_for
 from propriety.results import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.models import check_tables
 
 __all__ = ["ThresholdRanking", "threshold_ranking"]
 
@@ -128,7 +129,7 @@ def threshold_ranking(
     (0.16875, 0.16875)
     """
     low, high = (0.0, 1.0) if thresholds is None else read_interval(*_pair(thresholds))
-    _check_same_cases(tables)
+    check_tables(tables)
     grid = np.unique(np.concatenate([STEPS, [low, high]]))
     first = next(iter(tables.values()))
     always, never = 0.5 * grid**2, grid - 0.5 * grid**2
@@ -185,15 +186,3 @@ def _pair(thresholds: object) -> tuple[Any, Any]:
     if not isinstance(thresholds, tuple | list) or len(thresholds) != 2:
         raise InputTypeError(sentence(f"thresholds must be a pair (low, high); got {thresholds!r}"))
     return thresholds[0], thresholds[1]
-
-
-def _check_same_cases(tables: Mapping[str, ForecastTable]) -> None:
-    if not tables:
-        raise InputValueError(sentence("tables must hold one model or more; got none"))
-    first_name, first = next(iter(tables.items()))
-    for name, table in tables.items():
-        same = table.n == first.n and np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0)
-        if not same:
-            told = f"{first_name!r} has {first.n:,} with event rate {first.event_rate:.6g}"
-            law = f"tables must be of the same cases; {told} and {name!r} {table.n:,} with {table.event_rate:.6g}"
-            raise InputValueError(sentence(law))

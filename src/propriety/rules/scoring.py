@@ -22,6 +22,7 @@ __all__ = [
     "losses_by_chunk",
     "mean_loss",
     "mean_score",
+    "observed_rates",
     "paired_scores",
     "skill_score",
     "weighted_sum",
@@ -293,7 +294,7 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
 def _reference_predictions(predictions: Predictions, reference: object, y_true: object, **options: Any) -> Predictions:
     """Return the same outcomes with the reference in place of the forecast."""
     shape = predictions.forecast.shape
-    rates = _observed_rates(predictions) if reference is None else read_rates(reference, predictions)
+    rates = observed_rates(predictions) if reference is None else read_rates(reference, predictions)
     if rates is not None:
         return replace(predictions, forecast=np.broadcast_to(rates, shape), argument="reference")
     other = replace(read_predictions(y_true, reference, **options), argument="reference")
@@ -307,7 +308,7 @@ def _rows(predictions: Predictions) -> NDArray[np.intp]:
     return np.arange(len(predictions)) if predictions.rows is None else predictions.rows
 
 
-def _observed_rates(predictions: Predictions) -> Floats:
+def observed_rates(predictions: Predictions) -> Floats:
     """Return the weighted share of events, or of each class."""
     classes = len(predictions.labels) if isinstance(predictions, ClassPredictions) else 2
     weight = sum(

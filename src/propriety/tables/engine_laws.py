@@ -8,9 +8,9 @@ import narwhals as nw
 import numpy as np
 
 from propriety.errors import InputValueError, MissingValuesError, sentence
+from propriety.tables import laws
 from propriety.tables.engine_source import Broken, Source, collected
 from propriety.tables.engines import Counts
-from propriety.tables.laws import PERCENT, ROUNDING, SURELY_PERCENT
 
 __all__ = ["judged"]
 
@@ -72,24 +72,15 @@ def _refuse(source: Source, counts: Counts, bit: int, count: str) -> NoReturn:
     argument = source.arguments[counts.position]
     if bit == Broken.FORECAST:
         law, shown = f"{argument} must lie in [0, 1]", high if high > 1.0 else low
-        if low >= -ROUNDING and high <= 1.0 + ROUNDING:
-            hint = f"this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
-        elif low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
-            hint = "divide by 100 if these are percentages."
-        else:
-            hint = "apply a sigmoid (or a softmax to rows) if these are logits."
+        hint = laws.forecast_hint(argument, low, high)
     elif bit == Broken.ROW_SUM:
         law, shown = f"the rows of {argument} must sum to 1 within {source.tolerance:g}", high if high > 1.0 else low
-        hint = "divide each row by its sum if these are unnormalised, or pass tolerance= if this is rounding error."
-        raise InputValueError(sentence(law, offender=f"one sums to {shown!r}", count=count, hint=hint))
+        raise InputValueError(sentence(law, offender=f"one sums to {shown!r}", count=count, hint=laws.ROW_SUM_HINT))
     elif bit == Broken.WEIGHT:
-        law, shown = "sample_weight must be finite and not negative", low if low < 0.0 else high
-        hint = "give a weight of 0 to leave a case out."
+        law, shown, hint = laws.WEIGHT_LAW, low if low < 0.0 else high, laws.WEIGHT_HINT
     elif source.labels is None:
-        law, shown = "y_true must hold 0 and 1 (or False and True) where no pos_label is given", _outcome(low)
-        swapped = 0.0 < low < 1.0 or 0.0 < high < 1.0
-        hint = "pass pos_label=, the label whose probability y_proba gives."
-        hint = "are y_true and y_proba swapped?" if swapped else hint
+        law, shown = laws.OUTCOME_LAW, _outcome(low)
+        hint = laws.outcome_hint(fraction=0.0 < low < 1.0 or 0.0 < high < 1.0)
     elif source.pos_label is not None:
         law = f"y_true must hold pos_label={source.pos_label!r} and one other label"
         law += f"; got both {_outcome(source.labels[0])!r} and {_outcome(low)!r}"
@@ -104,8 +95,8 @@ def _refuse(source: Source, counts: Counts, bit: int, count: str) -> NoReturn:
 
 def _ends(source: Source, counts: Counts, bit: int) -> tuple[Any, Any]:
     """Ask the engine for the smallest and the largest offender."""
-    laws = source.laws(counts.position)
-    name, (missing, lawful, _, _) = next((name, law) for name, law in laws.items() if law[3] == bit)
+    judged_by = source.laws(counts.position)
+    name, (missing, lawful, _, _) = next((name, law) for name, law in judged_by.items() if law[3] == bit)
     rows = source.frame.filter(~missing & ~lawful)
     for column, label in zip(source.by, counts.group, strict=True):
         rows = rows.filter(nw.col(column).is_null() if label is None else nw.col(column) == label)

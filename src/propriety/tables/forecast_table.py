@@ -96,7 +96,7 @@ class ForecastTable(Result):
         predictions = read_binary(
             y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
         )
-        return cls._of(predictions)
+        return cls.from_checked(predictions)
 
     @classmethod
     def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
@@ -133,9 +133,9 @@ class ForecastTable(Result):
         predictions = read_classes(
             y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
         )
-        outcome, forecast = _gathered(predictions)
+        forecast, outcome, _ = predictions.gathered()
         return {
-            label: cls._of(_event(predictions, outcome == position, forecast[position]))
+            label: cls.from_checked(_event(predictions, outcome == position, forecast[position]))
             for position, label in enumerate(predictions.labels)
         }
 
@@ -159,10 +159,10 @@ class ForecastTable(Result):
         predictions = read_classes(
             y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
         )
-        outcome, forecast = _gathered(predictions)
+        forecast, outcome, _ = predictions.gathered()
         heads = np.minimum(np.round(np.cumsum(forecast, axis=0), CUMULATIVE_DECIMALS), 1.0)
         return {
-            label: cls._of(_event(predictions, outcome <= position, heads[position]))
+            label: cls.from_checked(_event(predictions, outcome <= position, heads[position]))
             for position, label in enumerate(predictions.labels[:-1])
         }
 
@@ -404,14 +404,15 @@ class ForecastTable(Result):
         )
 
     @classmethod
-    def _of(cls, predictions: BinaryPredictions) -> ForecastTable:
+    def from_checked(cls, predictions: BinaryPredictions) -> ForecastTable:
+        """Make the table of predictions that have been read by the package already."""
         if predictions.weight is None:
             n = len(predictions)
             forecast, events, non_events = pooling.pool_counts(predictions.chunks(), n)
             squares = float(n)
         else:
-            chunks = list(predictions.chunks())
-            forecast, event, weight = (np.concatenate([chunk[part] for chunk in chunks]) for part in range(3))
+            forecast, event, weight = predictions.gathered()
+            assert weight is not None  # noqa: S101  (for the type checker; there are weights)
             n, squares = int(np.count_nonzero(weight)), float(weight @ weight)
             forecast, events, non_events = pooling.pool(forecast, weight * event, weight * ~event)
         return cls._frozen(forecast, events, non_events, n=n, weight_squares=squares, dropped=predictions.dropped)
@@ -436,12 +437,6 @@ class ForecastTable(Result):
         facts |= {"dropped": self.dropped} if self.dropped else {}
         facts |= {"cells": self.cells} if self.cells else {}
         return facts | ({"refined": True} if self.refined else {})
-
-
-def _gathered(predictions: ClassPredictions) -> tuple[Any, Any]:
-    chunks = list(predictions.chunks())
-    outcome = np.concatenate([chunk.outcome for chunk in chunks])
-    return outcome, np.concatenate([chunk.forecast for chunk in chunks], axis=1)
 
 
 def _event(predictions: ClassPredictions, event: Any, forecast: Any) -> BinaryPredictions:

@@ -11,7 +11,9 @@ from propriety.errors import InputValueError, MissingValuesError, sentence
 
 __all__ = [
     "are_class_indices",
+    "forecast_hint",
     "in_unit_interval",
+    "outcome_hint",
     "refuse",
     "refuse_class_indices",
     "refuse_forecasts",
@@ -26,6 +28,12 @@ __all__ = [
 ROUNDING = 1e-9
 PERCENT = 100.0
 SURELY_PERCENT = 5.0  # Logits and slips are smaller.
+
+OUTCOME_LAW = "y_true must hold 0 and 1 (or False and True) where no pos_label is given"
+POS_LABEL_HINT = "pass pos_label=, the label whose probability y_proba gives."
+ROW_SUM_HINT = "divide each row by its sum if these are unnormalised, or pass tolerance= if this is rounding error."
+WEIGHT_LAW = "sample_weight must be finite and not negative"
+WEIGHT_HINT = "give a weight of 0 to leave a case out."
 
 Rows = NDArray[np.intp] | None
 
@@ -60,34 +68,37 @@ def refuse_forecasts(argument: str, values: NDArray[Any], rows: Rows) -> NoRetur
     missing = np.isnan(values)
     if missing.any():
         refuse_missing(argument, missing)
-    low, high = values.min(), values.max()
-    if low >= -ROUNDING and high <= 1.0 + ROUNDING:
-        hint = f"this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
-    elif low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
-        hint = "divide by 100 if these are percentages."
-    else:
-        hint = "apply a sigmoid (or a softmax to rows) if these are logits."
+    hint = forecast_hint(argument, values.min(), values.max())
     refuse(f"{argument} must lie in [0, 1]", ~((values >= 0.0) & (values <= 1.0)), values, rows, hint)
+
+
+def forecast_hint(argument: str, low: float, high: float) -> str:
+    """Return what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
+    if low >= -ROUNDING and high <= 1.0 + ROUNDING:
+        return f"this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
+    if low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
+        return "divide by 100 if these are percentages."
+    return "apply a sigmoid (or a softmax to rows) if these are logits."
 
 
 def refuse_row_sums(argument: str, values: NDArray[Any], tolerance: float, rows: Rows) -> NoReturn:
     """Raise the error for rows of probabilities that do not sum to one."""
     sums = values.sum(axis=1, dtype=np.float64)
     law = f"the rows of {argument} must sum to 1 within {tolerance:g}"
-    hint = "divide each row by its sum if these are unnormalised, or pass tolerance= if this is rounding error."
     bad = ~(np.abs(sums - 1.0) <= tolerance)
-    raise InputValueError(_told(law, bad, sums, rows, hint, verb="sums to"))
+    raise InputValueError(_told(law, bad, sums, rows, ROW_SUM_HINT, verb="sums to"))
 
 
 def refuse_outcomes(values: NDArray[Any], rows: Rows) -> NoReturn:
     """Raise the error for binary outcomes that are missing or neither 0 nor 1."""
     refuse_missing_floats("y_true", values)
-    law = "y_true must hold 0 and 1 (or False and True) where no pos_label is given"
     fraction = values.dtype.kind == "f" and bool(((values > 0) & (values < 1)).any())
-    hint = (
-        "are y_true and y_proba swapped?" if fraction else "pass pos_label=, the label whose probability y_proba gives."
-    )
-    refuse(law, ~((values == 0) | (values == 1)), values, rows, hint)
+    refuse(OUTCOME_LAW, ~((values == 0) | (values == 1)), values, rows, outcome_hint(fraction=fraction))
+
+
+def outcome_hint(*, fraction: bool) -> str:
+    """Return what outcomes that are neither 0 nor 1 may be; a fraction looks like a forecast."""
+    return "are y_true and y_proba swapped?" if fraction else POS_LABEL_HINT
 
 
 def refuse_class_indices(values: NDArray[Any], classes: int, rows: Rows) -> NoReturn:
@@ -102,13 +113,7 @@ def refuse_weights(values: NDArray[Any], rows: Rows) -> NoReturn:
     """Raise the error for weights that are missing, negative or infinite."""
     refuse_missing_floats("sample_weight", values)
     bad = ~((values >= 0.0) & (values < np.inf))
-    refuse(
-        "sample_weight must be finite and not negative",
-        bad,
-        values,
-        rows,
-        "give a weight of 0 to leave a case out.",
-    )
+    refuse(WEIGHT_LAW, bad, values, rows, WEIGHT_HINT)
 
 
 def refuse_missing_floats(argument: str, values: NDArray[Any]) -> None:

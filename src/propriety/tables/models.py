@@ -20,7 +20,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.predictions import BinaryPredictions, Predictions
 from propriety.tables.validation import read_predictions
 
-__all__ = ["Keys", "read_binary_models", "read_keys", "read_models"]
+__all__ = ["Keys", "check_tables", "read_binary_models", "read_keys", "read_models"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +152,20 @@ def _plain(labels: NDArray[Any]) -> list[Any]:
     coarse = labels.astype(f"{labels.dtype.kind}8[us]")
     exact = np.datetime_data(labels.dtype)[0] == "ns" and bool((coarse == labels).all())
     return coarse.tolist() if exact else list(labels)
+
+
+def check_tables(tables: Mapping[str, ForecastTable]) -> None:
+    """Refuse tables of models that cannot be of the same cases."""
+    if not isinstance(tables, Mapping) or not all(isinstance(one, ForecastTable) for one in tables.values()):
+        raise InputTypeError(sentence("tables must map the names of models to their ForecastTable"))
+    if not tables:
+        raise InputValueError(sentence("tables must hold one model or more; got none"))
+    first_name, first = next(iter(tables.items()))
+    for name, table in tables.items():
+        if table.n != first.n or not np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0):
+            told = f"{first_name!r} has {first.n:,} with event rate {first.event_rate:.6g}"
+            law = f"tables must be of the same cases; {told} and {name!r} {table.n:,} with {table.event_rate:.6g}"
+            raise InputValueError(sentence(law))
 
 
 def _check_index(index: Any, argument: str, beside: object, forecasts: Iterable[object]) -> None:

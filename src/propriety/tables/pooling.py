@@ -90,6 +90,23 @@ def pool_counts(chunks: Iterable[BinaryChunk], cases: int) -> tuple[Floats, Floa
     return _count_runs(keys)
 
 
+def isotonic_starts(events: Floats, non_events: Floats) -> NDArray[np.intp]:
+    """Return where the blocks of isotonic regression begin, and the number of rows: the vertices of a lower hull."""
+    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+
+    weight = events + non_events
+    start: NDArray[np.intp] = isotonic_regression(events / weight, weights=weight).blocks.astype(np.intp)
+    while True:
+        happened, not_happened = (np.add.reduceat(column, start[:-1]) for column in (events, non_events))
+        # The running means of the regression round, so that blocks of one and the same rate can stay apart.
+        # Rates made from the sums of a block do not, where weights are counts.
+        rate = happened / (happened + not_happened)
+        rises = rate[1:] > rate[:-1]
+        if rises.all():
+            return start
+        start = start[np.concatenate([[True], rises, [True]])]
+
+
 def _count_runs(keys: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
     """Return forecast, events and non-events of each run of equal forecasts; `keys` is overwritten.
 

@@ -65,6 +65,12 @@ class BinaryPredictions:
                 laws.refuse_forecasts(self.argument, self.forecast, self.rows)
             yield BinaryChunk(forecast, self._events(part), _weights(self, part))
 
+    def gathered(self) -> BinaryChunk:
+        """Return all cases, converted and checked, as one chunk."""
+        forecasts, events, weights = zip(*self.chunks(), strict=True)
+        weight = None if self.weight is None else np.concatenate(weights)
+        return BinaryChunk(np.concatenate(forecasts), np.concatenate(events), weight)
+
     def _events(self, part: slice) -> NDArray[np.bool_]:
         outcome = self.outcome[part]
         if outcome.dtype == np.bool_:
@@ -106,6 +112,12 @@ class ClassPredictions:
             if not np.abs(forecast.sum(axis=0) - 1.0).max() <= self.tolerance:
                 laws.refuse_row_sums(self.argument, self.forecast, self.tolerance, self.rows)
             yield ClassChunk(forecast, self._indices(part, classes), _weights(self, part))
+
+    def gathered(self) -> ClassChunk:
+        """Return all cases, converted and checked, as one chunk."""
+        forecasts, outcomes, weights = zip(*self.chunks(), strict=True)
+        weight = None if self.weight is None else np.concatenate(weights)
+        return ClassChunk(np.concatenate(forecasts, axis=1), np.concatenate(outcomes), weight)
 
     def _indices(self, part: slice, classes: int) -> NDArray[np.intp]:
         outcome = self.outcome[part]

@@ -30,7 +30,7 @@ from propriety.tables.engine_source import Group, Source
 from propriety.tables.engines import Counts, Within, aggregate, count_groups
 from propriety.tables.table_laws import check_cells
 
-__all__ = ["BUDGET", "CELLS", "Rows", "hull_starts", "table_fields", "wanted_rows"]
+__all__ = ["BUDGET", "CELLS", "Rows", "table_fields", "wanted_rows"]
 
 BUDGET = 2**22
 CELLS = 2**20
@@ -174,7 +174,7 @@ def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int)
 def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
     """Return which cells may hide a vertex of the hull, or lie beside one."""
     weights = rows.events + rows.non_events
-    start = hull_starts(rows.events, weights)
+    start = pooling.isotonic_starts(rows.events, rows.non_events)
     total, events = (np.concatenate([[0.0], np.cumsum(column)]) for column in (weights, rows.events))
     first, last = start[:-1], start[1:]
     block = np.repeat(np.arange(len(first)), np.diff(start))
@@ -186,19 +186,6 @@ def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
     hides[last - 1] = True
     hidden: NDArray[np.bool_] = hides & rows.coarse
     return hidden
-
-
-def hull_starts(events: Floats, weights: Floats) -> NDArray[np.intp]:
-    """Return where the edges of the hull begin, and the number of rows: the blocks of isotonic regression."""
-    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
-
-    start: NDArray[np.intp] = isotonic_regression(events / weights, weights=weights).blocks.astype(np.intp)
-    while True:
-        rate = np.add.reduceat(events, start[:-1]) / np.add.reduceat(weights, start[:-1])
-        rises = rate[1:] > rate[:-1]
-        if rises.all():
-            return start
-        start = start[np.concatenate([[True], rises, [True]])]
 
 
 def _finer(level: int, cells: int, cases: float, budget: int) -> int | None:
