@@ -1,15 +1,18 @@
-"""Time the aggregation through propriety against the same aggregate written by hand for the engine.
+"""Time the aggregations through propriety against the same aggregates written by hand for the engine.
 
-Both count the cells of a grid: cases, events, smallest and largest forecast. Propriety checks every row besides. Times
-are taken by turns in one run on a Parquet file that DuckDB makes, and given as the ratio of their medians.
+`cells` counts the cells of a grid: cases, events, smallest and largest forecast. `moments` adds up the Brier and log
+losses of two models, their differences, and all squares. Propriety checks every row besides. Times are taken by turns
+in one run on a Parquet file that DuckDB makes, and given as the ratio of their medians; with a record for the docs.
 
-Run: python benchmarks/engines.py [--rows 100000000] [--rounds 5] [--engines duckdb polars spark] [--folder DIR]
+Run: python benchmarks/engines.py [--rows 100000000] [--rounds 5] [--engines duckdb polars spark]
+                                  [--aggregates cells moments] [--folder DIR]
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,8 +21,13 @@ from pathlib import Path
 
 import narwhals as nw
 
+import propriety as pr
+from propriety.inference.engine_moments import moments_of_source
 from propriety.tables.engine_source import read_source
 from propriety.tables.engines import aggregate
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
+from record import table, write
 
 LEVEL = 20
 CELLS = 2.0**LEVEL
@@ -28,7 +36,21 @@ BY_HAND = f"""
            count(*) AS cases, sum(CAST(y AS DOUBLE)) AS events, min(p) AS lowest, max(p) AS highest
     FROM {{cases}} GROUP BY 1
 """  # noqa: S608  (the table is named here)
-Pair = tuple[Callable[[], object], Callable[[], object]]
+SERIES = [f"{loss}_{of}" for loss in ("brier", "log") for of in ("p", "q", "d")]
+MOMENTS_BY_HAND = f"""
+    SELECT count(*) AS n, {", ".join(f"sum({name}), sum({name} * {name})" for name in SERIES)}
+    FROM (
+        SELECT *, brier_p - brier_q AS brier_d, log_p - log_q AS log_d
+        FROM (
+            SELECT (p - y) * (p - y) AS brier_p, (q - y) * (q - y) AS brier_q,
+                   -ln(CASE WHEN y = 1 THEN p ELSE 1 - p END) AS log_p,
+                   -ln(CASE WHEN y = 1 THEN q ELSE 1 - q END) AS log_q
+            FROM {{cases}}
+        ) AS losses
+    ) AS series
+"""  # noqa: S608  (as above)
+RULES = (pr.Brier(), pr.Log())
+Work = Callable[[], object]
 
 
 def made(folder: str, rows: int) -> str:
@@ -40,42 +62,59 @@ def made(folder: str, rows: int) -> str:
         with duckdb.connect() as connection:
             unit = "hash(i * 2 + {}) / 18446744073709551616.0"
             drawn = f"SELECT {unit.format(0)} AS p, {unit.format(1)} AS u FROM range({rows}) AS t(i)"  # noqa: S608
-            connection.sql(f"SELECT p, CAST(u < p AS TINYINT) AS y FROM ({drawn})").write_parquet(path)  # noqa: S608
+            columns = "p, 0.1 + 0.8 * p AS q, CAST(u < p AS TINYINT) AS y"
+            connection.sql(f"SELECT {columns} FROM ({drawn})").write_parquet(path)  # noqa: S608
     return path
 
 
-def through_propriety(frame: object) -> object:
+def cells_of(frame: object) -> object:
     """Run the first query of a forecast table."""
     source = read_source(nw.from_native(frame), outcome="y", forecasts={None: "p"})
     return aggregate(source, LEVEL, ends=True)
 
 
+def moments_of(frame: object) -> object:
+    """Run the query of the moments."""
+    source = read_source(nw.from_native(frame), outcome="y", forecasts={"p": "p", "q": "q"})
+    return moments_of_source(source, RULES)
+
+
 @contextmanager
-def duckdb_pair(path: str) -> Iterator[Pair]:
+def on_duckdb(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
     import duckdb
 
     with duckdb.connect() as connection:
-        by_hand = BY_HAND.format(cases=f"'{path}'")
-        yield (
-            lambda: connection.sql(by_hand).to_arrow_table(),
-            lambda: through_propriety(connection.read_parquet(path)),
-        )
+
+        def by_hand(query: str) -> Work:
+            return lambda: connection.sql(query.format(cases=f"'{path}'")).to_arrow_table()
+
+        yield {
+            "cells": (by_hand(BY_HAND), lambda: cells_of(connection.read_parquet(path))),
+            "moments": (by_hand(MOMENTS_BY_HAND), lambda: moments_of(connection.read_parquet(path))),
+        }
 
 
 @contextmanager
-def polars_pair(path: str) -> Iterator[Pair]:
+def on_polars(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
     import polars as pl
 
-    p = pl.col("p")
+    frame, p, y = pl.scan_parquet(path), pl.col("p"), pl.col("y").cast(pl.Float64)
     cell = pl.when(p > 0).then((p * CELLS).floor()).otherwise(-1.0).cast(pl.Int64).alias("cell")
-    columns = [cell, p, pl.col("y").cast(pl.Float64)]
-    sums = [pl.len(), pl.col("y").sum(), p.min().alias("lowest"), p.max().alias("highest")]
-    by_hand = pl.scan_parquet(path).select(columns).group_by("cell").agg(sums)
-    yield by_hand.collect, lambda: through_propriety(pl.scan_parquet(path))
+    ends = [p.min().alias("lowest"), p.max().alias("highest")]
+    cells = frame.select(cell, p, y).group_by("cell").agg(pl.len(), pl.col("y").sum(), *ends)
+    briers = {f"brier_{name}": (pl.col(name) - y) ** 2 for name in "pq"}
+    logs = {f"log_{name}": -pl.when(y == 1).then(pl.col(name)).otherwise(1 - pl.col(name)).log() for name in "pq"}
+    differences = {f"{loss}_d": pl.col(f"{loss}_p") - pl.col(f"{loss}_q") for loss in ("brier", "log")}
+    sums = [term for name in SERIES for term in (pl.col(name).sum(), (pl.col(name) ** 2).sum().name.suffix("_2"))]
+    moments = frame.select(**briers, **logs).with_columns(**differences).select(pl.len().alias("n"), *sums)
+    yield {
+        "cells": (cells.collect, lambda: cells_of(pl.scan_parquet(path))),
+        "moments": (moments.collect, lambda: moments_of(pl.scan_parquet(path))),
+    }
 
 
 @contextmanager
-def spark_pair(path: str) -> Iterator[Pair]:
+def on_spark(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
     from pyspark.sql import SparkSession
 
     options = {
@@ -88,42 +127,62 @@ def spark_pair(path: str) -> Iterator[Pair]:
         "spark.sql.shuffle.partitions": "8",
     }
     session = SparkSession.builder.master("local[2]").config(map=options).getOrCreate()
-    by_hand = BY_HAND.format(cases=f"parquet.`{path}`")
-    yield lambda: session.sql(by_hand).toArrow(), lambda: through_propriety(session.read.parquet(path))
+
+    def by_hand(query: str) -> Work:
+        return lambda: session.sql(query.format(cases=f"parquet.`{path}`")).toArrow()
+
+    yield {
+        "cells": (by_hand(BY_HAND), lambda: cells_of(session.read.parquet(path))),
+        "moments": (by_hand(MOMENTS_BY_HAND), lambda: moments_of(session.read.parquet(path))),
+    }
     session.stop()
 
 
-PAIRS = {"duckdb": duckdb_pair, "polars": polars_pair, "spark": spark_pair}
+ENGINES = {"duckdb": on_duckdb, "polars": on_polars, "spark": on_spark}
+
+
+def timed(pair: tuple[Work, Work], rounds: int) -> tuple[float, float]:
+    """Return the median seconds of two works done by turns; the first round warms up."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for round_ in range(rounds + 1):
+        for work, taken in zip(pair, times, strict=True):
+            begin = time.perf_counter()
+            work()
+            if round_:
+                taken.append(time.perf_counter() - begin)
+    own, ours = (statistics.median(taken) for taken in times)
+    return own, ours
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--engines", nargs="+", choices=PAIRS, default=list(PAIRS))
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--aggregates", nargs="+", choices=["cells", "moments"], default=["cells", "moments"])
     parser.add_argument("--folder", help="where the Parquet file is kept for another run")
     options = parser.parse_args()
+    found = []
     with ExitStack() as stack:
         folder = options.folder or stack.enter_context(tempfile.TemporaryDirectory())
         path = made(folder, options.rows)
         for engine in options.engines:
-            times: tuple[list[float], list[float]] = ([], [])
-            cpu: tuple[list[float], list[float]] = ([], [])
-            with PAIRS[engine](path) as pair:
-                for round_ in range(options.rounds + 1):
-                    for work, taken, used in zip(pair, times, cpu, strict=True):
-                        begin, busy = time.perf_counter(), time.process_time()
-                        work()
-                        if round_:  # The first round warms up.
-                            taken.append(time.perf_counter() - begin)
-                            used.append(time.process_time() - busy)
-            own, ours = (statistics.median(taken) for taken in times)
-            busy_own, busy_ours = (statistics.median(used) for used in cpu)
-            print(
-                f"{engine:8} {options.rows:>13,} rows: by hand {own:7.2f} s, through propriety {ours:7.2f} s, "
-                f"ratio {ours / own:.3f}; processor time in this process {busy_own:.2f} and {busy_ours:.2f} s",
-                flush=True,
-            )
+            with ENGINES[engine](path) as pairs:
+                for name in options.aggregates:
+                    own, ours = timed(pairs[name], options.rounds)
+                    row = {"engine": engine, "aggregate": name, "by hand, s": round(own, 2)}
+                    found.append(row | {"through propriety, s": round(ours, 2), "ratio": round(ours / own, 3)})
+                    print(found[-1], flush=True)
+    worst = max(row["ratio"] for row in found)
+    write(
+        "engines_overhead",
+        title="Aggregations on engines, against the same by hand",
+        summary=f"On {options.rows:,} rows of a Parquet file the queries of the package take at most {worst} times as "
+        "long as the same aggregates written by hand for the engine, which check nothing.",
+        command=f"python benchmarks/engines.py --rows {options.rows} --rounds {options.rounds}",
+        tables=[table(f"Median seconds of {options.rounds} runs, taken by turns.", found)],
+        libraries=["propriety", "narwhals", *(name.replace("spark", "pyspark") for name in options.engines)],
+    )
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 Cases are drawn inside DuckDB by hashing row numbers, so that they need no room: a forecast uniform on [0, 1] and an
 event with the probability forecast + sin(20 forecast) / 50. The curve of the refined table is compared with isotonic
 regression of all cases in NumPy, in every field of every block, up to `--compare` cases; above, only the engine is
-timed. Writes `results/exact_corp.csv`: seconds of the aggregation, seconds of the whole table, the share of the cases
-that later queries fetched, rows of the table, blocks, and the largest resident memory of the process that queried.
+timed. Writes `results/exact_corp.csv`: seconds of the aggregation, seconds of the whole table and of processors, the
+share of the cases that later queries fetched, rows of the table, blocks, and the largest resident memory of the process
+that queried.
 
-Run: python studies/exact_corp.py [--rows 10000000 100000000] [--compare 100000000] [--cells 1048576]
+Run: python studies/exact_corp.py [--rows 10000000 100000000 1000000000] [--compare 100000000]
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def blocks_of(table: pr.ForecastTable) -> dict[str, np.ndarray]:
     return dict(zip(FIELDS, (*ends, blocks.event_rate, blocks.weight), strict=True))
 
 
-def refined(rows: int, cells: int) -> tuple[pr.ForecastTable, dict[str, Any]]:
+def refined(rows: int) -> tuple[pr.ForecastTable, dict[str, Any]]:
     """Make the refined table of so many cases and say what it took."""
     queries: list[tuple[float, float]] = []
     aggregate = refinement.aggregate
@@ -60,9 +61,9 @@ def refined(rows: int, cells: int) -> tuple[pr.ForecastTable, dict[str, Any]]:
     refinement.aggregate = timed
     with duckdb.connect() as connection:
         frame = connection.sql(CASES.format(rows=rows))
-        begin = time.perf_counter()
-        table = pr.ForecastTable.from_frame(frame, outcome="y", forecast="p", cells=cells)
-        seconds = time.perf_counter() - begin
+        begin, busy = time.perf_counter(), time.process_time()
+        table = pr.ForecastTable.from_frame(frame, outcome="y", forecast="p")
+        seconds, busy = time.perf_counter() - begin, time.process_time() - busy
     refinement.aggregate = aggregate
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return table, {
@@ -71,6 +72,7 @@ def refined(rows: int, cells: int) -> tuple[pr.ForecastTable, dict[str, Any]]:
         "later_queries": len(queries) - 1,
         "later_queries_seconds": round(sum(query[0] for query in queries[1:]), 2),
         "seconds": round(seconds, 2),
+        "processor_seconds": round(busy, 2),
         "share_fetched": round(sum(query[1] for query in queries[1:]) / rows, 5),
         "table_rows": len(table),
         "peak_memory_gb": round(memory, 2),
@@ -84,9 +86,9 @@ def exact_blocks(rows: int) -> dict[str, np.ndarray]:
     return blocks_of(pr.ForecastTable.from_predictions(columns["y"], columns["p"]))
 
 
-def measured(rows: int, cells: int, *, compare: bool) -> dict[str, Any]:
+def measured(rows: int, *, compare: bool) -> dict[str, Any]:
     """Return one row of the results."""
-    table, found = refined(rows, cells)
+    table, found = refined(rows)
     blocks = blocks_of(table)
     found["blocks"] = len(blocks["weight"])
     if compare:
@@ -101,19 +103,18 @@ def measured(rows: int, cells: int, *, compare: bool) -> dict[str, Any]:
 def main() -> None:
     """Measure each number of cases in a process of its own, whose memory is its own, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000, 100_000_000])
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000, 100_000_000, 1_000_000_000])
     parser.add_argument("--compare", type=int, default=100_000_000)
-    parser.add_argument("--cells", type=int, default=2**20)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         rows = options.rows[0]
-        print(json.dumps(measured(rows, options.cells, compare=rows <= options.compare)))
+        print(json.dumps(measured(rows, compare=rows <= options.compare)))
         return
     found = []
     for rows in options.rows:
         command = [sys.executable, __file__, "--one", "--rows", str(rows)]
-        command += ["--compare", str(options.compare), "--cells", str(options.cells)]
+        command += ["--compare", str(options.compare)]
         run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603  (this script)
         found.append(json.loads(run.stdout))
         print(found[-1], flush=True)

@@ -11,11 +11,18 @@ GOLDEN = {
     case["name"]: case for case in json.loads((Path(__file__).parent / "golden" / "golden.json").read_text())["cases"]
 }
 
-# On a busy machine time per example says nothing, and the same examples everywhere make a failure repeatable.
-settings.register_profile(
-    "propriety", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("propriety")
+# On a busy machine time per example says nothing. CI takes the same few examples every time, so that a failure can be
+# repeated; elsewhere they are drawn anew, and `nox -s laws` draws many.
+HOW_MANY = {"few": 40, "some": 100, "many": 2000}
+for name, examples in HOW_MANY.items():
+    settings.register_profile(
+        name,
+        max_examples=examples,
+        deadline=None,
+        derandomize=name == "few",
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(os.environ.get("PROPRIETY_EXAMPLES", "few" if "CI" in os.environ else "some"))
 
 
 @pytest.fixture

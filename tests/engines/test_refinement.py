@@ -1,6 +1,7 @@
 """A refined table has the blocks of the cases, in every field, whatever the data, the grid and the budget."""
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from propriety import ForecastTable
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError
 from propriety.tables import refinement
+from propriety.tables.engine_source import read_source
 from propriety.tables.refinement import Rows, wanted_rows
 
 forecasts = st.one_of(
@@ -133,6 +135,21 @@ def test_groups_are_refined_each_by_its_own_hull():
         assert connection.sql("SHOW ALL TABLES").fetchall() == []
 
 
+def test_rows_that_are_dropped_are_not_counted_again(lazy_engine):
+    p = np.concatenate([np.linspace(0.0, 0.2, 201), np.full(40, 0.0), np.linspace(0.8, 1.0, 99)])
+    y = (np.arange(len(p)) * 7 % 10 < 10 * p).astype(float)
+    frame = pl.DataFrame({"y": y, "p": p}).with_columns(
+        p=pl.when(pl.int_range(pl.len()) % 11 == 0).then(float("nan")).otherwise("p"),
+        y=pl.when(pl.int_range(pl.len()) % 13 == 0).then(None).otherwise("y"),
+    )
+    columns = {"outcome": "y", "forecast": "p", "missing": "drop"}
+    table = ForecastTable.from_frame(lazy_engine(frame), **columns, cells=4, budget=20)
+    expected = ForecastTable.from_frame(frame, **columns)
+    assert (table.n, table.dropped) == (expected.n, expected.dropped)
+    assert table.refined
+    assert blocks_of(table) == blocks_of(expected)
+
+
 def test_a_cell_that_is_one_forecast_is_kept_as_it_is():
     frame = frame_of([(True, 0.3), (False, 0.3), (True, 0.9), (False, 0.0), (True, 1.0)])
     table = refined(frame, cells=4, budget=1)
@@ -146,17 +163,30 @@ def test_few_cases_are_fetched_in_whole():
     assert refined(frame_of(sample), cells=8, budget=500).refined
 
 
+@pytest.mark.parametrize(("rows", "models", "cells"), [(99, 1, 16), (100, 1, 16), (101, 1, 32), (101, 3, 16)])
+def test_more_rows_begin_with_more_cells(monkeypatch, rows, models, cells):
+    levels = []
+    counted = refinement.aggregate
+    for name, value in {"MANY_ROWS": 100, "CELLS": 16, "MANY_CELLS": 32, "COARSEST": 0}.items():
+        monkeypatch.setattr(refinement, name, value)
+    monkeypatch.setattr(
+        refinement, "aggregate", lambda *given, **how: levels.append(given[1]) or counted(*given, **how)
+    )
+    frame = frame_of([(k % 3 == 0, k / rows) for k in range(rows)])
+    source = read_source(nw.from_native(frame.lazy()), outcome="y", forecasts=dict.fromkeys(range(models), "p"))
+    refinement.table_fields(source, budget=60)
+    assert 2 ** levels[0] == cells
+    levels.clear()
+    refinement.table_fields(source, budget=60, exact=False)
+    assert levels == [4]
+
+
 def test_a_cell_whose_corner_is_below_the_hull_is_looked_into():
     columns = {"forecast": [0.1, 0.3, 0.5], "events": [0, 2, 4], "non_events": [4, 2, 0], "cases": [4, 4, 4]}
-    rows = Rows(
-        **{name: np.array(v, dtype=float) for name, v in columns.items()}, cell=np.arange(3.0), level=np.full(3, 2)
-    )
+    rows = Rows(**{name: np.array(v, dtype=float) for name, v in columns.items()}, level=np.full(3, 2, dtype=np.int8))
     assert wanted_rows(rows).tolist() == [True, True, True]
-    pure = Rows(
-        **{name: np.repeat(np.array(v, dtype=float), 3) for name, v in columns.items()},
-        cell=np.arange(9.0),
-        level=np.full(9, 2),
-    )
+    tripled = {name: np.repeat(np.array(v, dtype=float), 3) for name, v in columns.items()}
+    pure = Rows(**tripled, level=np.full(9, 2, dtype=np.int8))
     assert wanted_rows(pure).tolist() == [True, False, True, True, True, True, True, False, True]
 
 

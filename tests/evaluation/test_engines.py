@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.errors import InputValueError, UnsupportedOperationError
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 
 N = 4000
 RNG = np.random.default_rng(11)
@@ -86,11 +86,53 @@ def test_missing_values_are_dropped_for_all_models():
     assert found.to_dict() == pytest.approx(whole.to_dict(), rel=1e-12, abs=1e-15)
 
 
+def test_few_events_and_clusters_are_told_as_of_the_arrays(lazy):
+    few = {name: column[:150] for name, column in COLUMNS.items()}
+    frame = pl.DataFrame(few)
+    relation = frame.lazy() if isinstance(lazy, pl.LazyFrame) else duckdb.from_arrow(frame.to_arrow())
+    for options in ({}, {"cluster": "ward"}, {"time": "day"}):
+        found = pr.evaluate(relation, ["honest", "bold"], outcome="y", **options, **DRAWS).scores
+        whole = pr.evaluate(frame, ["honest", "bold"], outcome="y", **options, **DRAWS).scores
+        assert "events" in whole.at("honest", "brier")["note"]
+        for measure in ("brier", "log"):
+            assert found.at("honest", measure)["note"] == whole.at("honest", measure)["note"]
+
+
+def test_a_constant_loss_has_no_spread(lazy):
+    flat = {name: COLUMNS["y"] * 0.0 + p for name, p in (("a", 0.5), ("b", 0.5))}
+    frame = pl.DataFrame(COLUMNS | flat)
+    relation = frame.lazy() if isinstance(lazy, pl.LazyFrame) else duckdb.from_arrow(frame.to_arrow())
+    row = pr.evaluate(relation, ["a", "b"], outcome="y", **DRAWS).scores.at("a", "log")
+    assert row["standard_error"] == 0.0
+    assert row["note"] == pr.interval(Y, flat["a"], of=pr.Log()).note
+
+
+@pytest.mark.parametrize(("key", "argument"), [("ward", "by"), ("ward", "cluster"), ("day", "time")])
+def test_a_label_that_is_missing_is_refused_as_in_arrays(key, argument):
+    frame = pl.DataFrame(COLUMNS).with_columns(
+        pl.when(pl.int_range(pl.len()) < 7).then(None).otherwise(pl.col(key)).alias(key)
+    )
+    told = rf"{argument} must be known of every case.* \(7 of 4,000 rows\)"
+    for given in (frame, frame.lazy()):
+        with pytest.raises(MissingValuesError, match=told):
+            pr.evaluate(given, ["honest"], outcome="y", **{argument: key}, **DRAWS)
+
+
 def test_what_a_lazy_frame_cannot_have_is_refused():
     lazy = pl.DataFrame(COLUMNS).lazy()
-    with pytest.raises(UnsupportedOperationError, match="rows of classes"):
-        pr.evaluate(lazy, {"a": ["honest", "bold"]}, outcome="y")
     with pytest.raises(InputValueError, match="cluster= or time="):
         pr.evaluate(lazy, ["honest"], outcome="y", cluster="ward", time="day")
     with pytest.raises(InputValueError, match="ordered belongs"):
         pr.evaluate(lazy, ["honest"], outcome="y", ordered=True)
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+def test_names_are_judged_before_anything_is_asked(lazy):
+    frame = pl.DataFrame(COLUMNS).lazy() if lazy else pl.DataFrame(COLUMNS)
+    for bad in ({"a": []}, {"a": 5}, {"a": ["honest", 3]}):
+        with pytest.raises(InputTypeError, match="must name columns"):
+            pr.evaluate(frame, bad, outcome="y")
+    with pytest.raises(InputTypeError, match="must map the names of models"):
+        pr.evaluate(frame, {1: "honest"}, outcome="y")
+    with pytest.raises(InputValueError, match="control characters"):
+        pr.evaluate(frame, {"a\nb": "honest"}, outcome="y")

@@ -11,10 +11,9 @@ from narwhals.dependencies import is_into_dataframe
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.evaluation.calls import Calls
 from propriety.evaluation.cases import PredictedCases
-from propriety.evaluation.engine_cases import cases_of_lazy_frame
-from propriety.evaluation.evaluation import Evaluation, evaluation_of
+from propriety.evaluation.engine_cases import cases_of_lazy_frame, classes_of_lazy_frame
+from propriety.evaluation.evaluation import Cases, Evaluation, evaluation_of
 from propriety.evaluation.problem import Kind
-from propriety.evaluation.tabled_cases import TabledCases
 from propriety.inference.dependence import check_times
 from propriety.tables.engine_source import Lazy
 from propriety.tables.frames import columns_of, known
@@ -53,7 +52,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     Parameters
     ----------
     y_true : array-like of shape (n,), or a data frame
-        Outcomes; or, with `outcome`, a frame with one row per case.
+        Outcomes; or, with `outcome`, a frame with one row per case. Of a lazy frame the engine does the work.
     forecasts : mapping of str to array-like, or array-like
         The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or rows
         of classes, of shape (n, K). With a frame, the names of the columns: a list with one column per model, or a
@@ -103,6 +102,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     arguments: dict[str, Any] = {"y_true": y_true, "by": by, "cluster": cluster, "time": time}
     arguments["sample_weight"] = sample_weight
     drawing: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "seed": seed, "progress": progress}
+    door: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
     _check_dependence(cluster, time)
     calls = Calls(
         shared=tuple(name for name in ("sample_weight", "by", "cluster", "time") if arguments[name] is not None),
@@ -115,13 +115,14 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
         columns = _named(arguments | {"y_true": outcome})
         frame = known(y_true)
         if isinstance(frame, nw.LazyFrame):
-            labelling = {"pos_label": pos_label, "labels": labels, "missing": missing}
-            cases = _lazy_cases(frame, forecasts, columns, labelling, calls, ordered=ordered)
+            named = _columns_of_models(forecasts)
+            read_models([0, 1], {model: [0.5, 0.5] for model in named})  # The door judges the names.
+            kind = _kind(any(len(own) > 1 for own in named.values()), thresholds, by, ordered=ordered)
+            cases = _lazy_cases(frame, named, columns, kind, door, calls)
             return evaluation_of(cases, thresholds=thresholds, **drawing)
         arguments, models = _of_frame(y_true, forecasts, columns)
-    door: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
     predictions = _read(arguments, models, door)
-    kind = _kind(predictions, thresholds, arguments["by"], ordered=ordered)
+    kind = _kind(isinstance(predictions[0], ClassPredictions), thresholds, arguments["by"], ordered=ordered)
     keys = {
         name: read_keys(
             arguments[argument], argument, predictions[0], beside=arguments["y_true"], forecasts=models.values()
@@ -149,9 +150,9 @@ def _read(arguments: Mapping[str, Any], models: Mapping[str, Any], door: Mapping
     return predictions
 
 
-def _kind(predictions: tuple[Predictions, ...], thresholds: object, by: object, *, ordered: bool) -> Kind:
-    """Tell what is forecast, and refuse what does not fit it."""
-    if not isinstance(predictions[0], ClassPredictions):
+def _kind(rows: bool, thresholds: object, by: object, *, ordered: bool) -> Kind:  # noqa: FBT001  (what is forecast)
+    """Tell what is forecast, rows of classes or one event, and refuse what does not fit it."""
+    if not rows:
         if ordered:
             raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
         return "binary"
@@ -204,26 +205,19 @@ def _named(columns: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _lazy_cases(
     frame: Lazy,
-    forecasts: object,
+    models: Mapping[str, tuple[str, ...]],
     columns: Mapping[str, Any],
-    labelling: Mapping[str, Any],
+    kind: Kind,
+    door: Mapping[str, Any],
     calls: Calls,
-    *,
-    ordered: bool,
-) -> TabledCases:
-    if ordered:
-        raise InputValueError(sentence("ordered belongs to rows of classes; a lazy frame is evaluated for one event"))
-    return cases_of_lazy_frame(
-        frame,
-        _columns_of_models(forecasts),
-        outcome=columns["y_true"],
-        by=columns["by"],
-        cluster=columns["cluster"],
-        time=columns["time"],
-        weight=columns["sample_weight"],
-        options=labelling,
-        calls=calls,
-    )
+) -> Cases:
+    shared: dict[str, Any] = {"outcome": columns["y_true"], "weight": columns["sample_weight"], "calls": calls}
+    shared |= {name: columns[name] for name in ("cluster", "time")}
+    if kind != "binary":
+        return classes_of_lazy_frame(frame, models, kind=kind, options=door, **shared)
+    own = {model: name for model, (name,) in models.items()}
+    options = {name: value for name, value in door.items() if name != "tolerance"}
+    return cases_of_lazy_frame(frame, own, by=columns["by"], options=options, **shared)
 
 
 def _of_frame(frame: object, forecasts: object, columns: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -245,13 +239,14 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     if isinstance(forecasts, str):
         forecasts = [forecasts]
     if isinstance(forecasts, Mapping):
-        named = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
+        columns = {model: [own] if isinstance(own, str) else own for model, own in forecasts.items()}
+        named = {model: tuple(own) if isinstance(own, Sequence) else () for model, own in columns.items()}
     elif isinstance(forecasts, Sequence):
         _check_once(forecasts)
         named = {name: (name,) for name in forecasts}
     else:
         named = {}
-    if not named or not all(isinstance(name, str) for own in named.values() for name in own):
+    if not named or not all(own and all(isinstance(name, str) for name in own) for own in named.values()):
         law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
         raise InputTypeError(sentence(law, offender=f"it is {forecasts!r}"))
     return named

@@ -28,6 +28,7 @@ from propriety.evaluation.calls import TAKES, Calls
 from propriety.evaluation.cases import PredictedCases
 from propriety.evaluation.problem import RARE, Kind, Problem, Question
 from propriety.evaluation.tabled_cases import TabledCases
+from propriety.evaluation.tabled_classes import TabledClasses
 from propriety.inference.comparison import Comparison
 from propriety.inference.intervals import Interval
 from propriety.inference.moments import LossMoments
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Evaluation", "Scores", "evaluation_of"]
+__all__ = ["Cases", "Evaluation", "Scores", "evaluation_of"]
 
 Names = NDArray[np.str_]
-Cases: TypeAlias = PredictedCases | TabledCases
+Cases: TypeAlias = PredictedCases | TabledCases | TabledClasses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -9,14 +9,14 @@ from typing import Any
 
 from propriety.calibration.decomposition import Decomposition, decompose_table
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError, MissingValuesError, sentence
 from propriety.evaluation.calls import Calls
 from propriety.evaluation.problem import Kind, Problem, Question
 from propriety.evaluation.times import as_if_independent, interval_in_time
 from propriety.inference.comparison import Comparison, Method, compare_moments
 from propriety.inference.dependence import check_times
 from propriety.inference.engine_moments import moments_of_source
-from propriety.inference.evidence import Evidence
+from propriety.inference.evidence import Evidence, few_in_words
 from propriety.inference.intervals import Interval, interval, interval_of_mean
 from propriety.inference.measures import Measure, read_measure, rule_of
 from propriety.inference.moments import LossMoments
@@ -27,7 +27,7 @@ from propriety.tables.engine_source import Source
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import check_tables
 
-__all__ = ["TabledCases"]
+__all__ = ["TabledCases", "check_keys"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,10 +72,7 @@ class TabledCases:
             cluster=self.clusters is not None,
             dropped=self.dropped,
         )
-        if self.clusters == "times":
-            by_time = moments[0].pooled("cluster").cluster
-            assert by_time is not None  # noqa: S101  (for the type checker; it was asked for)
-            check_times(by_time.tolist(), None)
+        check_keys(moments[0], self.clusters)
         return replace(self, moments=moments, source=None)
 
     @property
@@ -127,12 +124,14 @@ class TabledCases:
         table, measure = self.event_tables[model], read_measure(question.of)
         rule = rule_of(measure)
         moments = None if rule is None else self._moments(rule)
+        # A weighted table does not know the number of its events.
+        outcomes = {} if table.is_weighted else Evidence(None, table, None).outcomes()
         if moments is not None and self.clusters == "times":
-            # A weighted table does not know the number of its events.
-            few = "" if table.is_weighted else Evidence(None, table, None).few()
+            few = few_in_words(outcomes)
             return interval_in_time(moments, self.models.index(model), measure, level=level, note=few)
         if moments is not None:
-            return interval_of_mean(moments, self.models.index(model), measure, level=level)
+            found = interval_of_mean(moments, self.models.index(model), measure, level=level)
+            return found if found.note else replace(found, note=few_in_words({"cluster": found.clusters} | outcomes))
         if table.is_weighted or self.dependence == "clusters":
             return _without_limits(table, measure, level, "weights" if table.is_weighted else "clusters")
         found = interval(table, of=question.of, level=level, **options)
@@ -167,6 +166,18 @@ class TabledCases:
         if found is None:
             return None
         return found.pooled() if found.cluster is None else found.pooled("cluster")
+
+
+def check_keys(moments: LossMoments, clusters: str | None) -> None:
+    """Refuse groups, clusters or times that are not known of every case, and times that are none, as the door does."""
+    for argument, labels in (("by", moments.group), (str(clusters).removesuffix("s"), moments.cluster)):
+        absent = [] if labels is None else [place for place, label in enumerate(labels.tolist()) if label is None]
+        if absent:
+            count = f"{moments.n[absent].sum():,} of {moments.cases:,} rows"
+            hint = f"leave these rows out, or give each of them a label of its own in {argument}."
+            raise MissingValuesError(sentence(f"{argument} must be known of every case", count=count, hint=hint))
+    if clusters == "times" and moments.cluster is not None:
+        check_times(moments.pooled("cluster").cluster.tolist(), None)  # type: ignore[union-attr]  # the labels are kept
 
 
 def _without_limits(table: ForecastTable, measure: Measure, level: float, what: str) -> Interval:

@@ -9,6 +9,7 @@ import numpy as np
 
 from propriety.errors import InputValueError, sentence
 from propriety.inference.moments import LossMoments
+from propriety.results import Floats
 from propriety.tables import frames
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = ["read_moments", "stored", "unstored", "write_moments"]
 SCHEMA, VERSION = "propriety.loss_moments", 1
 PER_CELL, PER_SERIES, KEYS = ("n", "weight", "weight_squares"), ("mean", "lean", "spread"), ("group", "cluster")
 FACTS = ("models", "rule", "dropped")
+ROUNDING = 1e-6  # What sums of a billion cases may be off by in an engine.
 MOST = 2.0**63  # Cases that no integer counts are none.
 
 
@@ -32,9 +34,8 @@ def write_moments(moments: LossMoments, path: str | PathLike[str]) -> None:
 def read_moments(path: str | PathLike[str]) -> LossMoments:
     """Read what `write_moments` wrote."""
     data = frames.read_parquet(path)
-    lists = {name: [list(row) for row in data[name]] for name in PER_SERIES if name in data}
-    labels = {name: data[name].tolist() if name in data else None for name in KEYS}
-    return unstored(data | lists | labels)
+    columns = {name: data[name].tolist() for name in (*PER_SERIES, *KEYS) if hasattr(data.get(name), "tolist")}
+    return unstored(dict.fromkeys(KEYS) | data | columns)
 
 
 def stored(moments: LossMoments) -> dict[str, Any]:
@@ -64,32 +65,72 @@ def unstored(data: Mapping[str, Any]) -> LossMoments:
     """
     found = frames.checked_schema(data, SCHEMA, VERSION, [*FACTS, *PER_CELL, *PER_SERIES, *KEYS])
     models, rule, dropped = (found[name] for name in FACTS)
-    if not isinstance(rule, str) or not isinstance(dropped, int) or dropped < 0 or not _are_names(models):
+    if not isinstance(rule, str) or not _is_count(dropped) or not _are_names(models):
         raise InputValueError(sentence(f"{SCHEMA} must name its models and its rule, and count what was dropped"))
-    try:
-        columns: dict[str, Any] = {name: np.asarray(found[name], dtype=np.float64) for name in (*PER_CELL, *PER_SERIES)}
-    except (TypeError, ValueError) as error:
-        raise InputValueError(sentence(f"{SCHEMA} must hold numbers", offender=str(error))) from error
+    columns: dict[str, Any] = {name: _numbers(name, found[name]) for name in (*PER_CELL, *PER_SERIES)}
     cells, series = columns["n"].size, len(models) * (len(models) + 1) // 2
     for name in (*PER_CELL, *PER_SERIES):
         shape = (cells,) if name in PER_CELL else (cells, series)
         if columns[name].shape != shape or cells == 0:
             law = f"{name} of {SCHEMA} must be of shape {shape} with at least one cell; got {columns[name].shape}"
             raise InputValueError(sentence(law))
-    if not ((columns["n"] >= 1.0) & (columns["n"] < MOST)).all() or not (columns["weight"] > 0.0).all():
-        raise InputValueError(sentence(f"every cell of {SCHEMA} must hold a case with a positive weight"))
+    _check_cells(columns["n"], columns["weight"], columns["weight_squares"])
+    _check_spread(columns["weight_squares"][:, None], columns["mean"], columns["lean"], columns["spread"])
     labels: dict[str, Any] = {name: None if found[name] is None else _objects(found[name], cells) for name in KEYS}
     columns["n"] = columns["n"].astype(np.int64)
     return LossMoments(models=tuple(models), rule=rule, dropped=dropped, **columns, **labels)
 
 
 def _are_names(models: object) -> bool:
-    return isinstance(models, list | tuple) and bool(models) and all(isinstance(name, str) for name in models)
+    if not isinstance(models, list | tuple) or not all(isinstance(name, str) for name in models):
+        return False
+    return 0 < len(models) == len(set(models))
+
+
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < MOST
+
+
+def _numbers(name: str, values: object) -> Floats:
+    law = f"{name} of {SCHEMA} must hold numbers"
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputValueError(sentence(law, offender=str(error))) from error
+    if found.dtype.kind not in "biuf":
+        raise InputValueError(sentence(law, offender=f"got {found.dtype}"))
+    return found.astype(np.float64)
+
+
+def _check_cells(n: Floats, weight: Floats, squares: Floats) -> None:
+    if not ((n >= 1.0) & (n < MOST) & (n == np.floor(n)) & (weight > 0.0)).all():
+        raise InputValueError(sentence(f"every cell of {SCHEMA} must hold a case with a positive weight"))
+    # Roots, because squares of large weights may be no numbers.
+    sound = (squares > 0.0) & (squares < np.inf)
+    root = np.sqrt(np.where(sound, squares, np.nan))
+    within = (weight >= root * (1.0 - ROUNDING)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING))
+    if not within.all():
+        law = f"the weights of every cell of {SCHEMA} must be finite and agree with their squares and number"
+        raise InputValueError(sentence(law))
+
+
+def _check_spread(squares: Floats, mean: Floats, lean: Floats, spread: Floats) -> None:
+    """Refuse moments that no losses have: by Cauchy and Schwarz the square of `lean` is at most `squares * spread`."""
+    bad = spread < 0.0  # What is not a number comes of infinite losses.
+    rounding = ROUNDING * squares * (1.0 + np.abs(mean))
+    with np.errstate(invalid="ignore"):
+        bad |= np.abs(lean) > np.sqrt(squares) * np.sqrt(np.where(bad, 0.0, spread)) * (1.0 + ROUNDING) + rounding
+    if bad.any():
+        raise InputValueError(sentence(f"mean, lean and spread of {SCHEMA} must be those of some losses"))
 
 
 def _objects(labels: Any, cells: int) -> Any:
     if not isinstance(labels, list) or len(labels) != cells:
         raise InputValueError(sentence(f"{SCHEMA} must have one label per cell; there are {cells} cells"))
+    try:
+        set(labels)
+    except TypeError as error:
+        raise InputValueError(sentence(f"the labels of {SCHEMA} must be single values", offender=str(error))) from error
     held = np.empty(cells, dtype=object)
     held[:] = labels
     return held

@@ -14,6 +14,8 @@ from propriety.errors import InputTypeError, InputValueError, sentence
 
 __all__ = ["Reading", "read_array"]
 
+OUTCOME = "y_true"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
@@ -59,6 +61,8 @@ def _read_series(series: nw.Series[Any], argument: str) -> Reading:
 
 
 def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
+    if not frame.columns:
+        raise InputValueError(sentence(f"{argument} must have columns; the frame has none"))
     columns = [frame.get_column(name) for name in frame.columns]
     missing = np.column_stack([column.is_null().to_numpy().astype(bool) for column in columns])
     return Reading(
@@ -76,7 +80,10 @@ def _values(series: nw.Series[Any]) -> NDArray[Any]:
     if series.dtype == nw.Decimal:
         series = series.cast(nw.Float64)
     if series.dtype in (nw.Int128, nw.UInt128):
-        series = series.cast(nw.Int64)
+        if series.drop_nulls().is_between(-(2**63), 2**63 - 1).all():
+            series = series.cast(nw.Int64)
+        else:
+            return np.asarray(series.to_list(), dtype=object)
     return np.asarray(series.to_numpy())
 
 
@@ -87,13 +94,20 @@ def _as_array(values: object, argument: str) -> NDArray[Any]:
         ragged = "inhomogeneous" in str(error)
         law = f"{argument} must be a 1-D array or an array of rows that are equally long"
         raise (InputValueError if ragged else InputTypeError)(sentence(law, offender=str(error))) from error
-    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        # NumPy turns a list of strings and NaN or None into strings such as "nan"; objects keep them apart.
+    lossy = array.dtype.kind in "US" or (argument == OUTCOME and _is_rounded(array))
+    if lossy and not isinstance(values, np.ndarray):
+        # NumPy turns a list of strings and NaN or None into strings such as "nan", and one of whole numbers and NaN
+        # into floats, which tell large labels no longer apart; objects keep them.
         array = np.array(values, dtype=object)
     if array.ndim == 0:
         law = f"{argument} must be an array with one entry per case; got a single {type(values).__name__}"
         raise InputTypeError(sentence(law, hint=f"put it into a list, [{argument}], or into an array."))
     return array
+
+
+def _is_rounded(array: NDArray[Any]) -> bool:
+    """Whether floats are so large that they may stand for several whole numbers."""
+    return array.dtype.kind == "f" and bool((np.abs(array) >= 2.0**53).any())
 
 
 def _missing_objects(array: NDArray[np.object_]) -> NDArray[np.bool_] | None:

@@ -44,7 +44,7 @@ def judged(source: Source, counts: Counts) -> tuple[Counts, int]:
         counts, fault = counts.where(~gone), fault[~gone]
     _check_weights(source, counts)
     order = (Broken.FORECAST, Broken.ROW_SUM, Broken.OUTCOME, Broken.WEIGHT)
-    if source.labels is not None:
+    if source.is_labelled:
         order = (Broken.OUTCOME, Broken.FORECAST, Broken.ROW_SUM, Broken.WEIGHT)
     for bit in order:
         bad = int(counts.cases[(fault & bit) > 0].sum())
@@ -78,6 +78,8 @@ def _refuse(source: Source, counts: Counts, bit: int, count: str) -> NoReturn:
         raise InputValueError(sentence(law, offender=f"one sums to {shown!r}", count=count, hint=laws.ROW_SUM_HINT))
     elif bit == Broken.WEIGHT:
         law, shown, hint = laws.WEIGHT_LAW, low if low < 0.0 else high, laws.WEIGHT_HINT
+    elif source.place_law is not None:
+        (law, hint), shown = source.place_law, _outcome(low)
     elif source.labels is None:
         law, shown = laws.OUTCOME_LAW, _outcome(low)
         hint = laws.outcome_hint(fraction=0.0 < low < 1.0 or 0.0 < high < 1.0)
@@ -100,7 +102,8 @@ def _ends(source: Source, counts: Counts, bit: int) -> tuple[Any, Any]:
     rows = source.frame.filter(~missing & ~lawful)
     for column, label in zip(source.by, counts.group, strict=True):
         rows = rows.filter(nw.col(column).is_null() if label is None else nw.col(column) == label)
-    ends = collected(rows.select(low=nw.col(name).min(), high=nw.col(name).max()))
+    low, high = source.ends(name)
+    ends = collected(rows.select(low=nw.col(low).min(), high=nw.col(high).max()))
     return ends.column("low")[0].as_py(), ends.column("high")[0].as_py()
 
 

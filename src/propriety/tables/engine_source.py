@@ -6,20 +6,34 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add, or_
-from typing import Any, TypeAlias
+from numbers import Real
+from operator import or_
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, sentence
 from propriety.tables import frames
-from propriety.tables.validation import Labels, Missing
+from propriety.tables.validation import Labels, Missing, distinct_labels
 
-__all__ = ["Broken", "Group", "Lazy", "Source", "collected", "flag", "read_source", "unsupported"]
+__all__ = [
+    "Broken",
+    "Cast",
+    "Group",
+    "Law",
+    "Lazy",
+    "Source",
+    "cast_columns",
+    "collected",
+    "flag",
+    "read_source",
+    "unsupported",
+]
 
 Group: TypeAlias = tuple[Any, ...]
 Lazy: TypeAlias = nw.LazyFrame[Any]
+Law: TypeAlias = tuple[nw.Expr, nw.Expr, int, int]  # What is missing, what is lawful, and the bits of either fault.
 
 # Parquet files leave NaN out of their statistics, and DuckDB goes by these where it compares numbers or asks whether
 # one is NaN (its issue 25521), so that a NaN would pass for a lawful number.
@@ -39,9 +53,9 @@ class Source:
     """A lazy frame with the columns `outcome`, `weight`, `forecast_0`, ... and `by_0`, ..., cast and still unjudged.
 
     `labels` are all labels and `events` that of each forecast's event, None where the outcomes are 0 and 1; `named` and
-    `pos_label` are what the user called them. With `tolerance` the forecasts are the classes of one model, whose sum is
-    the column `total`. `arguments` are the names that the forecasts have in errors, `names` those of their
-    tables. `one_key` says that a group is known by one label.
+    `pos_label` are what the user called them. `arguments` are the names that the forecasts have in errors, `names`
+    those of their tables. `one_key` says that a group is known by one label. Rows of classes, which `tolerance` is
+    for, are those of a `ClassSource`.
     """
 
     frame: Lazy
@@ -71,49 +85,107 @@ class Source:
         outcome = nw.col("outcome")
         return outcome if self.labels is None else flag(outcome == self.events[position])
 
-    def laws(self, position: int, *, zero: bool = True) -> dict[str, tuple[nw.Expr, nw.Expr, int, int]]:
+    def laws(self, position: int, *, zero: bool = True) -> dict[str, Law]:
         """Return for each column what is missing, what is lawful, and the bits of either fault.
 
         Without `zero` a forecast of 0 is not lawful, so that it gets no cell.
         """
-        outcome, forecast, weight = nw.col("outcome"), self.forecast(position), nw.col("weight")
+        outcome, forecast = nw.col("outcome"), self.forecast(position)
         if self.labels is None:
             # Of finite numbers only 0 and 1 are their own squares; one comparison costs engines less than an `or`.
             known = (outcome * outcome == outcome) & (outcome <= 1.0)
         else:
             known = reduce(or_, [outcome == label for label in self.labels])
-        outcome_missing = outcome.is_null() if self._is_text else self.is_missing(outcome)
         # With several models a row is dropped for all of them, so that they are judged on the same cases.
-        absent = range(len(self.names)) if self.drop or self.tolerance is not None else [position]
+        absent = range(len(self.names)) if self.drop else [position]
         forecast_missing = reduce(or_, [self.is_missing(self.forecast(other)) for other in absent])
         inside = (forecast >= 0.0 if zero else forecast > 0.0) & (forecast <= 1.0)
-        found = {
-            "outcome": (outcome_missing, known, Broken.OUTCOME_MISSING, Broken.OUTCOME),
-            f"forecast_{position}": (forecast_missing, inside, Broken.FORECAST_MISSING, Broken.FORECAST),
-        }
-        if self.weighted:
-            finite = (weight >= 0.0) & (weight <= sys.float_info.max)
-            found["weight"] = (self.is_missing(weight), finite, Broken.WEIGHT_MISSING, Broken.WEIGHT)
-        if self.tolerance is not None:
-            # A missing term is told as a missing forecast, which needs no second bit.
-            near = (nw.col("total") - 1.0).abs() <= self.tolerance
-            found["total"] = (self.is_missing(nw.col("total")), near, 0, Broken.ROW_SUM)
         return {
-            name: (absent, self._surely(name, law), one, other) for name, (absent, law, one, other) in found.items()
+            "outcome": self.outcome_law(known),
+            f"forecast_{position}": (
+                forecast_missing,
+                self.surely(f"forecast_{position}", inside),
+                Broken.FORECAST_MISSING,
+                Broken.FORECAST,
+            ),
+            **self.weight_laws(),
         }
+
+    def outcome_law(self, known: nw.Expr) -> Law:
+        """Return the law of the outcomes, of which those that `known` marks are lawful."""
+        outcome = nw.col("outcome")
+        missing = outcome.is_null() if self._is_text else self.is_missing(outcome)
+        lawful = known if self._is_text else self.surely("outcome", known)
+        return missing, lawful, Broken.OUTCOME_MISSING, Broken.OUTCOME
+
+    def weight_laws(self) -> dict[str, Law]:
+        """Return the law of the weights, if there are any."""
+        if not self.weighted:
+            return {}
+        weight = nw.col("weight")
+        finite = self.surely("weight", (weight >= 0.0) & (weight <= sys.float_info.max))
+        return {"weight": (self.is_missing(weight), finite, Broken.WEIGHT_MISSING, Broken.WEIGHT)}
+
+    def ends(self, name: str) -> tuple[str, str]:
+        """Return the columns in which the smallest and the largest offender against the law of this name are found."""
+        return name, name
+
+    @property
+    def place_law(self) -> tuple[str, str] | None:
+        """The law of outcomes that are places of classes, with its hint; None where they are not."""
+        return None
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the user named labels; they are judged first then."""
+        return bool(self.named) or self.pos_label is not None
 
     def is_missing(self, column: nw.Expr) -> nw.Expr:
         """Whether a number is null or NaN."""
         return _is_missing(column, self.engine)
 
-    def _surely(self, name: str, law: nw.Expr) -> nw.Expr:
-        """Make a law hold for no NaN on an engine that may not see it in a comparison."""
-        blind = self.engine in FORGETFUL and not (name == "outcome" and self._is_text)
-        return law & _is_finite(nw.col(name), self.engine) if blind else law
+    def surely(self, name: str, law: nw.Expr) -> nw.Expr:
+        """Make a law of numbers hold for no NaN on an engine that may not see it in a comparison."""
+        return law & _is_finite(nw.col(name), self.engine) if self.engine in FORGETFUL else law
 
     @property
     def _is_text(self) -> bool:
         return self.labels is not None and isinstance(self.labels[0], str)
+
+
+class Cast(NamedTuple):
+    """The columns of a lazy frame, cast, with what they are: `kind` is that of the outcomes as they were."""
+
+    frame: Lazy
+    engine: str
+    by: tuple[str, ...]
+    is_text: bool
+    kind: nw.dtypes.DType
+
+
+def cast_columns(
+    frame: Lazy,
+    *,
+    outcome: str,
+    forecasts: Mapping[str, tuple[str, str]],
+    weight: str | None,
+    by: str | Sequence[str] | None,
+) -> Cast:
+    """Cast the columns of a lazy frame; `forecasts` maps new names to columns and the arguments they came by."""
+    keys = frames.group_keys(by)
+    own = [column for column, _ in forecasts.values()]
+    schema = frames.checked_columns(frame, [outcome, *own, *([] if weight is None else [weight]), *keys])
+    engine, text = _engine(frame), _is_text(schema[outcome])
+    columns = {name: _number(column, schema, argument) for name, (column, argument) in forecasts.items()}
+    columns["outcome"] = nw.col(outcome).cast(nw.String) if text else _number(outcome, schema, "y_true")
+    if weight is not None:
+        columns["weight"] = _number(weight, schema, "sample_weight")
+    groups = {f"by_{place}": _group_column(column, schema, engine) for place, column in enumerate(keys)}
+    try:
+        cast = frame.select(**columns, **groups)
+    except NotImplementedError as error:
+        raise unsupported(engine, "a cast of the columns", error) from error
+    return Cast(cast, engine, tuple(groups), text, schema[outcome])
 
 
 def read_source(
@@ -134,48 +206,34 @@ def read_source(
     The rows themselves are judged as they are counted. Only `pos_label` without `labels` asks the engine something
     here: which other label there is, a query that ends at the first one found.
     """
+    if tolerance is not None:
+        from propriety.tables.class_source import read_class_source
+
+        classes: dict[str, Any] = {"forecasts": {"": list(forecasts.values())}, "labels": list(forecasts)}
+        return read_class_source(
+            frame, outcome=outcome, weight=weight, by=by, missing=missing, tolerance=tolerance, **classes
+        )
     if not isinstance(missing, str) or missing not in ("raise", "drop"):
         raise InputValueError(sentence(f'missing must be "raise" or "drop"; got {missing!r}'))
-    keys = frames.group_keys(by)
-    names = [outcome, *forecasts.values(), *([] if weight is None else [weight]), *keys]
-    schema = frames.checked_columns(frame, names)
-    one_model = len(forecasts) == 1 or tolerance is not None
-    arguments = tuple("y_proba" if one_model else f"forecasts[{name!r}]" for name in forecasts)
-    engine = _engine(frame)
-    columns: dict[str, nw.Expr] = {
-        f"forecast_{i}": _number(column, schema, argument)
-        for i, (column, argument) in enumerate(zip(forecasts.values(), arguments, strict=True))
-    }
-    text = _is_text(schema[outcome])
-    columns["outcome"] = nw.col(outcome).cast(nw.String) if text else _number(outcome, schema, "y_true")
-    if weight is not None:
-        columns["weight"] = _number(weight, schema, "sample_weight")
-    if tolerance is not None:
-        columns["total"] = reduce(add, [columns[f"forecast_{i}"] for i in range(len(forecasts))])
-        labels = list(forecasts)
-    columns |= {f"by_{i}": _group_column(column, schema, engine) for i, column in enumerate(keys)}
-    try:
-        cast = frame.select(**columns)
-        if tolerance is None:
-            known = _labels(cast, pos_label, labels, text=text, kind=schema[outcome])
-        else:
-            known = tuple(_held(label, text=text, kind=schema[outcome]) for label in forecasts)
-    except NotImplementedError as error:
-        raise unsupported(engine, "a cast of the columns", error) from error
+    arguments = tuple("y_proba" if len(forecasts) == 1 else f"forecasts[{name!r}]" for name in forecasts)
+    given = zip(forecasts.values(), arguments, strict=True)
+    columns = {f"forecast_{position}": one for position, one in enumerate(given)}
+    cast = cast_columns(frame, outcome=outcome, forecasts=columns, weight=weight, by=by)
+    known = _labels(cast, pos_label, labels)
     return Source(
-        frame=cast,
+        frame=cast.frame,
         names=tuple(forecasts),
         arguments=arguments,
-        by=tuple(f"by_{i}" for i in range(len(keys))),
+        by=cast.by,
         one_key=isinstance(by, str),
         labels=known,
-        events=known if tolerance is not None and known is not None else (known or ())[-1:] * len(forecasts),
+        events=(known or ())[-1:] * len(forecasts),
         named=() if labels is None else tuple(labels),
         pos_label=None if labels is not None else pos_label,
         weighted=weight is not None,
         drop=missing == "drop",
-        tolerance=tolerance,
-        engine=engine,
+        tolerance=None,
+        engine=cast.engine,
     )
 
 
@@ -191,15 +249,14 @@ def _engine(frame: Lazy) -> str:
     return f"ibis on {frame.to_native().get_backend().name}" if frame.implementation.is_ibis() else name
 
 
-def _labels(
-    frame: Lazy, pos_label: object, labels: Labels | None, *, text: bool, kind: nw.dtypes.DType
-) -> tuple[Any, ...] | None:
+def _labels(cast: Cast, pos_label: object, labels: Labels | None) -> tuple[Any, ...] | None:
     """Return the other label and that of the event as the engine holds them; None for outcomes 0 and 1."""
+    text, kind = cast.is_text, cast.kind
     if labels is not None:
-        names = [label.item() if isinstance(label, np.generic) else label for label in labels]
-        if len(names) != 2 or names[0] == names[1]:
+        names = distinct_labels(labels)
+        if len(names) != 2:
             law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
-            raise InputValueError(sentence(law, hint="they must be distinct."))
+            raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
         event = names[1] if pos_label is None else pos_label
         if event not in names:
             raise InputValueError(sentence(f"pos_label must be one of labels; got {pos_label!r}"))
@@ -212,15 +269,18 @@ def _labels(
         return None
     event = _held(pos_label, text=text, kind=kind)
     outcome = nw.col("outcome")
-    known = ~outcome.is_null() if text else ~_is_missing(outcome, _engine(frame))
-    others = collected(frame.filter(known & (outcome != event)).select("outcome").head(1)).column("outcome").to_pylist()
+    known = ~outcome.is_null() if text else ~_is_missing(outcome, cast.engine)
+    found = collected(cast.frame.filter(known & (outcome != event)).select("outcome").head(1))
+    others = found.column("outcome").to_pylist()
     return (others[0] if others else event), event
 
 
 def _held(label: Any, *, text: bool, kind: nw.dtypes.DType) -> Any:
     """Return a label as the cast column holds it: a string or a float."""
-    if isinstance(label, str) == text:
-        return label if text else float(label)
+    if text and isinstance(label, str):
+        return label
+    if not text and isinstance(label, Real | np.bool_) and abs(float(label)) <= sys.float_info.max:
+        return float(label)
     law = f"y_true must hold labels of the kind of pos_label={label!r}; got values of dtype {kind}"
     raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
 

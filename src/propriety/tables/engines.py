@@ -60,7 +60,7 @@ class Within:
 def aggregate(source: Source, level: int | None, *, ends: bool = False, within: Within | None = None) -> list[Counts]:
     """Count the rows by forecast, or by cell of a grid of `2**level`, for every model and group in one query.
 
-    `ends` asks for the smallest and largest forecast of each cell.
+    `ends` asks for the smallest and largest forecast of each cell; a query confined `within` cells returns lawful rows.
 
     Counts are exact up to 2**53. A sum of m weights is as accurate as the engine's own, off by m / 10**16 of itself
     at the most and by the root of that as a rule; cells keep m small, and their sums are added pairwise.
@@ -72,12 +72,14 @@ def aggregate(source: Source, level: int | None, *, ends: bool = False, within: 
         query = rows.group_by(*keys).agg(*_sums(source, ends=ends))
     except NotImplementedError as error:
         raise unsupported(source.engine, "the GROUP BY of a forecast table", error) from error
-    return list(_counts(source, collected(query), ends=ends))
+    found = list(_counts(source, collected(query), ends=ends))
+    return found if within is None else [counts.where(counts.key >= 0.0) for counts in found]
 
 
 def count_groups(source: Source) -> dict[Group, int]:
-    """Return the number of rows of each group."""
-    table = collected(source.frame.group_by(*source.by).agg(nw.len().alias("cases")))
+    """Return the number of rows of each group; without groups, of the frame."""
+    cases, frame = nw.len().alias("cases"), source.frame
+    table = collected(frame.group_by(*source.by).agg(cases) if source.by else frame.select(cases))
     counted: dict[Group, int] = {}
     for group, rows in _split(table, source.by):
         counted[group] = counted.get(group, 0) + int(np.sum(table.column("cases").to_numpy()[rows]))
@@ -91,8 +93,6 @@ def _keyed(source: Source, position: int, level: int | None, within: Within | No
     if len(source.names) > 1:
         columns["model"] = nw.lit(position)
     columns |= {"key": _key(source, position, level), "forecast": forecast}
-    if within is not None:
-        columns["cell"] = _key(source, position, within.level)
     if source.weighted:
         columns |= {
             "events": weight * event,
@@ -102,8 +102,8 @@ def _keyed(source: Source, position: int, level: int | None, within: Within | No
         }
     else:
         columns["events"] = event
-    rows = source.frame.select(**columns)
-    return rows if within is None else _confined(source, rows, position, within)
+    rows = source.frame if within is None else _confined(source, position, within)
+    return rows.select(**columns)
 
 
 def _key(source: Source, position: int, level: int | None) -> nw.Expr:
@@ -123,14 +123,24 @@ def _key(source: Source, position: int, level: int | None) -> nw.Expr:
     chosen = nw.when(_all(lawful))
     if level is None:
         return chosen.then(forecast).otherwise(_total(faults) - 1.0)
+    return chosen.then(_cell(source, position, level)).otherwise(_total(faults) - 1.0).cast(nw.Int64)
+
+
+def _cell(source: Source, position: int, level: int) -> nw.Expr:
+    """Return the cell that a lawful forecast lies in; of 0 that of the smallest ones."""
+    forecast = source.forecast(position)
     # Ibis makes a whole number of a floor, and fails at a NaN or a huge number even where the other branch is taken.
     safe = forecast.clip(0.0, 1.0) if source.engine.startswith("ibis") else forecast
-    return chosen.then((safe * 2.0**level).floor()).otherwise(_total(faults) - 1.0).cast(nw.Int64)
+    return (safe * 2.0**level).floor()
 
 
-def _confined(source: Source, rows: Lazy, position: int, within: Within) -> Lazy:
-    """Keep the rows of the wanted cells by a semi-join with a small frame; a null joins nothing, so it is filtered."""
+def _confined(source: Source, position: int, within: Within) -> Lazy:
+    """Keep the rows of the wanted cells by a semi-join with a small frame; a null joins nothing, so it is filtered.
+
+    The cell alone is asked for here: rows that break a law may pass, and their keys say so afterwards.
+    """
     pa, _ = frames.pyarrow()
+    rows = source.frame.with_columns(cell=_cell(source, position, within.level).cast(nw.Float64))
     patterns: dict[tuple[bool, ...], list[tuple[Group, Floats]]] = {}
     for (model, group), cells in within.cells.items():
         if model == position:
@@ -141,7 +151,7 @@ def _confined(source: Source, rows: Lazy, position: int, within: Within) -> Lazy
         part = rows
         for name, absent in zip(source.by, pattern, strict=True):
             part = part.filter(nw.col(name).is_null()) if absent else part
-        columns = {"cell": np.concatenate([cells for _, cells in wanted]).astype(np.int64)}
+        columns = {"cell": np.concatenate([cells for _, cells in wanted])}
         for place, name in enumerate(source.by):
             if name in known:
                 columns[name] = [group[place] for group, cells in wanted for _ in range(len(cells))]  # type: ignore[assignment]  # labels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -15,7 +14,7 @@ from propriety.results import Floats, Result
 from propriety.tables import frames, pooling, table_laws
 from propriety.tables.engine_source import read_source
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions
-from propriety.tables.refinement import BUDGET, CELLS, table_fields
+from propriety.tables.refinement import BUDGET, table_fields
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_binary, read_classes
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ class ForecastTable(Result):
         missing: Missing = "raise",
         exact: bool = True,
         budget: int = BUDGET,
-        cells: int = CELLS,
+        cells: int | None = None,
     ) -> ForecastTable: ...
     @overload
     @classmethod
@@ -198,7 +197,7 @@ class ForecastTable(Result):
         missing: Missing = "raise",
         exact: bool = True,
         budget: int = BUDGET,
-        cells: int = CELLS,
+        cells: int | None = None,
     ) -> dict[Any, ForecastTable]: ...
     @classmethod
     def from_frame(  # noqa: PLR0913  (the columns, the labels, and how an engine is to count)
@@ -214,7 +213,7 @@ class ForecastTable(Result):
         missing: Missing = "raise",
         exact: bool = True,
         budget: int = BUDGET,
-        cells: int = CELLS,
+        cells: int | None = None,
     ) -> ForecastTable | dict[Any, ForecastTable]:
         """Make the table of a frame: eager (pandas, Polars, PyArrow), or lazy, where its engine does the work.
 
@@ -239,8 +238,9 @@ class ForecastTable(Result):
             that pooled blocks may begin or end with, and the others are rounded to the centres of their cells. Then
             the reliability curve and recalibrated scores are exact, and scores of the forecasts themselves are off by
             less than the width of a cell.
-        cells : int
-            For a lazy frame: cells of the first grid, a power of two.
+        cells : int, optional
+            For a lazy frame: cells of the first grid, a power of two. By default 2**20, and 2**22 for an exact table of
+            more than 2**28 rows.
 
         Examples
         --------
@@ -314,7 +314,7 @@ class ForecastTable(Result):
     @property
     def mean_forecast(self) -> float:
         """Weighted mean of the forecasts."""
-        return float(self.weights @ self.forecast) / self.weight
+        return float((self.weights * self.forecast).sum()) / self.weight
 
     @property
     def effective_n(self) -> float:
@@ -361,7 +361,7 @@ class ForecastTable(Result):
             events,
             non_events,
             n=sum(table.n for table in parts),
-            weight_squares=math.fsum(table.weight_squares for table in parts),
+            weight_squares=table_laws.total(table.weight_squares for table in parts),
             dropped=sum(table.dropped for table in parts),
             cells=parts[0].cells,
         )
@@ -413,7 +413,8 @@ class ForecastTable(Result):
         else:
             forecast, event, weight = predictions.gathered()
             assert weight is not None  # noqa: S101  (for the type checker; there are weights)
-            n, squares = int(np.count_nonzero(weight)), float(weight @ weight)
+            # Not a dot product, whose last bits change with the threads that BLAS may use.
+            n, squares = int(np.count_nonzero(weight)), float((weight * weight).sum())
             forecast, events, non_events = pooling.pool(forecast, weight * event, weight * ~event)
         return cls._frozen(forecast, events, non_events, n=n, weight_squares=squares, dropped=predictions.dropped)
 

@@ -107,14 +107,15 @@ def checked_schema(
     data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str], *, optional: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the fields of a stored result after checking what kind and version it is, and that it is whole."""
-    if not isinstance(data, Mapping) or data.get("schema") != schema:
-        found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
+    found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
+    if not isinstance(data, Mapping) or not isinstance(found, str) or found != schema:
         raise InputValueError(sentence(f"data must be a stored {schema}; got {found!r}"))
-    if data.get("version") != version:
+    if not isinstance(data.get("version"), int) or data["version"] != version:
         law = f"{schema} must have version {version}; got {data.get('version')!r}"
         raise InputValueError(sentence(law, hint="a newer propriety may have written it."))
     stored = {name: value for name, value in data.items() if name not in ("schema", "version")}
-    lacking, surplus = sorted(set(fields) - set(stored) - set(optional)), sorted(set(stored) - set(fields))
+    lacking = sorted(set(fields) - set(stored) - set(optional))
+    surplus = sorted(map(str, set(stored) - set(fields)))
     if lacking or surplus:
         told = f"it lacks {lacking}" if lacking else f"it has {surplus} too"
         raise InputValueError(sentence(f"{schema} must have the fields {list(fields)}; {told}"))
@@ -124,19 +125,43 @@ def checked_schema(
 def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """Write columns to a Parquet file with `facts` as JSON in its metadata."""
     pa, parquet = pyarrow()
-    table = pa.table(dict(columns)).replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))})
-    parquet.write_table(table, path)
+    try:
+        table = pa.table(dict(columns))
+    except (pa.ArrowException, OverflowError) as error:
+        law = "a column of a Parquet file must hold values of one kind, which Arrow knows"
+        raise InputTypeError(sentence(law, offender=_first_line(error))) from error
+    parquet.write_table(table.replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))}), path)
 
 
 def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
     """Read what `write_parquet` wrote: columns and facts in one dict."""
-    _, parquet = pyarrow()
-    table = parquet.read_table(path)
-    facts = (table.schema.metadata or {}).get(METADATA_KEY)
-    if facts is None:
-        raise InputValueError(sentence(f"{path} must be a Parquet file that propriety wrote; its mark is missing"))
-    stored: dict[str, Any] = json.loads(facts)
-    return stored | {name: table.column(name).to_numpy() for name in table.column_names}
+    pa, parquet = pyarrow()
+    try:
+        table = parquet.read_table(path)
+        columns = {name: table.column(name).to_numpy() for name in table.column_names}
+    except (pa.ArrowException, UnicodeError, OSError) as error:
+        if isinstance(error, OSError) and (error.errno or type(error) is not OSError):
+            raise  # There is no such file, or it may not be read; a file that is not whole gives a plain OSError.
+        raise InputValueError(sentence(f"{path} must be a whole Parquet file", offender=_first_line(error))) from error
+    return _facts(table.schema.metadata or {}, path) | columns
+
+
+def _facts(metadata: Mapping[bytes, bytes], path: str | PathLike[str]) -> dict[str, Any]:
+    law = f"{path} must be a Parquet file that propriety wrote"
+    if METADATA_KEY not in metadata:
+        raise InputValueError(sentence(f"{law}; its mark is missing"))
+    try:
+        stored = json.loads(metadata[METADATA_KEY])
+    except (ValueError, RecursionError):
+        stored = None
+    if not isinstance(stored, dict):
+        raise InputValueError(sentence(f"{law}; its mark cannot be read"))
+    return stored
+
+
+def _first_line(error: Exception) -> str:
+    """Return the beginning of what a library says."""
+    return str(error).strip().split("\n", maxsplit=1)[0].rstrip(".")
 
 
 def pyarrow() -> tuple[ModuleType, ModuleType]:

@@ -60,7 +60,7 @@ class BinaryPredictions:
         """Yield the cases, converted and checked, in order."""
         for start in range(0, len(self), CHUNK):
             part = slice(start, start + CHUNK)
-            forecast = self.forecast[part].astype(np.float64, copy=False)
+            forecast = np.ascontiguousarray(self.forecast[part], dtype=np.float64)
             if not laws.in_unit_interval(forecast):
                 laws.refuse_forecasts(self.argument, self.forecast, self.rows)
             yield BinaryChunk(forecast, self._events(part), _weights(self, part))

@@ -30,10 +30,12 @@ from propriety.tables.engine_source import Group, Source
 from propriety.tables.engines import Counts, Within, aggregate, count_groups
 from propriety.tables.table_laws import check_cells
 
-__all__ = ["BUDGET", "CELLS", "Rows", "table_fields", "wanted_rows"]
+__all__ = ["BUDGET", "Rows", "table_fields", "wanted_rows"]
 
 BUDGET = 2**22
 CELLS = 2**20
+MANY_ROWS = 2**28
+MANY_CELLS = 2**22
 EXACT = -1  # The level of a row that is a forecast and not a cell.
 FINEST = 52  # Cells of this level hold no more than a few floats.
 COARSEST = 8
@@ -46,16 +48,15 @@ Fields = dict[str, Any]
 class Rows:
     """Forecasts and cells of one table in order, with what is known of them.
 
-    `level` is EXACT for a forecast and k for a cell of a grid of 2**k, whose number is in `cell`; `forecast` is then
-    its centre. `cases` are rows of the frame.
+    `level` is EXACT for a forecast and k for a cell of a grid of 2**k, of which `forecast` is the centre then. `cases`
+    are rows of the frame.
     """
 
     forecast: Floats
     events: Floats
     non_events: Floats
     cases: Floats
-    cell: Floats
-    level: NDArray[np.int64]
+    level: NDArray[np.int8]
 
     @classmethod
     def of(cls, counts: Counts, level: int | None) -> Rows:
@@ -71,8 +72,9 @@ class Rows:
             if counts.lowest is not None and counts.highest is not None:
                 exact = exact | (counts.lowest == counts.highest)
                 forecast = np.where(exact, counts.lowest, forecast)
-        levels = np.where(exact, EXACT, 0 if level is None else level)
-        return cls(forecast, counts.events, counts.non_events, counts.cases, counts.key, levels).sorted()
+        levels = np.where(exact, EXACT, 0 if level is None else level).astype(np.int8)
+        rows = cls(forecast, counts.events, counts.non_events, counts.cases, levels)
+        return rows.where(np.argsort(forecast, kind="stable"))
 
     @property
     def coarse(self) -> NDArray[np.bool_]:
@@ -80,23 +82,28 @@ class Rows:
         cells: NDArray[np.bool_] = self.level != EXACT
         return cells
 
-    def where(self, chosen: NDArray[np.bool_]) -> Rows:
-        """Return some of the rows."""
+    def cells(self, level: int, chosen: NDArray[np.bool_]) -> Floats:
+        """Return the numbers of chosen cells, all of one level; exact, since their centres are."""
+        numbers: Floats = np.floor(self.forecast[chosen] * 2.0**level)
+        return numbers
+
+    def where(self, chosen: NDArray[Any]) -> Rows:
+        """Return some of the rows, or all of them in another order."""
         return Rows(*(getattr(self, name)[chosen] for name in self.__slots__))
 
     def replaced(self, old: NDArray[np.bool_], new: Rows) -> Rows:
-        """Put rows in place of the cells that they were counted in."""
-        kept = self.where(~old)
-        columns = (np.concatenate([getattr(kept, name), getattr(new, name)]) for name in self.__slots__)
-        return Rows(*columns).sorted()
+        """Put rows in place of the cells that they were counted in; column by column, because there are millions."""
 
-    def sorted(self) -> Rows:
-        """Return the rows in the order of the forecasts."""
-        order = np.argsort(self.forecast, kind="stable")
-        return Rows(*(getattr(self, name)[order] for name in self.__slots__))
+        def both(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(self, name)[~old], getattr(new, name)])
+
+        order = np.argsort(both("forecast"), kind="stable")
+        return Rows(*(both(name)[order] for name in self.__slots__))
 
 
-def table_fields(source: Source, *, exact: bool, budget: int, cells: int) -> dict[tuple[int, Group], Fields]:
+def table_fields(
+    source: Source, *, exact: bool = True, budget: int = BUDGET, cells: int | None = None
+) -> dict[tuple[int, Group], Fields]:
     """Return the fields of a forecast table for every model and group of a source.
 
     Parameters
@@ -107,13 +114,15 @@ def table_fields(source: Source, *, exact: bool, budget: int, cells: int) -> dic
         Whether to refine the grid until the blocks are those of the cases.
     budget : int
         How many rows a query may bring back beyond the cells of the first.
-    cells : int
-        Cells of the first grid, a power of two.
+    cells : int, optional
+        Cells of the first grid, a power of two. By default 2**20, fewer where there are many exact tables, and four
+        times as many for one of more than 2**28 rows, because of larger cells too many may hide a vertex.
     """
-    check_cells(cells)
+    if cells is not None:
+        check_cells(cells)
     if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
         raise InputValueError(sentence(f"budget must be a whole number of at least 1; got {budget!r}"))
-    level = _first_level(source, budget, cells) if exact else int(cells).bit_length() - 1
+    level = _first_level(source, budget, cells) if exact else _level(cells or CELLS)
     first = {}
     facts: dict[tuple[int, Group], Fields] = {}
     for counts in _in_order(aggregate(source, level, ends=exact and level is not None)):
@@ -131,17 +140,21 @@ def table_fields(source: Source, *, exact: bool, budget: int, cells: int) -> dic
     return {table: _fields(rows, facts[table], exact=exact) for table, rows in first.items()}
 
 
-def _first_level(source: Source, budget: int, cells: int) -> int | None:
-    """Return the level of the first grid; None to fetch all forecasts, where the rows of groups are few."""
-    level = int(cells).bit_length() - 1
-    if not source.by:
-        return level
+def _first_level(source: Source, budget: int, cells: int | None) -> int | None:
+    """Return the level of the first grid; None to fetch all forecasts, where the rows are few."""
     groups = count_groups(source)
-    tables = max(len(groups), 1) * len(source.names)
-    if sum(groups.values()) * len(source.names) <= budget:
+    rows, tables = sum(groups.values()), max(len(groups), 1) * len(source.names)
+    if rows * len(source.names) <= budget:
         return None
-    # The cells of all groups come back at once, so that many groups begin with fewer each.
-    return min(level, max((budget // tables).bit_length() - 1, COARSEST))
+    level = _level(cells or (MANY_CELLS if rows > MANY_ROWS else CELLS))
+    if cells is not None and not source.by:
+        return level
+    # The cells of all tables come back at once, so that many tables begin with fewer each.
+    return min(level, max(_level(budget // tables), COARSEST))
+
+
+def _level(cells: int) -> int:
+    return int(cells).bit_length() - 1
 
 
 def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int) -> dict[tuple[int, Group], Rows]:
@@ -159,7 +172,7 @@ def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int)
             return tables
         level = min(levels)
         wanted = {table: chosen & (tables[table].level == level) for table, chosen in wanted.items()}
-        cells = {table: tables[table].cell[chosen] for table, chosen in wanted.items() if chosen.any()}
+        cells = {table: tables[table].cells(level, chosen) for table, chosen in wanted.items() if chosen.any()}
         cases = sum(float(tables[table].cases[chosen].sum()) for table, chosen in wanted.items())
         finer = _finer(level, sum(map(len, cells.values())), cases, budget)
         found = aggregate(source, finer, ends=finer is not None, within=Within(level, cells))
@@ -173,17 +186,13 @@ def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int)
 
 def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
     """Return which cells may hide a vertex of the hull, or lie beside one."""
-    weights = rows.events + rows.non_events
     start = pooling.isotonic_starts(rows.events, rows.non_events)
-    total, events = (np.concatenate([[0.0], np.cumsum(column)]) for column in (weights, rows.events))
-    first, last = start[:-1], start[1:]
-    block = np.repeat(np.arange(len(first)), np.diff(start))
-    width, height = (total[last] - total[first])[block], (events[last] - events[first])[block]
-    corner = total[:-1] + rows.non_events - total[first][block]
-    above = (events[:-1] - events[first][block]) * width - height * corner
-    hides = (above <= SLACK * total[-1] * width) & (rows.events > 0.0) & (rows.non_events > 0.0)
-    hides[first] = True
-    hides[last - 1] = True
+    total = np.concatenate([[0.0], np.cumsum(rows.events + rows.non_events)])
+    events = np.concatenate([[0.0], np.cumsum(rows.events)])
+    hull = np.interp(total[:-1] + rows.non_events, total[start], events[start])
+    hides = (events[:-1] - hull <= SLACK * total[-1]) & (rows.events > 0.0) & (rows.non_events > 0.0)
+    hides[start[:-1]] = True
+    hides[start[1:] - 1] = True
     hidden: NDArray[np.bool_] = hides & rows.coarse
     return hidden
 
@@ -192,7 +201,7 @@ def _finer(level: int, cells: int, cases: float, budget: int) -> int | None:
     """Return the level of the next grid, or None to fetch the forecasts themselves."""
     if cases <= budget or level >= FINEST:
         return None
-    return min(level + max((budget // cells).bit_length() - 1, 1), FINEST)
+    return min(level + max(_level(budget // cells), 1), FINEST)
 
 
 def _in_order(counted: list[Counts]) -> list[Counts]:

@@ -8,7 +8,8 @@ chunks, so that no argument is scanned twice. Nothing is clipped, renormalised, 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,13 +20,23 @@ from propriety.tables import laws
 from propriety.tables.arrays import Reading, read_array
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
 
-__all__ = ["TOLERANCE", "Labels", "Missing", "read_binary", "read_classes", "read_predictions", "read_rates"]
+__all__ = [
+    "TOLERANCE",
+    "Labels",
+    "Missing",
+    "distinct_labels",
+    "read_binary",
+    "read_classes",
+    "read_predictions",
+    "read_rates",
+]
 
 Missing: TypeAlias = Literal["raise", "drop"]
 Labels: TypeAlias = Sequence[Any] | NDArray[Any]
 
 TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one.
 MATRIX = 2  # The dimensions of rows of probabilities.
+TINY = float(np.finfo(np.float64).tiny)  # Floats below it have fewer digits.
 FEW_LABELS = 8  # Up to so many, a pass for each label is faster than a sort.
 
 
@@ -181,9 +192,9 @@ def _numbers(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
     """Return numbers that were held as objects, beside missing values or as categories, in an array of numbers."""
-    if values.dtype != object or values.ndim != 1:
+    if values.dtype != object:
         return values
-    kinds = set(map(type, values.tolist()))
+    kinds = set(map(type, values.ravel().tolist()))
     if not all(issubclass(kind, bool | int | float | np.bool_ | np.integer | np.floating) for kind in kinds):
         return values
     narrowed = np.asarray(values.tolist())
@@ -191,13 +202,14 @@ def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _check_total(weights: NDArray[Any]) -> None:
-    """Refuse weights that are all zero, or so large or small that their squares are not numbers."""
+    """Refuse weights that are all zero, or so large or small that squares of them are not numbers, or lose digits."""
     if not (weights != 0).any():
         law = "sample_weight must be positive for at least one case; all are 0"
         raise InputValueError(sentence(law, count=f"{len(weights):,} rows"))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = float(np.dot(weights.astype(np.float64), weights.astype(np.float64)))
-    if squares == 0.0 or (squares == np.inf and np.isfinite(weights).all()):
+        weights = weights.astype(np.float64)
+        squares, squared = float(np.dot(weights, weights)), float(np.square(weights.sum()))
+    if squares < TINY or (max(squares, squared) == np.inf and np.isfinite(weights).all()):
         law = "sample_weight must have squares whose sum is positive and finite"
         raise InputValueError(sentence(law, hint="divide the weights by their mean."))
 
@@ -212,7 +224,7 @@ def _events(
 ) -> NDArray[Any]:
     """Resolve binary labels: boolean events, or numbers still to be checked to be 0 and 1."""
     if labels is not None:
-        names = _distinct_labels(labels)
+        names = distinct_labels(labels)
         if len(names) != 2:
             law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
             raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
@@ -229,12 +241,12 @@ def _events(
 
 
 def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np.bool_]:
-    if np.ndim(pos_label) != 0:  # type: ignore[arg-type]  # any label
+    if not isinstance(pos_label, Hashable) or np.ndim(pos_label) != 0:  # type: ignore[arg-type]  # any label
         raise InputTypeError(sentence(f"pos_label must be a single label; got {type(pos_label).__name__}"))
     event = _equals(outcome, pos_label)
     if event.all():
         return event
-    if not event.any() and isinstance(pos_label, str) == (outcome.dtype.kind in "biuf"):
+    if not event.any() and not isinstance(pos_label, Real | np.bool_ if outcome.dtype.kind in "biuf" else str):
         law = f"y_true must hold labels of the kind of pos_label={pos_label!r}; got {_kind(outcome)}"
         raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
     other = outcome[~event][0]
@@ -254,7 +266,7 @@ def _columns(classes: int, labels: Labels | None, pos_label: object, names: tupl
     if labels is None:
         _check_column_names(names, tuple(range(classes)))
         return tuple(range(classes))
-    columns = _distinct_labels(labels)
+    columns = distinct_labels(labels)
     if len(columns) != classes:
         law = f"labels must name the columns of y_proba; got {len(columns)} labels for {classes} columns"
         raise InputValueError(sentence(law))
@@ -272,7 +284,8 @@ def _check_column_names(names: tuple[Any, ...] | None, columns: tuple[Any, ...])
         raise InputValueError(sentence(law, offender=f"labels are {list(columns)} and columns {list(names)}"))
 
 
-def _distinct_labels(labels: Labels) -> tuple[Any, ...]:
+def distinct_labels(labels: Labels) -> tuple[Any, ...]:
+    """Return labels in their order; they must have one, and differ."""
     if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
         law = f"labels must be a list of labels in the order of the columns; got {type(labels).__name__}"
         raise InputTypeError(sentence(law))
@@ -287,9 +300,14 @@ def _distinct_labels(labels: Labels) -> tuple[Any, ...]:
 
 
 def _equals(outcome: NDArray[Any], label: object) -> NDArray[np.bool_]:
+    if outcome.dtype == object:
+        # As an object, because NumPy would cut zeros off the end of a text that it reads itself.
+        held = np.empty((), dtype=object)
+        held[()] = label
+        label = held
     try:
         equal = np.asarray(outcome == label, dtype=bool)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # A label of another kind, or beyond the range of the outcomes.
         equal = np.zeros(0, dtype=bool)
     return equal if equal.shape == outcome.shape else np.zeros(len(outcome), dtype=bool)
 

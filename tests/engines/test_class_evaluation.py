@@ -1,0 +1,99 @@
+"""Moments of every rule for classes, and whole evaluations of grades, are the same on every engine as in NumPy."""
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety.errors import InputValueError, MissingValuesError
+from propriety.inference.engine_moments import moments_of_source
+from propriety.rules.catalogue import RULES
+from propriety.rules.rule import ClassRule
+from propriety.tables.class_source import read_class_source
+
+RNG = np.random.default_rng(10)
+N = 500
+SHARP = RNG.dirichlet([1, 2, 1], N)
+GRADE = np.array([RNG.choice(3, p=row) for row in SHARP])
+ROUGH = np.round(RNG.dirichlet([1, 1, 1], N), 1)
+ROUGH[:, 2] = np.maximum(1.0 - ROUGH[:, 0] - ROUGH[:, 1], 0.0)
+ROWS = {"sharp": SHARP, "rough": ROUGH}
+NAMED = {model: [f"{model}_{place}" for place in range(3)] for model in ROWS}
+FRAME = pl.DataFrame(
+    {
+        "y": np.array(["low", "mid", "high"])[GRADE],
+        "w": RNG.gamma(2.0, 1.0, N) * (RNG.random(N) < 0.9),
+        "site": RNG.choice(["north", "south"], N),
+        "ward": RNG.integers(0, 12, N),
+        **{column: ROWS[model][:, place] for model, own in NAMED.items() for place, column in enumerate(own)},
+    }
+)
+LABELLED = {"outcome": "y", "labels": ["low", "mid", "high"]}
+CLASS_RULES = [rule for rule in RULES if isinstance(rule, ClassRule)]
+DRAWS = {"seed": 1, "n_resamples": 20}
+
+
+@pytest.mark.parametrize("lazy_engine", ["polars lazy", "duckdb"], indirect=True, ids=["polars", "duckdb"])
+def test_the_moments_of_every_rule_are_those_of_numpy(lazy_engine):
+    frame = nw.from_native(lazy_engine(FRAME))
+    source = read_class_source(frame, forecasts=NAMED, weight="w", by=["site", "ward"], **LABELLED)
+    for rule, one in zip(CLASS_RULES, moments_of_source(source, CLASS_RULES, group=True, cluster=True), strict=True):
+        expected = pr.loss_moments(
+            FRAME["y"],
+            ROWS,
+            rule=rule,
+            by=FRAME["site"],
+            cluster=FRAME["ward"],
+            labels=LABELLED["labels"],
+            sample_weight=FRAME["w"],
+        )
+        assert (one.rule, one.models) == (expected.rule, expected.models)
+        assert one.group.tolist() == expected.group.tolist()
+        assert one.cluster.tolist() == expected.cluster.tolist()
+        assert one.n.tolist() == expected.n.tolist()
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(one.weight, expected.weight, rtol=1e-12)
+            np.testing.assert_allclose(one.mean, expected.mean, rtol=1e-12, atol=1e-14, err_msg=repr(rule))
+            np.testing.assert_allclose(one.spread, expected.spread, rtol=1e-9, atol=1e-12, err_msg=repr(rule))
+            np.testing.assert_allclose(
+                one.standard_errors(), expected.standard_errors(), rtol=1e-10, atol=1e-14, err_msg=repr(rule)
+            )
+
+
+def test_an_evaluation_of_grades_is_that_of_the_arrays(request, lazy_engine):
+    options = LABELLED | {"ordered": True} | DRAWS
+    if "spark" not in request.node.name:  # Whose planning time grows with the number of sums.
+        options |= {"sample_weight": "w", "cluster": "ward"}
+    one = {"rough": NAMED["rough"]}
+    found, whole = (pr.evaluate(frame, one, **options) for frame in (lazy_engine(FRAME), FRAME))
+    assert found.to_dict() == pytest.approx(whole.to_dict(), rel=1e-11, abs=1e-14, nan_ok=True)
+    assert found.summary() == whole.summary()
+    for model, tables in whole.tables.items():
+        for label, table in tables.items():
+            other = found.tables[model][label]
+            assert other.forecast.tolist() == table.forecast.tolist()
+            assert other.n == table.n
+            np.testing.assert_allclose(other.events, table.events, rtol=1e-12, atol=1e-14)
+
+
+def spoilt(column, value):
+    return FRAME.with_columns(pl.when(pl.int_range(pl.len()) == 99).then(value).otherwise(column).alias(column))
+
+
+@pytest.mark.parametrize("lazy_engine", ["polars lazy", "ibis on duckdb"], indirect=True, ids=["polars", "ibis"])
+def test_bad_rows_are_refused_before_anything_is_computed(lazy_engine):
+    for column, value, error, told in (
+        ("rough_1", float("nan"), MissingValuesError, r"forecasts\['rough'\] must not hold missing values"),
+        ("sharp_0", -2.0, InputValueError, r"forecasts\['sharp'\] must lie in \[0, 1\]; one is -2.0 \(1 of 500 rows\)"),
+        ("rough_0", 0.999, InputValueError, r"the rows of forecasts\['rough'\] must sum to 1 within 1e-06"),
+        ("y", pl.lit("else"), InputValueError, r"only the labels \['low', 'mid', 'high'\]; one is 'else' \(1 of 500"),
+    ):
+        with pytest.raises(error, match=told):
+            pr.evaluate(lazy_engine(spoilt(column, value)), NAMED, sample_weight="w", **LABELLED, **DRAWS)
+
+
+def test_a_rule_of_one_event_is_refused():
+    source = read_class_source(nw.from_native(FRAME.lazy()), forecasts=NAMED, **LABELLED)
+    with pytest.raises(InputValueError, match="scores the forecast of one event; got rows"):
+        moments_of_source(source, [pr.Elementary(0.3)])
