@@ -209,3 +209,127 @@ def test_a_progress_bar_without_rich_says_what_to_install(monkeypatch):
 def test_what_a_band_refuses(options, message):
     with pytest.raises(InputValueError, match=message):
         diagonal(table_of(np.full(20, 0.5)), **options)
+
+
+def unsampled(n, distinct):
+    """Return a table of n cases over so many forecasts, half of them events."""
+    count = np.diff(np.linspace(0, n, distinct + 1).astype(int)).astype(float)
+    events = np.floor(count / 2)
+    forecast = (np.arange(distinct) + 0.5) / distinct
+    return pr.ForecastTable(forecast=forecast, events=events, non_events=count - events, n=n, weight_squares=float(n))
+
+
+@pytest.mark.parametrize(
+    ("n", "distinct", "method"),
+    [
+        (1000, 10, "resampling"),
+        (1001, 10, "discrete"),
+        (2500, 50, "resampling"),
+        (2501, 50, "continuous"),
+        (19_999, 50, "continuous"),
+        (20_000, 50, "discrete"),
+        (5000, 200, "resampling"),
+        (5001, 200, "continuous"),
+    ],
+)
+def test_the_method_changes_where_it_is_published_to(n, distinct, method):
+    assert bands._method_around_diagonal(unsampled(n, distinct)) == method
+
+
+def test_what_a_band_is_by_default(capsys):
+    curve = pr.reliability_curve([0, 1, 0, 1] * 10, [0.2, 0.4, 0.6, 0.8] * 10)
+    both = curve.with_consistency_band().with_confidence_band().with_simultaneous_band()
+    assert [band.level for band in both.bands] == [0.9, 0.9, 0.9]
+    assert [band.n_resamples for band in both.bands] == [1000, 1000, None]
+    assert [band.method for band in both.bands] == ["resampling", "resampling", "union bound"]
+    assert both.bands[0].seed != curve.with_consistency_band().bands[0].seed
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("make", ["with_consistency_band", "with_confidence_band"])
+def test_the_options_of_a_band_reach_it(make, capsys):
+    curve = pr.reliability_curve([0, 1, 0, 1] * 10, [0.2, 0.4, 0.6, 0.8] * 10)
+    (band,) = getattr(curve, make)(level=0.6, method="resampling", n_resamples=50, seed=3, progress=True).bands
+    assert (band.level, band.method, band.n_resamples, band.seed) == (0.6, "resampling", 50, 3)
+    assert "resampling" in capsys.readouterr().out
+    (wide,) = getattr(curve, make)(level=0.99, n_resamples=50, seed=3).bands
+    assert (wide.upper - wide.lower >= band.upper - band.lower).all()
+    assert (wide.upper - wide.lower > band.upper - band.lower).any()
+
+
+@pytest.mark.parametrize("method", ["discrete", "continuous"])
+def test_a_confidence_band_by_asymptotics_lies_around_the_curve(method):
+    table = unsampled(20_000, 50)
+    curve = pr.reliability_curve(table)
+    (band,) = curve.with_confidence_band(method=method, level=0.8).bands
+    assert (band.kind, band.method, band.level) == ("confidence", method, 0.8)
+    middle = np.interp(band.forecast, table.forecast, curve.blocks.per_row())
+    np.testing.assert_allclose((band.lower + band.upper) / 2, middle, atol=1e-12)
+    half = bands._normal_half_width(table, curve.blocks.per_row(), 0.8)
+    if method == "discrete":
+        np.testing.assert_allclose(band.upper - band.lower, 2 * half, rtol=1e-9)
+
+
+def test_rare_events_widen_a_confidence_band_to_binomial_limits():
+    from scipy.stats import binomtest
+
+    y, p = [0] * 50 + [1, 0] * 200 + [1] * 40, [0.1] * 50 + [0.5] * 400 + [0.9] * 40
+    (band,) = pr.reliability_curve(y, p).with_confidence_band(method="discrete", level=0.9).bands
+    assert band.upper[0] == pytest.approx(binomtest(0, 50).proportion_ci(0.9).high, rel=1e-9)
+    assert band.lower[2] == pytest.approx(binomtest(40, 40).proportion_ci(0.9).low, rel=1e-9)
+    assert (band.lower[0], band.upper[2]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("events", "widened"), [(4, True), (5, False)])
+def test_few_events_are_fewer_than_five(events, widened):
+    from scipy.stats import binomtest
+
+    y, p = [1] * events + [0] * (400 - events) + [1, 0] * 200, [0.1] * 400 + [0.5] * 400
+    curve = pr.reliability_curve(y, p)
+    (band,) = curve.with_confidence_band(method="discrete", level=0.9).bands
+    limit = binomtest(events, 400).proportion_ci(0.9).high
+    normal = events / 400 + bands._normal_half_width(curve.table, curve.blocks.per_row(), 0.9)[0]
+    assert limit > normal
+    assert band.upper[0] == pytest.approx(limit if widened else normal, rel=1e-9)
+
+
+def test_groups_keep_the_cases_and_the_ends():
+    p = np.sort(np.random.default_rng(3).random(4000))
+    table = table_of(p)
+    grouped = bands._grouped(table)
+    assert 256 < len(grouped) <= 256 + 32
+    np.testing.assert_array_equal(grouped.forecast[:16], table.forecast[:16])
+    np.testing.assert_array_equal(grouped.forecast[-16:], table.forecast[-16:])
+    assert grouped.n == table.n
+    assert grouped.weight == pytest.approx(table.weight, rel=1e-12)
+    assert grouped.events.sum() == pytest.approx(table.events.sum(), rel=1e-12)
+    assert grouped.mean_forecast == pytest.approx(table.mean_forecast, rel=1e-12)
+    assert grouped.effective_n == table.effective_n
+    inner = grouped.weights[16:-16]
+    assert inner.max() <= 1.5 * 4000 / 256
+    few = unsampled(600, 256)
+    assert bands._grouped(few) is few
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "1"], ids=repr)
+def test_what_is_no_seed(seed):
+    with pytest.raises(InputValueError, match="seed must be a whole number"):
+        diagonal(table_of(np.full(20, 0.5)), seed=seed)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, "0.9", np.nan], ids=repr)
+def test_what_is_no_level(level):
+    with pytest.raises(InputValueError, match="level must lie strictly"):
+        diagonal(table_of(np.full(20, 0.5)), level=level)
+
+
+@pytest.mark.parametrize("draws", [0, 2.5, "9"], ids=repr)
+def test_what_is_no_number_of_draws(draws):
+    with pytest.raises(InputValueError, match="n_resamples must be a positive"):
+        diagonal(table_of(np.full(20, 0.5)), n_resamples=draws)
+
+
+def test_one_draw_is_enough_and_seed_zero_is_a_seed():
+    band = diagonal(table_of(np.full(20, 0.5)), n_resamples=1, seed=np.int64(0))
+    assert band.seed == 0
+    np.testing.assert_array_equal(band.lower, band.upper)

@@ -180,3 +180,152 @@ def test_problems_that_are_refused(problem, message):
 def test_what_is_no_threshold(thresholds):
     with pytest.raises(InputTypeError, match="thresholds must be None, a number, or a pair"):
         advise(thresholds=thresholds)
+
+
+def entries():
+    """Return all that is ever said of measures."""
+    advices = [advise(**problem) for problem in PROBLEMS]
+    return {entry for advice in advices for entry in (*advice.recommended, *advice.misleading)}
+
+
+def test_measures_have_the_names_of_the_field():
+    words = {word for entry in entries() for word in entry.measure.split()}
+    assert {word for word in words if word != word.lower()} == {"Brier", "AUC", "F1", "H-measure"}
+    assert not words & {"brier", "auc", "f1", "h-measure"}
+    assert all(re.fullmatch(r"[\w-]+", word) and "xx" not in word.lower() for word in words)
+
+
+def test_reasons_are_plain_sentences():
+    for entry in entries():
+        assert re.fullmatch(r"[A-Z].*\.", entry.why)
+        assert "XX" not in entry.why
+        assert set(re.findall(r"\b[A-Z]{2,}\b", entry.why)) <= {"AUC", "NB"}
+        assert not re.search(r"(?<!al)\. [a-z]", entry.why)
+        assert not re.search(r"\b(auc|brier|flores|nb|f1)\b", entry.why)
+        assert "XX" not in entry.reference
+
+
+def test_calls_are_calls():
+    calls = {entry.call for problem in PROBLEMS for entry in advise(**problem).recommended}
+    assert all(re.match(r"(\{label: )?pr\.[a-z_]+\(", call) for call in calls)
+    assert calls == set(CALLS)
+
+
+MEASURES = {
+    "any": ({}, ["Brier score", "log score", "skill", "decomposition", "regret curve"]),
+    "any, rare": ({"rare": True}, ["log score", "Brier score", "skill", "decomposition", "regret curve"]),
+    "between": (
+        {"thresholds": (0.05, 0.2)},
+        ["bounded Brier score", "bounded log score", "bounded skill", "bounded decomposition", "decision curve"],
+    ),
+    "between, rare": (
+        {"thresholds": (0.05, 0.2), "rare": True},
+        ["bounded log score", "bounded Brier score", "bounded skill", "bounded decomposition", "decision curve"],
+    ),
+    "from zero": (
+        {"thresholds": (0.0, 0.2), "rare": True},
+        ["bounded Brier score", "bounded skill", "bounded decomposition", "decision curve"],
+    ),
+    "up to one": (
+        {"thresholds": (0.2, 1.0)},
+        ["bounded Brier score", "bounded skill", "bounded decomposition", "decision curve"],
+    ),
+    "at one": (
+        {"thresholds": 0.1},
+        ["regret at the threshold", "decision curve", "decomposition at the threshold"],
+    ),
+    "ranks": ({"need": "ranks"}, ["H-measure", "discrimination"]),
+    "ranks, rare": (
+        {"need": "ranks", "rare": True},
+        ["H-measure", "H-measure around the event rate", "discrimination"],
+    ),
+    "capacity": (
+        {"decisions": "capacity"},
+        ["net benefit of the top k", "the top k at several capacities", "Brier score"],
+    ),
+    "classes": ({"outcome": "multiclass"}, ["Brier score", "log score", "skill", "decomposition"]),
+    "order": ({"outcome": "ordinal"}, ["ranked probability score", "skill", "decomposition"]),
+}
+CALIBRATION = ["reliability curve", "miscalibration test", "calibration summary"]
+
+
+@pytest.mark.parametrize(("problem", "measures"), MEASURES.values(), ids=MEASURES)
+def test_what_is_recommended_in_which_order(problem, measures):
+    each = {"multiclass": " of each class", "ordinal": " of each cut point"}.get(problem.get("outcome"), "")
+    calibration = [] if problem.get("need") == "ranks" else [name + each for name in CALIBRATION]
+    assert [entry.measure for entry in advise(**problem).recommended] == measures + calibration
+
+
+def test_decisions_alone_need_other_measures():
+    def used(**problem):
+        return [entry.measure for entry in advise(need="decisions", **problem).recommended]
+
+    assert used() == ["Brier score", "log score", "skill", "decision curve", "decomposition", "regret curve"]
+    assert used(thresholds=(0.1, 0.3))[-1] == "mean net benefit"
+    assert used(thresholds=(0.1, 1.0))[-1] == "decision curve"
+    assert used(outcome="multiclass")[-1] == "penalized Brier score"
+    assert "penalized Brier score" not in used(outcome="ordinal")
+    assert used(decisions="capacity") == ["net benefit of the top k", "the top k at several capacities"]
+
+
+def test_what_is_warned_of():
+    bins, ties = "calibration error in bins", "penalized scores in which ties count as correct"
+    order = "squared absolute ranked probability score"
+    full, opposite = "full Brier and log score", "mean net benefit beside a bounded score"
+    assert avoided() == ["accuracy", "AUC", "F1", bins]
+    assert avoided(need="ranks") == ["accuracy", "AUC", "F1"]
+    assert avoided(thresholds=0.5) == ["AUC", "F1", full, bins]
+    assert avoided(thresholds=0.5, outcome="multiclass") == ["accuracy", "AUC", "F1", full, ties, bins]
+    assert avoided(outcome="ordinal") == ["accuracy", "AUC", "F1", order, bins]
+    assert avoided(thresholds=(0.1, 0.2)) == ["accuracy", "AUC", "F1", full, opposite, bins]
+    fixed = "net benefit at a fixed threshold"
+    assert avoided(decisions="capacity", thresholds=(0.1, 0.2)) == ["accuracy", "AUC", "F1", fixed, bins]
+    assert avoided(decisions="capacity", thresholds=0.5)[0] == "accuracy"
+
+
+def test_why_accuracy_and_area_mislead_depends_on_the_problem():
+    def why(measure, **problem):
+        return next(entry.why for entry in advise(**problem).misleading if entry.measure == measure)
+
+    assert "threshold 1/2" in why("accuracy")
+    assert "rare" not in why("accuracy")
+    assert why("accuracy", rare=True).endswith(
+        "Never acting on a rare event is almost always right, and worth nothing."
+    )
+    assert why("accuracy", outcome="multiclass").startswith("It looks at the most likely class")
+    assert why("accuracy", outcome="ordinal").endswith("The order of the classes does not count.")
+    assert "capacities" in why("AUC", decisions="capacity")
+    assert "capacities" not in why("AUC")
+
+
+def test_the_page_begins_with_the_problem_and_ends_with_the_legend():
+    advice = advise(thresholds=(0.05, 0.2), rare=True)
+    lines = repr(advice).splitlines()
+    blank = lines.index("")
+    assert " ".join(lines[:blank]) == f"Advice for {advice.problem}"
+    assert lines[blank + 1] == "Use"
+    assert lines.count("Beware of") == 1
+    assert lines[lines.index("Beware of") - 1] == ""
+    assert lines[-2:] == ["", "`pr` is propriety, `y` the outcomes, `p` the probability of the event."]
+    page = advice._repr_html_()
+    assert page.startswith(f"<p>Advice for {advice.problem}. `pr` is propriety")
+    head = "".join(f"<th>{name}</th>" for name in ("advice", "measure", "call", "why", "reference"))
+    assert f"<table><thead><tr>{head}</tr></thead><tbody><tr><td style='text-align: left'>use</td>" in page
+    assert "<td style='text-align: left'></td>" in page
+    assert page.endswith("</td></tr></tbody></table>")
+    assert advice.to_frame(backend="polars")["call"].to_list()[-1] == ""
+
+
+def test_calls_about_classes_go_through_their_tables():
+    calls = [entry.call for entry in advise(outcome="ordinal", thresholds=0.2).recommended]
+    start, end = "{label: ", " for label, table in pr.ForecastTable.per_cut_point(y, P).items()}"
+    assert calls[0] == start + "pr.mean_score(table, rule=pr.Elementary(0.2))" + end
+    rates = advise(outcome="multiclass", need="ranks", rare=True).recommended[1].call
+    inside = "pr.h_measure(table, alpha=1 + table.event_rate, beta=2 - table.event_rate)"
+    assert rates == "{label: " + inside + " for label, table in pr.ForecastTable.per_class(y, P).items()}"
+    assert advise(need="ranks", thresholds=(0.1, 0.2)).recommended[-1].call == (
+        "pr.decompose(y, p, rule=pr.BoundedBrier(0.1, 0.2)).discrimination"
+    )
+    assert advise(need="ranks", thresholds=0.1).recommended[-1].call == "pr.decompose(y, p).discrimination"
+    assert advise(rare=True).recommended[2].call == "pr.skill_score(y, p, rule=pr.Log())"
+    assert advise(decisions="capacity", thresholds=(0.1, 0.2)).recommended[0].call == "pr.top_k(y, p, k=10)"

@@ -173,3 +173,20 @@ def test_other_refusals_and_views():
     curve = decision_curve([0, 1], [0.2, 0.4], harm=0.1)
     assert repr(curve) == "DecisionCurve(rows=99, prevalence=0.5, harm=0.1, n=2)"
     assert "standardized_net_benefit" in curve.to_frame().columns
+
+
+def test_curves_of_nearly_the_same_prevalence_are_not_compared():
+    y, p = [0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]
+    one, other = (decision_curve(y, p, prevalence=rate) for rate in (0.3, 0.3001))
+    with pytest.raises(InputValueError, match=r"need the same prevalence; got 0\.3 and 0\.3001"):
+        one.minus(other)
+    rounded = decision_curve(y, p, prevalence=0.3 * (1 + 1e-12))
+    np.testing.assert_allclose(one.minus(rounded).net_benefit, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("axis", ["threshold", "quadratic", "logarithmic"])
+def test_areas_in_another_population_are_those_of_weighted_cases(axis):
+    y, p = np.array([0, 1, 0, 1]), [0.1, 0.6, 0.4, 0.8]
+    told = decision_curve(y, p, prevalence=0.2).area(0.1, 0.7, axis=axis)
+    weighted = decision_curve(y, p, sample_weight=np.where(y, 0.1, 0.4)).area(0.1, 0.7, axis=axis)
+    assert told == pytest.approx(weighted, rel=1e-12)

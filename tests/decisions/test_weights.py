@@ -5,6 +5,7 @@ import pickle
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -322,3 +323,21 @@ def test_a_pickled_weight_is_the_same(weight):
     assert weighted_regret([0, 1], [0.2, 0.3], weight=again.weight) == weighted_regret(
         [0, 1], [0.2, 0.3], weight=weight
     )
+
+
+def test_the_h_measure_names_its_rule_and_scale():
+    score = h_measure([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    assert score.rule == "BetaRegret(alpha=2.0, beta=2.0)"
+    assert score.scale == "0 for a constant, 1 for a perfect ranking"
+    assert (score.n, score.weight, score.dropped, score.higher_is_better) == (4, 4.0, 0, True)
+
+
+@pytest.mark.parametrize(
+    "weight", [UniformWeight(0.1, 0.6), LogOddsWeight(0.1, 0.6), NetBenefitWeight(0.1, 0.6)], ids=repr
+)
+@pytest.mark.parametrize("event", [True, False])
+def test_formulas_are_the_same_on_an_engine(weight, event):
+    p = np.array([0.0, 0.05, 0.1, 0.3, 0.6, 0.9, 1.0])
+    loss = weight.loss(nw.col("p"), event=event, ops=NARWHALS)
+    found = nw.from_native(pl.DataFrame({"p": p})).select(loss.alias("loss"))["loss"].to_numpy()
+    np.testing.assert_allclose(found, weight.loss(p, event=event), rtol=1e-13, atol=1e-15)

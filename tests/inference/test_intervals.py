@@ -493,3 +493,14 @@ def test_what_is_refused():
         interval(Y, P, cluster=CLUSTER[:5])
     with pytest.raises(InputValueError, match="n_resamples must be a positive whole number"):
         interval(Y, P, n_resamples=0)
+
+
+def test_an_estimate_beyond_its_limits_says_why():
+    rng = np.random.default_rng(1)
+    p = rng.random(500)
+    found = interval(rng.random(500) < p, p, of=Miscalibration(), seed=1)
+    assert found.estimate > found.high
+    assert "chance alone adds to the estimate" in found.note
+    bold = interval(rng.random(500) < 0.5 + 0.3 * (p - 0.5), p, of=Miscalibration(), seed=1)
+    assert bold.low < bold.estimate < bold.high
+    assert not bold.note

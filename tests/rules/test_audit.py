@@ -1,13 +1,14 @@
 """The audit finds the known counterexamples by itself and clears what is declared proper."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 import propriety as pr
 from propriety.rules.catalogue import RULES
-from propriety.rules.search import simplex_grid
+from propriety.rules.search import Counterexample, Search, simplex_grid
 
 FORMS = [(rule, None) for rule in RULES if isinstance(rule, pr.BinaryRule)]
 FORMS += [(rule, classes) for rule in RULES if isinstance(rule, pr.ClassRule) for classes in (2, 3, 4)]
@@ -148,3 +149,133 @@ def test_the_grid_covers_the_simplex_with_its_corners_and_its_centre(classes):
     for subset in (1, 2, classes):
         point = np.r_[np.full(subset, 1 / subset), np.zeros(classes - subset)]
         assert (np.abs(grid - point).max(axis=1) < 1e-15).any()
+
+
+def test_the_report_shows_each_property_with_its_claim_and_its_counterexample():
+    lines = repr(pr.audit(pr.Brier(), classes=3)).splitlines()
+    assert lines[0] == "AuditReport: Brier(), 3 classes"
+    assert lines[1] == "  proper              declared True       holds"
+    assert lines[3].startswith("  superior            declared False      fails: truth (")
+    assert lines[4] == "  range               declared 0 to 2     holds"
+    event = repr(pr.audit(Linear())).splitlines()
+    assert event[0] == "AuditReport: Linear(), one event"
+    assert len(event) == 5
+    silent = pr.audit(Silent(), classes=3)
+    assert "  range               declared -          holds" in repr(silent).splitlines()
+    columns = silent.rows()
+    assert columns["declared"] == ["-"] * 6
+    assert columns["holds"] == [True, True, False, True, False, False]
+    assert columns["counterexample"][0] == ""
+    assert columns["counterexample"][2].startswith("truth (")
+
+
+def test_a_counterexample_reads_as_a_sentence():
+    example = Counterexample((0.25, 0.75), (1 / 3, 2 / 3), (0.0, 1.0), 0.123456789, math.inf)
+    assert str(example) == "truth (0.25, 0.75): (0.3333, 0.6667) costs 0.123457, (0, 1) costs inf"
+
+
+def test_a_rule_for_classes_is_tried_on_three_unless_told():
+    assert pr.audit(Silent()).classes == 3
+    two = [finding.name for finding in pr.audit(pr.Spherical(), classes=2).findings]
+    assert two == ["proper", "strictly_proper", "superior", "range"]
+
+
+def test_the_seed_of_the_random_points_is_zero_unless_told():
+    searches = [Search.of(pr.Brier(), 3, truths=None, seed=seed) for seed in (0, 0, 1)]
+    assert all(len(search.reports) == len(simplex_grid(3)) + 200 for search in searches)
+    np.testing.assert_array_equal(searches[0].reports, searches[1].reports)
+    assert not np.array_equal(searches[0].reports, searches[2].reports)
+    assert pr.audit(Linear()).to_dict() == pr.audit(Linear(), seed=0).to_dict()
+
+
+@pytest.mark.parametrize(("classes", "steps"), [(2, 1980), (3, 60), (4, 12), (5, 12), (8, 6)])
+def test_the_grid_is_as_fine_as_its_points_allow(classes, steps):
+    grid = simplex_grid(classes)
+    regular = grid[(np.abs(grid * steps - np.round(grid * steps)) < 1e-9).all(axis=1)]
+    assert len(regular) >= math.comb(steps + classes - 1, classes - 1)
+    for leader in range(classes):
+        ahead = np.full(classes, 0.999 / classes)
+        ahead[leader] += 0.001
+        assert (np.abs(grid - ahead).max(axis=1) < 1e-15).any()
+
+
+@dataclass(frozen=True)
+class Table(pr.BinaryRule):
+    """A rule with any two partial losses."""
+
+    hit: object
+    miss: object
+    claims: pr.Properties = field(default_factory=pr.Properties)
+
+    def properties(self, classes=None):
+        return self.claims
+
+    def loss(self, p, *, event, ops=None):
+        return (self.hit if event else self.miss)(p)
+
+
+def test_a_flat_rule_is_proper_and_not_strictly():
+    report = pr.audit(Table(lambda p: 0 * p, lambda p: 0 * p))
+    assert report["proper"].holds
+    assert not report["strictly_proper"].holds
+    lie = report["strictly_proper"].counterexample
+    assert lie.loss == lie.rival_loss == 0.0
+    # The clearest lie is as far from the truth as can be.
+    assert max(abs(a - b) for a, b in zip(lie.truth, lie.rival, strict=True)) > 0.9
+    assert min(lie.truth) >= 0.02
+    assert not report["superior"].holds
+
+
+def test_a_rule_that_is_no_number_somewhere_is_refused():
+    with pytest.raises(
+        pr.errors.InputValueError, match=r"must return numbers; its loss of the forecast \(1\.0, 0\.0\)"
+    ):
+        pr.audit(Table(lambda p: np.where(p == 0, np.nan, p), lambda p: p))
+
+
+@pytest.mark.parametrize(
+    ("best", "worst", "loss"),
+    [(0.0, 1.0, None), (0.0, 0.5, 1.0), (-1.0, 1.0, 0.0), (0.1, 1.0, 0.0), (0.0, math.inf, 1.0)],
+)
+def test_the_range_is_neither_left_nor_missed(best, worst, loss):
+    rule = Table(lambda p: (1 - p) ** 2, lambda p: p**2, pr.Properties(best=best, worst=worst))
+    finding = pr.audit(rule)["range"]
+    assert finding.declared == (best, worst)
+    assert finding.holds == (loss is None)
+    if loss is not None:
+        assert finding.counterexample.loss == finding.counterexample.rival_loss == loss
+
+
+def test_half_a_range_is_searched_and_not_declared():
+    finding = pr.audit(Table(lambda p: (1 - p) ** 2, lambda p: p**2, pr.Properties(worst=2.0)))["range"]
+    assert (finding.declared, finding.holds, finding.agrees) == (None, False, True)
+
+
+def test_locality_and_distance_are_told_by_two_forecasts():
+    report = pr.audit(pr.Brier(), classes=3)
+    local = report["local"].counterexample
+    outcome = local.truth.index(1.0)
+    assert local.forecast[outcome] == local.rival[outcome]
+    assert local.rival_loss > local.loss
+    far = report["distance_sensitive"].counterexample
+    outcome = far.truth.index(1.0)
+    near_heads, far_heads = np.cumsum(far.forecast)[:-1], np.cumsum(far.rival)[:-1]
+    happened = np.arange(2) >= outcome
+    assert (np.abs(near_heads - happened) <= np.abs(far_heads - happened) + 1e-9).all()
+    assert far.loss >= far.rival_loss - 1e-12
+
+
+@pytest.mark.parametrize("truth", [[0.5, 0.6], [-0.1, 1.1], [0.5, 0.5 + 1e-9], [[0.5, 0.5]]], ids=str)
+def test_what_is_no_truth(truth):
+    with pytest.raises(pr.errors.InputValueError, match="truth must be a distribution over 2 classes"):
+        pr.audit(pr.Brier(), truth=truth)
+
+
+def test_truths_at_their_bounds():
+    for truth in (0.0, 1.0, [0.0, 1.0], np.array([0.3, 0.7])):
+        assert pr.audit(pr.Brier(), truth=truth)["proper"].holds
+    with pytest.raises(pr.errors.InputTypeError, match="truth must be numbers"):
+        pr.audit(pr.Brier(), truth="often")
+    for classes in (True, 2.0, 1):
+        with pytest.raises(pr.errors.InputValueError, match="classes must be a whole number"):
+            pr.audit(pr.Brier(), classes=classes)

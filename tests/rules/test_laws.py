@@ -1,5 +1,7 @@
 """Laws that every rule keeps, over drawn forecasts with ties, certainties and weights."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -245,3 +247,41 @@ def test_two_columns_are_scored_as_one_event():
 def test_the_families_begin_at_the_log_score(family, limit):
     y, p = [0, 1, 1], [0.2, 0.4, 0.9]
     assert pr.mean_score(y, p, rule=family(1 + 1e-6)) == pytest.approx(pr.mean_score(y, p, rule=limit), rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_a_rule_of_the_catalogue_leaves_no_question_open(rule):
+    """What is not claimed is not audited."""
+    always = {"proper", "strictly_proper", "superior", "best", "worst"}
+    forms = [None] if isinstance(rule, pr.BinaryRule) else []
+    for classes in forms + ([2, 3, 5] if isinstance(rule, pr.ClassRule) else []):
+        claims = rule.properties(classes)
+        open_questions = {field.name for field in fields(claims) if getattr(claims, field.name) is None}
+        applicable = always | ({"local", "distance_sensitive"} if isinstance(rule, pr.ClassRule) else set())
+        assert not open_questions & applicable
+    with_ties = isinstance(rule, pr.Misclassification | pr.PenalizedBrier | pr.PenalizedLog | pr.Elementary)
+    assert (claims.ties is not None) == with_ties
+    assert claims.ties == getattr(rule, "ties", claims.ties)
+
+
+def test_many_classes_split_their_ties_at_a_price():
+    """With five classes a tie of two may beat a right answer under the log score, with four it may not."""
+    assert pr.PenalizedLog().properties(4).superior
+    assert not pr.PenalizedLog().properties(5).superior
+    assert pr.PenalizedLog(ties="first").properties(5).superior
+    assert pr.PenalizedBrier().properties(5).superior
+    assert [rule.properties().worst for rule in (pr.PenalizedBrier(), pr.Brier())] == [2.5, 1.0]
+
+
+@pytest.mark.parametrize("ties", ["split", "first", "correct"])
+def test_what_ties_cost(ties):
+    rows, y = [[0.4, 0.4, 0.2]] * 3 + [[0.3, 0.3, 0.4]], [0, 1, 2, 2]
+    wrong = {"split": [0.5, 0.5, 1, 0], "first": [0, 1, 1, 0], "correct": [0, 0, 1, 0]}[ties]
+    brier, log = (pr.case_scores(y, rows, rule=rule) for rule in (pr.Brier(), pr.Log()))
+    penalty = np.array(wrong)
+    np.testing.assert_allclose(
+        pr.case_scores(y, rows, rule=pr.PenalizedBrier(ties=ties)), brier + 2 / 3 * penalty, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        pr.case_scores(y, rows, rule=pr.PenalizedLog(ties=ties)), log + np.log(3) * penalty, rtol=1e-12
+    )

@@ -99,6 +99,22 @@ def test_the_kind_of_rule_must_fit_the_forecast():
 PARAMETERS = {
     "scale": (pr.Brier, {"scale": "double"}, 'scale must be "sum" or "half"'),
     "clip": (pr.Log, {"clip": 0.7}, r"clip must lie in \(0, 0\.5\)"),
+    "clip at zero": (pr.Log, {"clip": 0.0}, r"clip must lie in \(0, 0\.5\)"),
+    "clip at a half": (pr.Log, {"clip": 0.5}, r"clip must lie in \(0, 0\.5\)"),
+    "clip in words": (pr.Log, {"clip": "0.1"}, r"clip must lie in \(0, 0\.5\)"),
+    "order of infinity": (pr.Tsallis, {"order": math.inf}, "order must be a number above 1"),
+    "order in words": (pr.Pseudospherical, {"order": "2"}, "order must be a number above 1"),
+    "order of truth": (pr.Pseudospherical, {"order": True}, "order must be a number above 1"),
+    "threshold of zero": (pr.Elementary, {"threshold": 0.0}, "threshold must lie strictly between 0 and 1"),
+    "mu of one": (pr.ShiftedBrier, {"mu": 1.0}, "mu must lie strictly between 0 and 1"),
+    "beta": (pr.BetaRegret, {"alpha": 1.0, "beta": 0.0}, "beta must be positive and finite"),
+    "infinite alpha": (pr.BetaRegret, {"alpha": math.inf, "beta": 1.0}, "alpha must be positive and finite"),
+    "empty interval": (pr.BoundedBrier, {"low": 0.3, "high": 0.3}, "0 <= low < high <= 1"),
+    "high interval": (pr.BoundedBrier, {"low": 0.3, "high": 1.1}, "0 <= low < high <= 1"),
+    "low interval": (pr.BoundedBrier, {"low": -0.1, "high": 0.3}, "0 <= low < high <= 1"),
+    "low in words": (pr.BoundedBrier, {"low": "0", "high": 0.3}, "0 <= low < high <= 1"),
+    "high in words": (pr.BoundedBrier, {"low": 0.0, "high": "1"}, "0 <= low < high <= 1"),
+    "infinite log-odds above": (pr.BoundedLog, {"low": 0.1, "high": 1.0}, "log-odds; they are"),
     "order": (pr.Tsallis, {"order": 1.0}, "order must be a number above 1"),
     "other order": (pr.Pseudospherical, {"order": math.nan}, "order must be a number above 1"),
     "threshold": (pr.Elementary, {"threshold": 1.0}, "threshold must lie strictly between 0 and 1"),
@@ -118,6 +134,20 @@ PARAMETERS = {
 def test_parameters_are_checked(rule, parameters, message):
     with pytest.raises(InputValueError, match=message):
         rule(**parameters)
+
+
+def test_parameters_at_their_bounds_are_taken():
+    assert pr.Tsallis(1.0 + 1e-6).order == pr.Pseudospherical(1.0 + 1e-6).order == 1.0 + 1e-6
+    assert pr.mean_score(Y, P, rule=pr.BoundedBrier(0, 1)) == pytest.approx(pr.brier_score(Y, P) / 2)
+    assert pr.mean_score(Y, P, rule=pr.BoundedLog(0, 1, normalize="none")) == pytest.approx(pr.log_score(Y, P))
+    assert pr.mean_score(Y, P, rule=pr.BoundedNetBenefit(0.0, 0.5)) > 0.0
+    for normalize, factor in (("regret", 0.5), ("width", 1.0)):
+        score = pr.bounded_brier_score(Y, P, thresholds=(0.2, 0.6), normalize=normalize)
+        plain = pr.bounded_brier_score(Y, P, thresholds=(0.2, 0.6), normalize="none")
+        assert score == pytest.approx(plain * factor / 0.4)
+    for rule in (pr.BoundedLog, pr.BoundedNetBenefit):
+        losses = [pr.mean_score(Y, P, rule=rule(0.2, 0.6, normalize=normalize)) for normalize in ("regret", "width")]
+        assert losses[0] == losses[1]
 
 
 def test_a_claim_of_strictness_claims_propriety():

@@ -114,7 +114,7 @@ def classical_decomposition(
         score=float(mean_score(table, rule=Brier())),
         reliability=float(size @ (forecast - rate) ** 2),
         resolution=float(size @ (rate - table.event_rate) ** 2),
-        uncertainty=table.event_rate * (1.0 - table.event_rate),
+        uncertainty=table.event_rate * float(table.non_events.sum()) / table.weight,
         within_bin=float(share @ (gap * (gap - 2.0 * lift))),
         strategy=strategy,
         bins=len(start),

@@ -29,6 +29,7 @@ from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import BinaryRule, Rule
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import running_sum
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = ["Decomposition", "decompose", "decompose_table", "regret_of_errors"]
@@ -303,7 +304,6 @@ def _bootstrap(table: ForecastTable, rule: BinaryRule, *, n_resamples: int, seed
 
 
 def _curves(table: ForecastTable, blocks: Blocks, *, curve: bool | ArrayLike) -> dict[str, Floats]:
-    rate = table.event_rate
     if curve is True:
         thresholds, passive, passive_blocks = _bends(table, blocks)
     else:
@@ -312,7 +312,10 @@ def _curves(table: ForecastTable, blocks: Blocks, *, curve: bool | ArrayLike) ->
         passive_blocks = np.searchsorted(blocks.event_rate, thresholds)
     score = regret_of_errors(thresholds, passive, table.events, table.non_events)
     recalibrated = regret_of_errors(thresholds, passive_blocks, blocks.events, blocks.non_events)
-    uncertainty = np.minimum(thresholds * (1.0 - rate), (1.0 - thresholds) * rate)
+    # One less the rate of events has no digits where non-events are rare; their own weight has.
+    uncertainty = np.minimum(
+        thresholds * (table.non_events.sum() / table.weight), (1.0 - thresholds) * table.event_rate
+    )
     return {
         "thresholds": thresholds,
         "score_curve": score,
@@ -341,8 +344,8 @@ def _bends(table: ForecastTable, blocks: Blocks) -> tuple[Floats, NDArray[np.int
 
 def regret_of_errors(cost: Floats, passive: NDArray[np.intp], events: Floats, non_events: Floats) -> Floats:
     """Return the regret at each cost ratio if the first so many rows are not acted on."""
-    missed = np.concatenate([[0.0], np.cumsum(events)])[passive]
-    alarmed = np.concatenate([np.cumsum(non_events[::-1])[::-1], [0.0]])[passive]
+    missed = np.concatenate([[0.0], running_sum(events)])[passive]
+    alarmed = np.concatenate([running_sum(non_events[::-1])[::-1], [0.0]])[passive]
     regret: Floats = (cost * alarmed + (1.0 - cost) * missed) / (events.sum() + non_events.sum())
     return regret
 

@@ -15,6 +15,7 @@ from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.resampling import check_level
 from propriety.errors import InputValueError
 from propriety.results import Result
+from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
@@ -152,7 +153,7 @@ def calibration_summary(
         **_named("ratio", ratio),
         **_named("intercept", intercept),
         **_named("slope", slope),
-        ici=float(table.weights @ distance) / table.weight,
+        ici=weighted_sum(distance, table.weights) / table.weight,
         e50=e50,
         e90=e90,
         e_max=float(distance.max()),
@@ -186,7 +187,9 @@ def _ratio(table: ForecastTable, gaps: dict[str, str], z: float) -> Estimate:
     ratio = rate / table.mean_forecast
     if INTERVAL in gaps:
         return ratio, None, None
-    factor = math.exp(z * math.sqrt((1.0 - rate) / (table.effective_n * rate)))
+    other_rate = float(table.non_events.sum()) / table.weight
+    with np.errstate(over="ignore"):  # So few events leave the interval open: from 0 to infinity.
+        factor = float(np.exp(z * math.sqrt(other_rate / (table.effective_n * rate))))
     return ratio, ratio / factor, ratio * factor
 
 

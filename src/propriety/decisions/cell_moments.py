@@ -42,7 +42,7 @@ class CellMoments:
         event, weight = chunks[0].event, chunks[0].weight
         self.n += len(event) if weight is None else int(np.count_nonzero(weight))
         self.weight += float(len(event) if weight is None else weight.sum())
-        self.weight_squares += float(len(event) if weight is None else weight @ weight)
+        self.weight_squares += float(len(event) if weight is None else (weight * weight).sum())
         placed = [_place(chunk.forecast, event, self.grid, self.edges, self.scale) for chunk in chunks]
         for place, one in enumerate(placed):
             key, part = event * self.cells + one.cell, np.where(event, one.above, one.below)

@@ -12,6 +12,7 @@ from propriety.decisions.regret import RegretScale, area_under_regret, read_inte
 from propriety.decisions.thresholds import counts_at, read_thresholds
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
+from propriety.rules.bounded import BoundedLog
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
@@ -224,7 +225,9 @@ def decision_curve(
     else:
         true_share, false_share = rate * true_rate, (1.0 - rate) * false_rate
     net_benefit = true_share - odds * false_share - harm
-    treat_all = rate - odds * (1.0 - rate)
+    # One less the rate of events has no digits where non-events are rare; their own weight has.
+    other_rate = float(table.non_events.sum()) / table.weight if prevalence is None else 1.0 - rate
+    treat_all = rate - odds * other_rate
     return DecisionCurve(
         threshold=cost,
         net_benefit=net_benefit,
@@ -244,7 +247,7 @@ def decision_curve(
 
 def _avoided(gain: Floats, threshold: Floats) -> Floats:
     """Return a gain in interventions avoided per 100; no gain is none, even at threshold 0, where each is free."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.where(gain == 0.0, 0.0, 100.0 * gain * (1.0 - threshold) / threshold)
 
 
@@ -255,6 +258,8 @@ def _rate(acted: Floats, weight: Floats) -> Floats:
 
 def _in_population(table: ForecastTable, prevalence: float) -> tuple[Floats, Floats]:
     """Return the weights of the rows as shares of a population with this prevalence."""
+    if prevalence == table.event_rate:  # One less it would have no digits where non-events are rare.
+        return table.events / table.weight, table.non_events / table.weight
     events, non_events = float(table.events.sum()), float(table.non_events.sum())
     return (
         table.events * (prevalence / events if events else 0.0),
@@ -264,9 +269,10 @@ def _in_population(table: ForecastTable, prevalence: float) -> tuple[Floats, Flo
 
 def _width(low: float, high: float, axis: ThresholdAxis) -> float:
     if axis == "quadratic":
-        return ((1.0 - low) ** 2 - (1.0 - high) ** 2) / 2.0
+        return (high - low) * ((1.0 - low) + (1.0 - high)) / 2.0
     if axis == "logarithmic":
-        return float(np.log(high / low)) if low > 0.0 else np.inf
+        # log(high / low) is what the log score takes from an event whose forecast is no higher than `low`.
+        return float(BoundedLog(low, high, normalize="none").loss(low, event=True))
     return high - low
 
 

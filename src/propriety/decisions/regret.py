@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from propriety.calibration.decomposition import regret_of_errors
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.decisions.thresholds import counts_at, read_thresholds
+from propriety.decisions.thresholds import read_thresholds
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
+from propriety.rules.bounded import BoundedBrier, BoundedLog, forgone_on_alarms
 from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
@@ -248,7 +249,7 @@ def cost_curve(
         threshold=cost,
         regret=regret_of_errors(cost, passive, blocks.events, blocks.non_events),
         act_at=first[passive],
-        treat_all=cost * (1.0 - rate),
+        treat_all=cost * table.non_events.sum() / table.weight,
         treat_none=(1.0 - cost) * rate,
         exact=thresholds is None,
         event_rate=rate,
@@ -278,14 +279,14 @@ def area_under_regret(
     """
     if scale not in get_args(RegretScale):
         raise InputValueError(sentence(f"scale must be one of {get_args(RegretScale)}; got {scale!r}"))
-    inside = np.clip(forecast, low, high)
-    if scale == "linear":
-        missed, alarmed = ((1.0 - inside) ** 2 - (1.0 - high) ** 2) / 2.0, (inside**2 - low**2) / 2.0
-    else:
-        with np.errstate(divide="ignore"):
-            missed, alarmed = np.log(high) - np.log(inside), np.log1p(-low) - np.log1p(-inside)
-        if scale == "odds":
-            missed, alarmed = high - inside, alarmed - (inside - low)
+    if scale == "odds":
+        inside = np.clip(forecast, low, high)
+        with np.errstate(divide="ignore", invalid="ignore"):  # A forecast of 1 beside a bound of 1 costs infinity.
+            missed, alarmed = high - inside, forgone_on_alarms(inside, low)
+        return weighted_sum(missed, events) + weighted_sum(alarmed, non_events)
+    rule, share = (BoundedBrier, 0.5) if scale == "linear" else (BoundedLog, 1.0)
+    losses = rule(low, high, normalize="none")
+    missed, alarmed = (share * losses.loss(forecast, event=event) for event in (True, False))
     return weighted_sum(missed, events) + weighted_sum(alarmed, non_events)
 
 
@@ -305,10 +306,8 @@ def _read_threshold(act_at: float) -> float:
 
 
 def _regret(table: ForecastTable, cost: Floats, act_at: Floats) -> Floats:
-    counts = counts_at(table, act_at)
-    missed = table.events.sum() - counts.true_positives
-    regret: Floats = (cost * counts.false_positives + (1.0 - cost) * missed) / table.weight
-    return regret
+    passive = np.searchsorted(table.forecast, act_at, side="left")
+    return regret_of_errors(cost, passive, table.events, table.non_events)
 
 
 def _exact(table: ForecastTable) -> tuple[Floats, Floats]:

@@ -11,7 +11,9 @@ from propriety.calibration.pav import pool_adjacent_violators
 from propriety.decisions.regret import read_interval
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats, Result
+from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing
 
 __all__ = ["PartialArea", "RocCurve", "roc_curve"]
@@ -129,8 +131,8 @@ class RocCurve(Result):
         all_events, all_non_events = float(events.sum()), float(non_events.sum())
         part = slice(np.searchsorted(forecast, low, side="left"), np.searchsorted(forecast, high, side="right"))
         width, height = float(non_events[part].sum()) / all_non_events, float(events[part].sum()) / all_events
-        plus = float(_above(events)[part] @ non_events[part]) / all_events / all_non_events
-        minus = float(_below(non_events)[part] @ events[part]) / all_events / all_non_events
+        plus = weighted_sum(_above(events)[part], non_events[part]) / all_events / all_non_events
+        minus = weighted_sum(_below(non_events)[part], events[part]) / all_events / all_non_events
         return PartialArea(
             low=low,
             high=high,
@@ -198,7 +200,7 @@ def _curve(
     acted_events, acted_non_events = _from_the_top(events), _from_the_top(non_events)
     all_events, all_non_events = acted_events[-1], acted_non_events[-1]
     # Each non-event is outranked by the events acted on before it, and by half of those that tie with it.
-    outranked = float(non_events[::-1] @ (acted_events[1:] + acted_events[:-1])) / 2.0
+    outranked = weighted_sum(acted_events[1:] + acted_events[:-1], non_events[::-1]) / 2.0
     acted_events /= all_events
     acted_non_events /= all_non_events
     return RocCurve(
@@ -216,18 +218,15 @@ def _curve(
 def _from_the_top(weight: Floats) -> Floats:
     """Return 0 and the weight of each row and all above it, from the highest forecast down."""
     acted = np.empty(len(weight) + 1)
-    acted[0] = 0.0
-    np.cumsum(weight[::-1], out=acted[1:])
+    acted[0], acted[1:] = 0.0, running_sum(weight[::-1])
     return acted
 
 
 def _above(weight: Floats) -> Floats:
     """Return the weight above each row, with half of its own."""
-    own_and_above: Floats = np.cumsum(weight[::-1])[::-1]
-    return own_and_above - weight / 2.0
+    return running_sum(weight[::-1])[::-1] - weight / 2.0
 
 
 def _below(weight: Floats) -> Floats:
     """Return the weight below each row, with half of its own."""
-    below_and_own: Floats = np.cumsum(weight)
-    return below_and_own - weight / 2.0
+    return running_sum(weight) - weight / 2.0

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import running_sum
 
 __all__ = ["Counts", "counts_at", "read_thresholds"]
 
@@ -52,4 +53,4 @@ def read_thresholds(thresholds: ArrayLike, argument: str = "thresholds") -> Floa
 
 def _from_the_top(weight: Floats) -> Floats:
     """Return the weight of each row and all above it, and 0 for none."""
-    return np.append(np.cumsum(weight[::-1])[::-1], 0.0)
+    return np.append(running_sum(weight[::-1])[::-1], 0.0)

@@ -12,6 +12,7 @@ from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.elementary import check_inside
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing
 
 __all__ = ["TopK", "top_k"]
@@ -123,7 +124,7 @@ def top_k(
     if cost is not None:
         check_inside(cost, "cost")
     capacity = _read_capacity(k, table)
-    taken, found = (np.append(0.0, np.cumsum(column[::-1])) for column in (table.weights, table.events))
+    taken, found = (np.append(0.0, running_sum(column[::-1])) for column in (table.weights, table.events))
     # A weight that the sums round away must not place the cut one row too far, or beyond the last.
     row = np.searchsorted(taken[1:], capacity * (1.0 - ROUNDING), side="left")
     true_positives = np.interp(capacity, taken, found)

@@ -21,7 +21,7 @@ from propriety.decisions.quadrature import Panels
 from propriety.decisions.thresholds import read_thresholds
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, sentence
 from propriety.results import Floats
-from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
+from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, log_odds_width
 from propriety.rules.elementary import BetaRegret
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule
@@ -61,7 +61,19 @@ class ThresholdWeight(ABC):
 
 @dataclass(frozen=True, slots=True)
 class UniformWeight(ThresholdWeight):
-    """The weight 1 on [low, high]; its regret is half the Brier score, over those thresholds."""
+    """The weight 1 on [low, high]; its regret is half the Brier score, over those thresholds.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends of the interval.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.UniformWeight()), 6)
+    0.05
+    """
 
     low: float = 0.0
     high: float = 1.0
@@ -87,7 +99,19 @@ class UniformWeight(ThresholdWeight):
 
 @dataclass(frozen=True, slots=True)
 class LogOddsWeight(ThresholdWeight):
-    """The weight 1 / (c (1 - c)) on [low, high], even in log-odds; its regret is the log score over them."""
+    """The weight 1 / (c (1 - c)) on [low, high], even in log-odds; its regret is the log score over them.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends of the interval.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.LogOddsWeight()), 6)
+    0.366985
+    """
 
     low: float = 0.0
     high: float = 1.0
@@ -104,7 +128,7 @@ class LogOddsWeight(ThresholdWeight):
         """Return the width of the interval in log-odds, infinite if it reaches 0 or 1."""
         if self.low == 0.0 or self.high == 1.0:
             return math.inf
-        return math.log(self.high / self.low) + math.log1p(-self.low) - math.log1p(-self.high)
+        return log_odds_width(self.low, self.high)
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the difference of clipped log scores."""
@@ -116,7 +140,19 @@ class LogOddsWeight(ThresholdWeight):
 
 @dataclass(frozen=True, slots=True)
 class NetBenefitWeight(ThresholdWeight):
-    """The weight 1 / (1 - c) on [low, high], high < 1; its regret is the net benefit forgone over those thresholds."""
+    """The weight 1 / (1 - c) on [low, high], high < 1; its regret is the net benefit forgone over those thresholds.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends of the interval, `high` below 1.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.NetBenefitWeight(0.1, 0.3)), 6)
+    0.008892
+    """
 
     low: float
     high: float
@@ -131,7 +167,7 @@ class NetBenefitWeight(ThresholdWeight):
 
     def total(self) -> float:
         """Return log((1 - low) / (1 - high))."""
-        return math.log1p(-self.low) - math.log1p(-self.high)
+        return math.log1p((self.high - self.low) / (1.0 - self.high))
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the net benefit forgone."""
@@ -143,7 +179,19 @@ class NetBenefitWeight(ThresholdWeight):
 
 @dataclass(frozen=True, slots=True)
 class BetaWeight(ThresholdWeight):
-    """The density of Beta(alpha, beta)."""
+    """The density of Beta(alpha, beta).
+
+    Parameters
+    ----------
+    alpha, beta : float
+        The parameters of the distribution, above 0.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.BetaWeight(2, 8)), 6)
+    0.032891
+    """
 
     alpha: float
     beta: float

@@ -49,6 +49,13 @@ class ProbabilityGroups(Result):
         Geometric mean of the model probabilities of these true pairs; NaN where there are none.
     weight, pair_weight : array of shape (rows,)
         Weight of the true pairs, and of all.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> groups = pr.probability_means([1, 0, 1, 0], [0.8, 0.6, 0.4, 0.2]).groups
+    >>> groups.source.round(3)
+    array([0. , 0.5, 1. , 0. , 0.5, 1. ])
     """
 
     label: NDArray[np.str_]
@@ -81,11 +88,19 @@ def power_mean(values: Floats, weight: Floats, exponent: float) -> float:
     if scale == 0.0 or math.isinf(exponent):
         return scale
     share = weight / weight.sum()
-    with np.errstate(divide="ignore"):  # A zero beside a positive exponent; its power is zero.
-        logs = np.log(values / scale)
-    if exponent == 0.0:
-        return scale * math.exp(float(share @ logs))
-    return scale * math.exp(math.log1p(float(share @ np.expm1(exponent * logs))) / exponent)
+    with np.errstate(divide="ignore", over="ignore"):  # A zero beside a positive exponent; its power is zero.
+        ratio = values / scale
+        logs = np.where(ratio < math.inf, np.log(ratio), np.log(values) - math.log(scale))
+    growth = float(share @ logs) if exponent == 0.0 else _log_of_mean(exponent * logs, share) / exponent
+    # Beside a subnormal number the growth may be beyond the floats, where the mean is not.
+    return scale * math.exp(growth) if scale > 1e-150 else math.exp(math.log(scale) + growth)
+
+
+def _log_of_mean(powers: Floats, share: Floats) -> float:
+    """Return log(sum of share * exp(powers)), for powers that are not positive."""
+    change = float(share @ np.expm1(powers))
+    # A small change keeps the digits of small powers. A large one, where 0 has next to no share, loses them all.
+    return math.log1p(change) if change > -0.5 else math.log(float(share @ np.exp(powers)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

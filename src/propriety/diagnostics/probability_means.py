@@ -39,7 +39,17 @@ NOISE = 1e-12  # Means that differ by no more are equal, and there is no line th
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MeanSpectrum(Result):
-    """Means of the model and source probabilities, and their ratio, one row per exponent; see `ProbabilityMeans`."""
+    """Means of the model and source probabilities, and their ratio, one row per exponent; see `ProbabilityMeans`.
+
+    Parameters
+    ----------
+    exponent : array of shape (rows,)
+        The exponents.
+    model : array of shape (rows,)
+        Mean of the probabilities that the model gave to what happened.
+    source, divergence : array of shape (rows,), optional
+        The same mean of the source probabilities, and `model` over it; None for ``source="none"``.
+    """
 
     exponent: Floats
     model: Floats

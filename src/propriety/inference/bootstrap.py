@@ -192,10 +192,11 @@ class Units:
         def draw(generator: np.random.Generator, size: int) -> Floats:
             drawn = generator.multinomial(self.number, share, size=size).astype(np.float64)
             with np.errstate(invalid="ignore"):  # Of infinite deviations.
-                shift = (drawn * self.deviation).sum(axis=1)
+                shift: Floats = (drawn * self.deviation).sum(axis=1)
             if self.noise is not None:
                 shift += generator.standard_normal(size) * np.sqrt((drawn * self.noise).sum(axis=1))
-            return self.mean + shift / (drawn * self.weight).sum(axis=1)
+            means: Floats = self.mean + shift / (drawn * self.weight).sum(axis=1)
+            return means
 
         return in_blocks(draw, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress)
 

@@ -302,6 +302,10 @@ def compare_moments(
     proper : bool, optional
         Whether the rule is proper, which the moments do not know; None where it does not say.
 
+    Notes
+    -----
+    The formulas and their references are those of `compare`.
+
     Examples
     --------
     >>> from propriety.inference.moments import loss_moments

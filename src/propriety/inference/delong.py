@@ -226,7 +226,7 @@ def area_influence(sample: Sample) -> tuple[float, Floats]:
             raise InputValueError(sentence(law))
     below = (np.cumsum(table.non_events) - table.non_events / 2.0) / non_events
     above = 1.0 - (np.cumsum(table.events) - table.events / 2.0) / events
-    area = float(table.events @ below) / events
+    area = float((table.events * below).sum()) / events
     placement = np.where(sample.event, below[sample.row], above[sample.row])
     return area, sample.weight * (placement - area) / np.where(sample.event, events, non_events)
 
@@ -262,8 +262,9 @@ def _products(influence: Floats, count: NDArray[np.int64]) -> Floats:
     number = int(count.sum())
     if number == 1:
         return np.full((len(influence), len(influence)), np.nan)
-    products: Floats = (influence * count) @ influence.T * (number / (number - 1))
-    return products
+    # Sums of NumPy's own, because those of a matrix product change with the threads that make it.
+    products = np.stack([(influence * one).sum(axis=1) for one in influence * count])
+    return products * (number / (number - 1))
 
 
 def _quantile(level: float, clusters: int | None) -> float:

@@ -383,7 +383,10 @@ def _of_part(
     # Next to zero the mean difference hardly varies and what recalibration fits of the noise does: both count.
     margin = float(ndtri((1.0 + level) / 2.0)) * math.hypot(error, float(overfit.std()))
     low, high = (max(estimate - bias + side * margin, 0.0) for side in (-1.0, 1.0))
-    note = cases.few()
+    told = [cases.few()]
+    if estimate > high:
+        told.append("chance alone adds to the estimate, and the limits are those without it")
+    note = "; ".join(filter(None, told))
     if margin <= ROUNDING * estimate:
         low, high, note = math.nan, math.nan, NO_SPREAD
     return _Found(estimate, low, high, error, method, note, bias, n_resamples=drawing.n_resamples, seed=drawing.seed)

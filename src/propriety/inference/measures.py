@@ -71,6 +71,11 @@ class _OfRule:
 class MeanScore(_OfRule):
     """Mean loss under a rule; lower is better. A rule stands for it wherever a measure is asked for.
 
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule, by default the Brier score.
+
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1], [0.2, 0.6])
@@ -93,6 +98,11 @@ class MeanScore(_OfRule):
 @dataclass(frozen=True, slots=True)
 class Skill(_OfRule):
     """Share of the loss of the constant event rate that the forecast saves, as in `propriety.skill_score`.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule, by default the Brier score.
 
     Examples
     --------
@@ -127,11 +137,16 @@ class _Part(_OfRule):
 class Miscalibration(_Part):
     """What the forecast loses to its own recalibrated form, as in `propriety.decompose`; lower is better.
 
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule, proper and of one event, by default the Brier score.
+
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-    >>> round(Miscalibration().of(table), 6), round(Discrimination().of(table), 6)
-    (0.05, 0.125)
+    >>> round(Miscalibration().of(table), 6)
+    0.05
     """
 
     higher_is_better: ClassVar[bool] = False
@@ -150,7 +165,16 @@ class Miscalibration(_Part):
 class Discrimination(_Part):
     """What the recalibrated forecast gains on the constant event rate, as in `propriety.decompose`; higher is better.
 
-    See `Miscalibration` for an example.
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule, proper and of one event, by default the Brier score.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> round(Discrimination().of(table), 6)
+    0.125
     """
 
     higher_is_better: ClassVar[bool] = True

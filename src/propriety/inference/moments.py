@@ -232,6 +232,11 @@ def loss_moments(
     sample_weight, pos_label, labels, missing, tolerance
         As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
 
+    Notes
+    -----
+    Of each model's losses, and of the differences of each two models, what is kept is their weight, their mean and the
+    sums that its standard error needs, by group and by cluster. Those of several shards add with ``+``.
+
     Examples
     --------
     >>> import propriety as pr
@@ -352,9 +357,9 @@ def _sums_of_one(series: Floats, weight: Floats | None) -> _Sums:
             deviation = series - (mean := series.mean(axis=1))[:, None]
             lean, spread = np.zeros(len(series)), np.einsum("sc,sc->s", deviation, deviation)
         else:
-            total, squares, n = float(weight.sum()), float(weight @ weight), int(np.count_nonzero(weight))
-            deviation = (series - (mean := series @ weight / total)[:, None]) * weight
-            lean, spread = deviation @ weight, np.einsum("sc,sc->s", deviation, deviation)
+            total, squares, n = float(weight.sum()), float((weight * weight).sum()), int(np.count_nonzero(weight))
+            deviation = (series - (mean := (series * weight).sum(axis=1) / total)[:, None]) * weight
+            lean, spread = (deviation * weight).sum(axis=1), np.einsum("sc,sc->s", deviation, deviation)
     return _Sums(np.array([n]), np.array([total]), np.array([squares]), mean[None], lean[None], spread[None])
 
 

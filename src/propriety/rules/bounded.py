@@ -17,7 +17,15 @@ from propriety.errors import InputValueError, sentence
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties, is_number
 
-__all__ = ["BoundedBrier", "BoundedLog", "BoundedNetBenefit", "Normalize"]
+__all__ = [
+    "BoundedBrier",
+    "BoundedLog",
+    "BoundedNetBenefit",
+    "Normalize",
+    "forgone_on_alarms",
+    "has_quotient",
+    "log_odds_width",
+]
 
 Normalize = Literal["regret", "width", "none"]
 
@@ -90,7 +98,7 @@ class BoundedBrier(_Bounded):
         """Return the difference of clipped Brier scores, as a product to keep its digits."""
         clipped = ops.clip(p, self.low, self.high)
         if event:
-            return (self.high - clipped) * (2.0 - self.high - clipped) / self.divisor()
+            return (self.high - clipped) * ((1.0 - self.high) + (1.0 - clipped)) / self.divisor()
         return (clipped - self.low) * (clipped + self.low) / self.divisor()
 
 
@@ -139,13 +147,13 @@ class BoundedLog(_Bounded):
 
     def divisor(self) -> float:
         """Return the width in log-odds, or one."""
-        return 1.0 if self.normalize == "none" else _logit(self.high) - _logit(self.low)
+        return 1.0 if self.normalize == "none" else log_odds_width(self.low, self.high)
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the difference of clipped log scores."""
         clipped = ops.clip(p, self.low, self.high)
         # A quotient keeps the digits of a narrow interval; a difference stands where the quotient would be infinite.
-        if event and self.low > 0.0:
+        if event and has_quotient(self.low, self.high):
             return ops.log1p((self.high - clipped) / clipped) / self.divisor()
         if event:
             return (math.log(self.high) - ops.log(clipped)) / self.divisor()
@@ -199,12 +207,28 @@ class BoundedNetBenefit(_Bounded):
         clipped = ops.clip(p, self.low, self.high)
         if event:
             return (self.high - clipped) / self.divisor()
-        # With u = (c - low) / (1 - c), log(1 + u) - (c - low) is c u - (u - log(1 + u)); a series keeps the digits of
-        # the last bracket where u is small.
-        u = (clipped - self.low) / (1.0 - clipped)
-        series = u * u * (0.5 - u * (1.0 / 3.0 - u * (0.25 - u * 0.2)))
-        return (clipped * u - ops.where(u < 1e-3, series, u - ops.log1p(u))) / self.divisor()
+        return forgone_on_alarms(clipped, self.low, ops) / self.divisor()
 
 
-def _logit(probability: float) -> float:
-    return math.log(probability) - math.log1p(-probability)
+def forgone_on_alarms(clipped: Column, low: float, ops: Operations = NUMPY) -> Column:
+    """Return the integral of c / (1 - c) from `low` to a forecast, log((1 - low) / (1 - c)) - (c - low)."""
+    u = (clipped - low) / (1.0 - clipped)  # The logarithm is that of 1 + u.
+    # Where u is small, log(1 + u) = 2 artanh(s) with s = u / (2 + u); of u (c - s) + 2 s^3 / 3 + 2 s^5 / 5 + ..., which
+    # is left of the difference, no term is negative.
+    s = u / (2.0 + u)
+    q = s * s
+    series = 1.0 / 3.0 + q * (0.2 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * (1.0 / 11.0 + q / 13.0))))
+    near = u * (clipped - s) + 2.0 * s * q * series
+    return ops.where(u < 0.125, near, ops.log1p(u) - (clipped - low))
+
+
+def log_odds_width(low: float, high: float) -> float:
+    """Return logit(high) - logit(low), with all digits where the interval is narrow."""
+    if has_quotient(low, high):
+        return math.log1p((high - low) / low) + math.log1p((high - low) / (1.0 - high))
+    return math.log(high) - math.log(low) + math.log1p(-low) - math.log1p(-high)
+
+
+def has_quotient(low: float, high: float) -> bool:
+    """Whether high / low is a number that fits a float."""
+    return high < 1e300 * low

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar, Literal
 
 from propriety.errors import InputValueError, sentence
@@ -227,17 +228,21 @@ class Pseudospherical(BinaryRule, ClassRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the loss of the row (1 - p, p)."""
-        return self._loss(p if event else 1.0 - p, (p, 1.0 - p), ops)
+        hit, miss = (p, 1.0 - p) if event else (1.0 - p, p)
+        return self._loss(hit, (miss,), ops.maximum(hit, miss), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return the loss of rows."""
-        return self._loss(at_outcome(p, outcome), p, ops)
+        return self._loss(at_outcome(p, outcome), elsewhere(p, outcome), ops.maximum(*p), ops)
 
-    def _loss(self, hit: Column, p: Sequence[Column], ops: Operations) -> Column:
-        top = ops.maximum(*p)  # Divided by the largest, probabilities do not vanish when raised to a high order.
-        norm = ops.power(sum(ops.power(p_k / top, self.order) for p_k in p), 1.0 / self.order)
-        loss = (1.0 - ops.power(hit / top / norm, self.order - 1.0)) / (self.order - 1.0)
-        return ops.clip(loss, 0.0, math.inf)  # The difference of two equal numbers may come out below zero.
+    def _loss(self, hit: Column, others: Sequence[Column], top: Column, ops: Operations) -> Column:
+        # Divided by the largest, probabilities do not vanish when raised to a high order.
+        # Where the class that happened leads, the first two terms cancel exactly and leave the digits of the others.
+        excess = ops.power(hit / top, self.order) - 1.0 + sum(ops.power(other / top, self.order) for other in others)
+        share = 1.0 / self.order
+        distance = ops.log(top) - ops.log(ops.where(hit > 0.0, hit, top)) + share * ops.log1p(excess)
+        cosine = hit / top / ops.power(1.0 + excess, share)
+        return _shortfall(cosine, distance, self.order - 1.0, ops)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -278,22 +283,51 @@ class Tsallis(BinaryRule, ClassRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the loss of the row (1 - p, p)."""
-        return self._loss(p if event else 1.0 - p, (p, 1.0 - p), ops)
+        hit, miss = (p, 1.0 - p) if event else (1.0 - p, p)
+        return self._loss(hit, miss, (miss,), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return the loss of rows."""
-        return self._loss(at_outcome(p, outcome), p, ops)
+        hit = at_outcome(p, outcome)
+        return self._loss(hit, 1.0 - hit, elsewhere(p, outcome), ops)
 
-    def _loss(self, hit: Column, p: Sequence[Column], ops: Operations) -> Column:
+    def _loss(self, hit: Column, miss: Column, others: Sequence[Column], ops: Operations) -> Column:
+        # With m = 1 - p_y the part of p_y is the integral of order * u * (1 - u)^(order - 2) up to m. Where m is small,
+        # its series keeps the digits that the difference below loses.
         order = self.order
-        moment = sum(ops.power(p_k, order) for p_k in p)
-        loss = (1.0 - order * ops.power(hit, order - 1.0)) / (order - 1.0) + moment
-        return ops.clip(loss, 0.0, math.inf)  # The difference of two equal numbers may come out below zero.
+        series: Column = 0.0
+        for coefficient in reversed(self._coefficients()):
+            series = coefficient + miss * series
+        lost = _shortfall(hit, -ops.log(ops.where(hit > 0.0, hit, 1.0)), order - 1.0, ops)
+        part = ops.where(miss < 1.0 / (32.0 * order), miss * miss * series, lost - miss + (order - 1.0) * miss * lost)
+        return part + sum(ops.power(other, order) for other in others)
+
+    def _coefficients(self) -> list[float]:
+        """Return order * binomial(order - 2, j) * (-1)^j / (j + 2) for as many j as double precision needs."""
+        signed = accumulate(range(1, 12), lambda c, j: -c * (self.order - 1.0 - j) / j, initial=1.0)
+        return [self.order * c / (j + 2.0) for j, c in enumerate(signed)]
 
 
 def at_outcome(p: Sequence[Column], outcome: Sequence[Column]) -> Column:
     """Return the probability given to the class that happened; exact, because the rest of the sum is zeros."""
     return sum(p_k * y_k for p_k, y_k in zip(p, outcome, strict=True))
+
+
+def elsewhere(p: Sequence[Column], outcome: Sequence[Column]) -> list[Column]:
+    """Return the probabilities given to the classes that did not happen, with 0 for the one that did."""
+    return [p_k * (1.0 - y_k) for p_k, y_k in zip(p, outcome, strict=True)]
+
+
+def _shortfall(x: Column, minus_log: Column, exponent: float, ops: Operations) -> Column:
+    """Return (1 - x^exponent) / exponent, with all digits also where x is near 1, from an accurate -log x.
+
+    The quotient (1 - z) / log z hardly changes where z is near 1, so that the rounding of z = x^exponent leaves it
+    alone, and the logarithm is then multiplied back with all its digits (Higham 2002, section 1.14.1).
+    """
+    z = ops.power(x, exponent)
+    safe = ops.where((z > 0.5) & (z < 1.0), z, 0.5)
+    slope = (1.0 - safe) / -ops.log(safe)
+    return ops.where(z < 0.5, (1.0 - z) / exponent, ops.where(z < 1.0, slope, 1.0) * minus_log)
 
 
 def _check_order(order: float) -> None:

@@ -100,12 +100,10 @@ class _Narwhals:
         return x.log()
 
     def log1p(self, x: Column) -> Column:
-        # Engines lack log1p. log(1 + x) * x / ((1 + x) - 1) is accurate, because the rounding of 1 + x
-        # enters both factors alike; where 1 + x rounds to 1, the answer is x (Goldberg 1991, theorem 4).
+        # Engines lack log1p. The rounding of 1 + x, which is known, moves its logarithm by nearly its share of 1 + x.
+        # At x = -1 nothing was rounded, and the bound keeps 0 from being divided by 0.
         grown = x + 1.0
-        change = nw.when(grown == 1.0).then(nw.lit(1.0)).otherwise(grown - 1.0)
-        # At x = -1 the logarithm is minus infinity and the quotient is 1.
-        return nw.when(grown == 1.0).then(x).otherwise(grown.log() * (x / change))
+        return grown.log() - ((grown - 1.0) - x) / grown.clip(2.0**-60, None)
 
     def power(self, x: Column, exponent: float) -> Column:
         return x**exponent

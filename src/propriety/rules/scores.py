@@ -266,6 +266,11 @@ def bounded_brier_score(
     ``normalize="width"`` is twice that, the scale of published tables; "none" is the plain difference of
     clipped scores, which adds over adjacent intervals; see `BoundedBrier`.
 
+    Parameters
+    ----------
+    thresholds : (float, float)
+        The lowest and the highest threshold at which you act.
+
     Examples
     --------
     >>> import propriety as pr
@@ -297,6 +302,11 @@ def bounded_log_score(
     """Log score over the thresholds from low to high; by default the mean regret, thresholds even in log-odds.
 
     ``normalize="none"`` is the plain difference of clipped scores; see `BoundedLog`.
+
+    Parameters
+    ----------
+    thresholds : (float, float)
+        The lowest and the highest threshold at which you act.
 
     Examples
     --------
@@ -331,6 +341,11 @@ def bounded_net_benefit(
     It is what acting on the forecast gains over never acting: the difference of their `BoundedNetBenefit`, times
     the width of the interval with ``normalize="none"``. Its weight on thresholds is not the Brier score's, so the two
     can rank models differently.
+
+    Parameters
+    ----------
+    thresholds : (float, float)
+        The lowest and the highest threshold at which you act.
 
     Examples
     --------

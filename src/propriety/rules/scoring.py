@@ -103,7 +103,11 @@ def case_scores(
 ) -> Floats:
     """Loss of each case under a rule; the arguments are those of `mean_score`.
 
-    With ``missing="drop"`` the loss of a dropped row is NaN, so that losses stay beside their cases.
+    Returns
+    -------
+    array of shape (n,)
+        The losses, in the order of the cases. With ``missing="drop"`` the loss of a dropped row is NaN, so that losses
+        stay beside their cases.
 
     Examples
     --------
@@ -240,11 +244,12 @@ def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Fl
 def weighted_sum(loss: Floats, weight: Floats) -> float:
     """Return the sum of the losses; one that no case meets does not count, even where it is infinite."""
     loss = np.broadcast_to(loss, weight.shape)
+    # NumPy adds pairwise. A dot product rounds a large table's rows one after another, and otherwise on other threads.
     with np.errstate(invalid="ignore"):
-        total = float(weight @ loss)
+        total = float((weight * loss).sum())
     if math.isnan(total):  # Zero times infinity.
         present = weight > 0.0
-        total = float(weight[present] @ loss[present])
+        total = float((weight[present] * loss[present]).sum())
     return total
 
 

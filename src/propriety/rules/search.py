@@ -30,7 +30,16 @@ class Counterexample:
     """Two forecasts whose expected losses under the truth break a law.
 
     Distributions are over the classes; for one event, (1 - p, p). Where a law is about one outcome, the truth is
-    that outcome with certainty. `forecast` is the one that the law favours, `rival` the one it does not.
+    that outcome with certainty.
+
+    Parameters
+    ----------
+    truth : tuple of float
+        The distribution of the outcome.
+    forecast, rival : tuple of float
+        The forecast that the law favours, and the one that it does not.
+    loss, rival_loss : float
+        Their expected losses under the truth.
     """
 
     truth: tuple[float, ...]

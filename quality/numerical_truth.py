@@ -1,0 +1,207 @@
+"""How exact the numbers are: sums over up to a billion rows, and the losses of all rules on adversarial forecasts.
+
+The cases repeat after a million, and are such that their exact mean loss and their exact table are known: case i has
+the forecast (i % 1000 + 1/2) / 1000, and the event happens to i % 1000 + 1 in 1000 of the cases with that forecast.
+Weights are powers of two from 2^-50 to 2^50, 30 orders of magnitude. The exact mean takes the losses with 800 digits.
+
+Run: python quality/numerical_truth.py [--most 1000000000] [--folder DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import polars as pl
+from record import table, write
+
+import propriety as pr
+from propriety.inference.engine_moments import moments_of_source
+from propriety.tables.engine_source import read_source
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "truth"))
+
+from adversarial import BINARY, BY_CLASS, binary_errors, class_errors
+from exact_rules import binary_loss, mpf
+
+VALUES = 1000
+PERIOD = VALUES * VALUES
+WEIGHTS = 101  # Powers of two, from 2^-50 on.
+RULES = (pr.Brier(), pr.Log())
+SIZES = (10**6, 10**7, 10**8)
+LARGEST = 10**9  # On DuckDB alone, which makes the rows as it reads them.
+FORECAST = f"(i % {VALUES} + 0.5::DOUBLE) / {VALUES}"
+EVENT = f"(i // {VALUES}) % {VALUES} <= i % {VALUES}"
+WEIGHT = f"pow(2.0::DOUBLE, (i % {VALUES} * 37 + (i // {VALUES}) % {VALUES} * 11) % {WEIGHTS} - 50)"
+Row = dict[str, Any]
+
+
+def period() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return forecast, event and the exponent of the weight of a million cases."""
+    place, turn = np.arange(PERIOD) % VALUES, np.arange(PERIOD) // VALUES
+    return (place + 0.5) / VALUES, turn <= place, (place * 37 + turn * 11) % WEIGHTS
+
+
+def exact_means(*, weighted: bool) -> dict[str, Any]:
+    """Return the mean loss of each rule, from whole numbers and losses of many digits."""
+    forecast, event, exponent = period()
+    totals: dict[tuple[float, bool], int] = {}
+    cells = np.column_stack([np.arange(PERIOD) % VALUES, event, exponent if weighted else np.zeros_like(exponent)])
+    for (place, happened, power), count in zip(*np.unique(cells, axis=0, return_counts=True), strict=True):
+        key = float(forecast[place]), bool(happened)
+        totals[key] = totals.get(key, 0) + int(count) * 2 ** int(power)
+    whole = sum(totals.values())
+    return {
+        repr(rule): sum(weight * binary_loss(rule, p, event=e) for (p, e), weight in totals.items()) / whole
+        for rule in RULES
+    }
+
+
+def relative_error(value: float, exact: Any) -> float:
+    """Return the distance from the truth as a share of it."""
+    return float(abs(mpf(value) - exact) / exact)
+
+
+def on_arrays(rows: int, *, weighted: bool) -> Iterator[tuple[str, float]]:
+    """Yield the mean loss of each rule, summed case by case."""
+    forecast, event, exponent = (np.tile(column, rows // PERIOD) for column in period())
+    options = {"sample_weight": np.ldexp(1.0, exponent - 50)} if weighted else {}
+    for rule in RULES:
+        yield repr(rule), float(pr.mean_score(event, forecast, rule=rule, **options))
+
+
+def on_engine(frame: object, *, weighted: bool) -> Iterator[tuple[str, float]]:
+    """Yield the mean loss of each rule, summed by the engine that holds the rows."""
+    weight = {"weight": "w"} if weighted else {}
+    source = read_source(nw.from_native(frame), outcome="y", forecasts={"model": "p"}, **weight)
+    for moments in moments_of_source(source, RULES):
+        yield moments.rule, float(moments.mean[0, 0])
+
+
+def wrong_counts(counted: pr.ForecastTable, rows: int) -> int:
+    """Return how many counts of a table are not the whole numbers that they must be."""
+    each = rows // PERIOD * np.arange(1, VALUES + 1)
+    wrong = (counted.events != each) | (counted.non_events != rows // VALUES - each)
+    return int(np.count_nonzero(wrong)) + abs(len(counted) - VALUES)
+
+
+def generated(rows: int) -> Any:
+    """Return the cases as DuckDB makes them when they are read."""
+    columns = f"{FORECAST} AS p, CAST({EVENT} AS TINYINT) AS y, {WEIGHT} AS w"
+    return duckdb.sql(f"SELECT {columns} FROM range({rows}) AS t(i)")  # noqa: S608  (made of constants)
+
+
+def sources(rows: int, folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the engines by name, each with its lazy frame of the cases; arrays are None."""
+    if rows in SIZES:
+        yield "NumPy", None
+    yield "DuckDB", generated(rows)
+    if rows in SIZES:
+        path = folder / f"cases_{rows}.parquet"
+        generated(rows).write_parquet(str(path))
+        yield "Polars", pl.scan_parquet(path)
+        path.unlink()
+
+
+def sums(rows: int, folder: Path, exact: Mapping[bool, Mapping[str, Any]]) -> list[Row]:
+    """Measure the error of the means of so many rows on each engine, and the counts of their table."""
+    found = []
+    for name, frame in sources(rows, folder):
+        begin = time.perf_counter()
+        row: Row = {"rows": f"{rows:.0e}".replace("e+0", "e"), "engine": name}
+        for weighted in (False, True):
+            means = on_arrays(rows, weighted=weighted) if frame is None else on_engine(frame, weighted=weighted)
+            for rule, mean in means:
+                words = f"{rule}, {'weighted' if weighted else 'plain'}"
+                row[words] = f"{relative_error(mean, exact[weighted][rule]):.1e}"
+        if frame is None:
+            forecast, event, _ = (np.tile(column, rows // PERIOD) for column in period())
+            counted = pr.ForecastTable.from_predictions(event, forecast)
+        else:
+            counted = pr.ForecastTable.from_frame(frame, outcome="y", forecast="p")
+        for rule in RULES:
+            mean = float(pr.mean_score(counted, rule=rule))
+            row[f"{rule!r}, by table"] = f"{relative_error(mean, exact[False][repr(rule)]):.1e}"
+        row["wrong counts"] = wrong_counts(counted, rows)
+        found.append(row)
+        print(row, f"{time.perf_counter() - begin:.0f} s", flush=True)
+    return found
+
+
+def rule_errors() -> list[Row]:
+    """Return the largest error of each rule on adversarial forecasts, in units of the last place."""
+    rows = []
+    for words, rules, errors in (("one event", BINARY, binary_errors), ("rows", BY_CLASS, class_errors)):
+        for rule in rules:
+            *where, worst = max(errors(rule), key=lambda case: case[-1])
+            rows.append({"forecast of": words, "rule": repr(rule), "ulps": f"{worst:.2g}", "at": f"{where[0]!r}"})
+    return rows
+
+
+def _shares(found: list[Row], engine: str, *, by_table: bool) -> list[float]:
+    """Return the relative errors on an engine: of means from tables, or of those summed row by row."""
+    rows = [row for row in found if row["engine"] == engine]
+    return [float(row[name]) for row in rows for name in row if "(" in name and ("by table" in name) == by_table]
+
+
+def recorded(rules: list[Row], found: list[Row]) -> None:
+    """Write what has been measured so far."""
+    worst = {name: max(_shares(found, name, by_table=False)) for name in dict.fromkeys(row["engine"] for row in found)}
+    told = ", ".join(f"{share:.1e} on {name}" for name, share in worst.items())
+    by_table = max(share for name in worst for share in _shares(found, name, by_table=True))
+    of_one_event = max(float(row["ulps"]) for row in rules if row["forecast of"] == "one event")
+    summary = (
+        f"Mean losses of up to {found[-1]['rows']} rows, summed row by row, differ from the exact ones by at most "
+        f"{told} of themselves; from forecast tables, by {by_table:.1e}. Wrong counts in these tables: "
+        f"{sum(row['wrong counts'] for row in found)}. On adversarial forecasts the loss of one event is within "
+        f"{of_one_event:.2g} units of the last place of the exact one, under every rule and parameter tried."
+    )
+    write(
+        "numerical_truth",
+        title="Numerical truth",
+        summary=summary,
+        command="python quality/numerical_truth.py",
+        tables=[
+            table("Relative error of mean losses, and counts of the forecast table that are wrong", found),
+            table(
+                "Largest error of a loss on adversarial forecasts, in units of the last place of the exact loss", rules
+            ),
+        ],
+        libraries=("propriety", "numpy", "scipy", "narwhals", "duckdb", "polars", "mpmath"),
+        notes=[
+            f"A double has a relative resolution of {math.ulp(1.0):.1e}. Weights span 30 orders of magnitude.",
+            "Exact losses are evaluated with 800 digits from the definitions, which share no code with the package.",
+            "Plain and weighted means are summed row by row where the rows are; by table, they come from the counts.",
+            "DuckDB makes its rows as it reads them; Polars scans a Parquet file; NumPy holds arrays.",
+            "Ranked scores of rows round sums of probabilities to the last place of 1, and a loss near 0 loses digits.",
+        ],
+    )
+
+
+def main() -> None:
+    """Measure, and write the record after each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most", type=int, default=LARGEST, help="the largest number of rows")
+    parser.add_argument("--folder", help="where to keep Parquet files meanwhile")
+    arguments = parser.parse_args()
+    rules = rule_errors()
+    exact = {weighted: exact_means(weighted=weighted) for weighted in (False, True)}
+    found: list[Row] = []
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        for rows in (*SIZES, LARGEST):
+            if rows <= arguments.most:
+                found += sums(rows, Path(folder), exact)
+                recorded(rules, found)
+
+
+if __name__ == "__main__":
+    main()
