@@ -218,8 +218,8 @@ def test_levels_are_not_rounded(run):
     ("arguments", "told"),
     [
         (["evaluate", "p.csv"], "--outcome and at least one --forecast are needed. See 'propriety evaluate --help'."),
-        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "q"], "it lacks ['q']"),
-        (["evaluate", "p.csv", "--outcome", "Y", "--forecast", "honest"], "it lacks ['Y']"),
+        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "q"], "they lack ['q']"),
+        (["evaluate", "p.csv", "--outcome", "Y", "--forecast", "honest"], "they lack ['Y']"),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "day"], "the forecast of 'day' must lie in [0, 1]"),
         (["evaluate", "p.csv", "--outcome", "site", "--forecast", "honest"], "pass --pos-label"),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--pos-label", "x"], "labels must be numbers"),

@@ -1,15 +1,21 @@
 """The page in a real browser, and its script under Node."""
 
+import csv
+import dataclasses
 import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import propriety as pr
+from propriety.cli.program import program
 from propriety.report import iframe_of, render
+from propriety.report.labels import steady
 from propriety.report.page import Page
 from propriety.report.threshold_ranking import ThresholdRanking
 
@@ -25,6 +31,16 @@ HOSTILE = (
     "a name that goes on and on " * 12 + "andthenoneverylongwordwithoutanyspace" * 4,
     "",
 )
+TITLE = '</title></h1><script>window.hacked=1</script>\u202e" onload=window.hacked=1'
+# Names of columns, as the head of a CSV file gives them: markup, addresses, ids of SVG, turned and endless text.
+HEADERS = (
+    "</script><script>window.hacked=1</script>",
+    "javascript:window.hacked=1",
+    "model-0' onload='window.hacked=1",
+    "url(#f1-title)",
+    "]]><!--\u202edesrever",
+    "x" * 10_000,
+)
 GROUPS = ("<b onclick=window.hacked=1>north</b>", "'); alert(1); ('", "\u2028line\u2029", "<!--", "&lt;south&gt;")
 
 
@@ -38,6 +54,26 @@ def run_node(file, **environment):
         check=False,
     )
     assert tried.returncode == 0, tried.stdout + tried.stderr
+
+
+def report_of_a_csv_file(folder):
+    """Return the report that the command line makes of a file whose columns, outcomes and groups have hostile names."""
+    rng = np.random.default_rng(1)
+    chance = rng.beta(1, 3, 300)
+    happened = rng.random(300) < chance
+    columns = {
+        "<y>": np.where(happened, "<script>window.hacked=1</script>", "'no'"),
+        "<by>": rng.choice([*GROUPS, "javascript:window.hacked=1", "g" * 10_000], 300),
+        **{name: np.clip(chance + 0.1 * rng.standard_normal(300), 0, 1).round(4) for name in HEADERS},
+    }
+    with (folder / "cases.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+    options = ["--outcome", "<y>", "--pos-label", "<script>window.hacked=1</script>", "--by", "<by>", "--seed", "1"]
+    options += [part for name in HEADERS for part in ("--forecast", name)]
+    files = [str(folder / name) for name in ("cases.csv", "cases.html")]
+    result = CliRunner().invoke(program, ["evaluate", files[0], *options, "--resamples", "20", "--html", files[1]])
+    assert result.exit_code == 0, result.stderr
+    return (folder / "cases.html").read_text(encoding="utf-8")
 
 
 def needs_node():
@@ -98,10 +134,14 @@ def test_the_page_in_a_browser(tmp_path, demo):
     n, groups = 1500, ("Aarhus", "Bergen", "Turku", "Uppsala", "Vaasa")
     page = demo.demo_page(n=n, groups=groups)
     y, forecasts, _ = demo.simulate(page.models, groups, n=n)
-    hostile = demo.demo_page(n=500, models=HOSTILE, groups=GROUPS)
+    hostile = dataclasses.replace(demo.demo_page(n=500, models=HOSTILE, groups=GROUPS), title=TITLE)
     expected = {
         "models": page.models,
-        "hostile": HOSTILE,
+        "hostile": {
+            "hostile.html": [steady(name) for name in HOSTILE],
+            "cases.html": [steady(name) for name in HEADERS],
+        },
+        "title": steady(TITLE),
         "steps": len(ranking_of(page).grid) - 1,
         "labels": ranking_of(page).payload()["labels"],
         "intervals": list(answers(page, y, forecasts)),
@@ -109,6 +149,7 @@ def test_the_page_in_a_browser(tmp_path, demo):
     files = {
         "demo.html": render(page),
         "hostile.html": render(hostile),
+        "cases.html": report_of_a_csv_file(tmp_path),
         "frame.html": f'<!doctype html><html lang="en"><meta charset="utf-8"><title>secret</title>{iframe_of(render(page))}</html>',
         "expected.json": json.dumps(expected),
     }

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
 
-from propriety.cli.inputs import Format, format_of
+from propriety.cli.expansion import check_expansion
+from propriety.cli.footers import check_columns, checked_footer
+from propriety.cli.inputs import Format, format_of, shown
 from propriety.cli.interrupts import held, stopped_by_interrupt
 from propriety.errors import InputValueError, sentence
 from propriety.tables.frames import pyarrow
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Opened", "open_relation"]
 
 LINES = 3
+LETTERS = 200  # Of a line of what DuckDB says, which may quote a line of the file.
 MEMORY = "400MB"  # What DuckDB may hold; what is more goes to a temporary folder.
+LINE, BUFFER = 2**21, 2**22  # Bytes of the longest line, and of the text at a time; the more, the longer it guesses.
 TEXT: dict[Format, Literal["none", "gzip", "zstd"]] = {"csv": "none", "gzip": "gzip", "zstd": "zstd"}
 SETTINGS = {
     # A file must not make the program fetch code.
@@ -62,7 +66,7 @@ def open_relation(files: Sequence[Path], *, nulls: Sequence[str] = ()) -> Iterat
         import duckdb
 
     formats = {format_of(path) for path in files}
-    if len({"csv" if form in TEXT else form for form in formats}) > 1:
+    if len(formats) > 1:
         law = f"files must be of one format; they are {', '.join(sorted(formats))}"
         raise InputValueError(sentence(law))
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
@@ -91,41 +95,42 @@ def _relation(
     if form == "parquet":
         return connection.read_parquet(names, union_by_name=True)
     if form in TEXT:
+        for path in files:
+            check_expansion(path, shown(path), TEXT[form])
         # By name, because files whose columns stand in another order would be read askew.
         return connection.read_csv(
             names,  # type: ignore[arg-type]  # a list is taken, too
             union_by_name=True,
             na_values=["", *nulls],
             compression=TEXT[form],
+            buffer_size=BUFFER,
+            max_line_size=LINE,
         )
     try:
         if form == "arrow":
             from pyarrow import dataset
 
-            return connection.from_arrow(dataset.dataset([os.fspath(path) for path in files], format="ipc"))
+            cases = dataset.dataset([os.fspath(path) for path in files], format="ipc")
+            check_columns(len(cases.schema))
+            return connection.from_arrow(cases)
         # A stream is read once, and queries are several; mapped memory is not counted as ours until it is touched.
-        streams = [pa.ipc.open_stream(pa.memory_map(os.fspath(path))).read_all() for path in files]
-        return connection.from_arrow(pa.concat_tables(streams))
+        streams = [pa.ipc.open_stream(pa.memory_map(os.fspath(path))) for path in files]
+        check_columns(max(len(stream.schema) for stream in streams))
+        return connection.from_arrow(pa.concat_tables([stream.read_all() for stream in streams]))
     except (pa.ArrowException, OSError) as error:
         raise InputValueError(sentence("files must be whole Arrow files", offender=str(error).rstrip("."))) from error
 
 
 def _literal(path: Path) -> str:
     """Write a path so that DuckDB finds this file alone, whatever signs its name holds."""
-    name = glob.escape(os.path.abspath(path))  # noqa: PTH100  (a `~` or a scheme at the beginning is a name here)
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
-        raise InputValueError(sentence(f"names of files must be UTF-8; got {os.fspath(path)!r}")) from error
-    return name
+    return glob.escape(os.path.abspath(path))  # noqa: PTH100  (a `~` or a scheme at the beginning is a name here)
 
 
 def _rows(files: Sequence[Path]) -> int | None:
     """Return the number of rows where the files themselves tell it."""
     if any(format_of(path) != "parquet" for path in files):
         return None
-    _, parquet = pyarrow()
-    return sum(int(parquet.read_metadata(path).num_rows) for path in files)
+    return sum(int(checked_footer(path, shown(path)).num_rows) for path in files)
 
 
 def _share(percent: float) -> float | None:
@@ -133,7 +138,17 @@ def _share(percent: float) -> float | None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first lines of what DuckDB says, up to a list; what follows advises on options of its own."""
-    lines = [line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()]
-    told = itertools.takewhile(lambda line: not line.endswith(":"), lines[:LINES])
-    return sentence(f"the files cannot be read: {'; '.join(told)}")
+    """Return the first lines of what DuckDB says, up to a list or advice on options of its own."""
+    if type(error).__name__ == "OutOfMemoryException":
+        law = f"the files cannot be read in {MEMORY} of memory"
+        return sentence(law, hint="keep the columns of the outcomes and forecasts, or write them as Parquet.")
+    if "Maximum line size" in str(error):
+        law = f"lines of text must have at most {LINE // 2**20} MB; there is a longer one"
+        return sentence(law, hint="look for a quote that is not closed, and for too many columns.")
+    lines = [_cut(line.strip().rstrip(".")) for line in str(error).splitlines() if line.strip()]
+    told = itertools.takewhile(lambda line: not line.endswith(":") and not line.startswith("Possible"), lines[:LINES])
+    return sentence(f"the files cannot be read: {'; '.join(map(_cut, told))}")
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LETTERS else f"{line[:LETTERS]}..."

@@ -27,6 +27,7 @@ IN_OPTIONS = {
     r"\bsample_weight\b": "--weight",
     r"\by_true\b": "the outcome",
     r"\by_proba\b": "the forecast",
+    r"^frame (must have the columns .+); it lacks (.+) Hint: its": r"the files \1; they lack \2 Hint: their",
     r"^frame must": "the files must",
     r"convert it with numpy\.asarray\(.+\) and look at what fails\.": (
         "look for words among the numbers; --null names one that means a missing value, such as NA."

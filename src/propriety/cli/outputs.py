@@ -13,6 +13,7 @@ import click
 
 from propriety.cli.interrupts import check_interrupt
 from propriety.cli.messages import visible
+from propriety.cli.places import Identity, followed, identity
 from propriety.errors import InputValueError, sentence
 
 __all__ = ["STDOUT", "check_targets", "replaced", "write"]
@@ -25,13 +26,14 @@ def check_targets(targets: Sequence[str | None], files: Sequence[Path] = ()) -> 
 
     The standard output, "-", takes one text.
     """
-    taken: dict[Path | str, str] = {path.resolve(): "it is one of the files that are read" for path in files}
+    taken: dict[Identity | str, str] = {identity(path): "it is one of the files that are read" for path in files}
     for target in targets:
         if target is None:
             continue
-        place = target if target == STDOUT else Path(target).resolve()
-        if isinstance(place, Path):
-            _check_place(place, target)
+        place: Identity | str = STDOUT
+        if target != STDOUT:
+            _check_place(followed(target), target)
+            place = identity(followed(target))
         if place in taken:
             raise InputValueError(sentence(f"{target} cannot be written; {taken[place]}", hint="name another file."))
         taken[place] = "it is named twice"
@@ -40,7 +42,7 @@ def check_targets(targets: Sequence[str | None], files: Sequence[Path] = ()) -> 
 @contextmanager
 def replaced(target: str) -> Iterator[Path]:
     """Hand out a new file beside the target, and put it in its place once it is whole."""
-    path = Path(target).resolve()  # A link stays a link, and what it leads to is replaced.
+    path = followed(target)  # A link stays a link, and what it leads to is replaced.
     beside = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
     try:
         # Unlike that of `tempfile`, a file made so has the permissions of any other new file.
@@ -69,11 +71,15 @@ def write(target: str, text: str) -> None:
 
 
 def _check_place(path: Path, target: str) -> None:
-    if path.is_dir():
+    if not target:
+        raise InputValueError(sentence("a file to write must have a name; got an empty one"))
+    if path.is_dir() or target.endswith(("/", os.sep)):
         raise InputValueError(sentence(f"{target} cannot be written; it is a folder"))
     if path.exists() and not path.is_file():
         hint = "- writes JSON to the output."
         raise InputValueError(sentence(f"{target} cannot be written; it is not a regular file", hint=hint))
+    if path.exists() and not os.access(path, os.W_OK):
+        raise InputValueError(sentence(f"{target} cannot be written; it is marked as read-only"))
     if not path.parent.is_dir():
         raise InputValueError(sentence(f"{target} cannot be written; there is no folder {path.parent}"))
     if not os.access(path.parent, os.W_OK | os.X_OK):

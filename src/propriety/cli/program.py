@@ -24,6 +24,7 @@ __all__ = ["program", "run"]
 
 STOPPED = "Interrupted; nothing is left half-written."
 USAGE, EXTRA, FAULT, INTERRUPTED, PIPE = 2, 3, 70, 130, 141
+LONGEST = 4000  # Letters of an error, which may list every column of a file.
 
 
 class Program(click.Group):
@@ -128,5 +129,6 @@ def _last_resort() -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"Error: {visible(message)}", err=True)
+    told = visible(message)
+    click.echo(f"Error: {told if len(told) <= LONGEST else f'{told[:LONGEST]}...'}", err=True)
     return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ POINTS = 72  # An inch in SVG.
 NO_METADATA: dict[str, Any] = {"Creator": None, "Date": None, "Format": None, "Type": None}
 MOST_POINTS = 60  # Points of one line that can be read off.
 SCALES = ("linear", "log", "logit")
+_DRAWING = threading.RLock()  # The settings of Matplotlib and the filters of warnings are one for all threads.
 
 
 def figure_of(  # noqa: PLR0913  (the parts of a figure)
@@ -133,8 +135,8 @@ def _svg(canvas: Canvas) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Draw with the settings above; the browser has glyphs that Matplotlib's font lacks."""
-    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+    """Draw with the settings above, one thread at a time; the browser has glyphs that Matplotlib's font lacks."""
+    with _DRAWING, mpl.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
 

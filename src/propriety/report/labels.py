@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 
-__all__ = ["named", "short_names"]
+import numpy as np
+
+from propriety.decisions.ranking_map import RankingMap
+from propriety.inference.comparison import Comparison
+
+__all__ = ["comparison_with_short_names", "named", "ranking_with_short_names", "short_names", "steady"]
 
 LONGEST = 26
+LONGEST_OF_PAIR = 16  # A row of the picture of differences holds two names and a verdict with one of them.
 NAMELESS = "(no name)"
 # Control and format characters, among them those that turn the direction of the text around, lone surrogates and the
 # code points that nobody has assigned: none can be drawn, and XML refuses some.
 UNDRAWABLE = frozenset({"Cc", "Cf", "Cs", "Cn", "Co"})
+# What turns around the text after it, in which a name could make a sentence say something else.
+TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def short_names(names: Sequence[str], *, longest: int = LONGEST) -> tuple[str, ...]:
@@ -37,6 +47,29 @@ def short_names(names: Sequence[str], *, longest: int = LONGEST) -> tuple[str, .
     return tuple(short)
 
 
+def ranking_with_short_names(ranking: RankingMap) -> RankingMap:
+    """Return a ranking map whose models have the names that a picture can show."""
+    short = dict(zip(ranking.models, short_names(ranking.models), strict=True))
+    winner, runner_up = (np.array([short[name] for name in names]) for names in (ranking.winner, ranking.runner_up))
+    marked = ranking.marked
+    if marked is not None:
+        regrets = {short[name]: regret for name, regret in marked.regrets.items()}
+        marked = replace(marked, winner=short[marked.winner], runner_up=short[marked.runner_up], regrets=regrets)
+    return replace(ranking, models=tuple(short.values()), winner=winner, runner_up=runner_up, marked=marked)
+
+
+def comparison_with_short_names(comparison: Comparison, models: Sequence[str]) -> Comparison:
+    """Return a comparison whose models have the names that a picture of pairs can show."""
+    short = dict(zip(models, short_names(models, longest=LONGEST_OF_PAIR), strict=True))
+    told = short | {f"{model} better": f"{drawn} better" for model, drawn in short.items()}
+    model, reference, verdict, standing = (
+        np.array([told.get(name, name) for name in names.tolist()])
+        for names in (comparison.model, comparison.reference, comparison.verdict, comparison.standings.model)
+    )
+    standings = replace(comparison.standings, model=standing)
+    return replace(comparison, model=model, reference=reference, verdict=verdict, standings=standings)
+
+
 def named(name: str) -> str:
     """Return the name as it is, or say that there is none to see.
 
@@ -46,6 +79,17 @@ def named(name: str) -> str:
     ('boosting', '(no name)')
     """
     return name if _drawable(name) else NAMELESS
+
+
+def steady(text: str) -> str:
+    r"""Return a text whose letters stand in the order in which they are read; what would turn them is written out.
+
+    Examples
+    --------
+    >>> steady("a\u202eb")
+    'a\\u202eb'
+    """
+    return TURNS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def _drawable(name: str) -> str:

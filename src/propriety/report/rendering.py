@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from propriety.plots.drawing import COLORS, DASHES
 from propriety.report.cells import Estimate, cells_of, number
-from propriety.report.labels import named
+from propriety.report.labels import named, steady
 from propriety.report.page import Facts, Figure, Item, Page, Section, Table
 from propriety.report.payload import json_for_html
 from propriety.report.svg import adopt
@@ -75,16 +75,16 @@ class _View:
     def html(self) -> str:
         sections = [self._section(section) for section in self.page.sections]
         style, script = _part("style.css"), _part("script.js")
-        data = {"models": list(self.page.models), "ranking": self.ranking, "figures": self.points}
+        data = {"models": [steady(name) for name in self.page.models], "ranking": self.ranking, "figures": self.points}
         return _template().render(
             page=self.page,
             headline={name: _told(value) for name, value in self.page.headline.items()},
             models=[{"place": place, "name": named(name), **_look(place)} for name, place in self.places.items()],
             sections=sections,
             policy=_policy(style, script),
-            style=Markup(style),  # noqa: S704  (the package's own)
-            script=Markup(script),  # noqa: S704  (the package's own)
-            data=Markup(json_for_html(data)),  # noqa: S704  (escaped for this place)
+            style=Markup(style),  # noqa: S704  (the package's own)  # nosec B704
+            script=Markup(script),  # noqa: S704  (the package's own)  # nosec B704
+            data=Markup(json_for_html(data)),  # noqa: S704  (escaped for this place)  # nosec B704
         )
 
     def _section(self, section: Section) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class _View:
             "width": figure.width,
             "models": " ".join(str(self.places[model]) for model in figure.of_models),
             "note": note,
-            "svg": Markup(svg),  # noqa: S704  (shapes and text only)
+            "svg": Markup(svg),  # noqa: S704  (shapes and text only)  # nosec B704
             "table": self._table(f"Data: {figure.title}", columns),
         }
 
@@ -244,7 +244,14 @@ def _part(name: str) -> str:
     return files("propriety.report").joinpath(name).read_text(encoding="utf-8")
 
 
+def _shown(value: Any) -> Any:
+    """Return what stands on the page for a value of the template."""
+    return steady(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 @cache
 def _template() -> Template:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
     return environment.from_string(_part("template.html"))

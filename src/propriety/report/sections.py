@@ -22,7 +22,7 @@ from propriety.plots.drawing import COLORS
 from propriety.report import texts
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
-from propriety.report.labels import short_names
+from propriety.report.labels import comparison_with_short_names, ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Table, Width
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.results import Floats
@@ -221,6 +221,8 @@ def comparison(evaluation: Evaluation, found: Comparison) -> Section:
         "verdict": found.verdict.tolist(),
     }
     call = evaluation.call("compare", rule=evaluation.problem.rule)
+    pictured = comparison_with_short_names(found, evaluation.models)
+    across = 8.0 if max(map(len, pictured.standings.model)) > 10 else 6.0  # Inches: long names need their room.
     drawn = {"model": found.standings.model.tolist(), "score": found.standings.score.tolist()}
     return Section(
         id="comparison",
@@ -235,21 +237,24 @@ def comparison(evaluation: Evaluation, found: Comparison) -> Section:
                 note=" ".join(part for part in ("Below zero the first model is better.", found.note) if part),
             ),
             figure_of(
-                lambda ax: plots.draw(found, ax),
+                lambda ax: plots.draw(pictured, ax),
                 title="Differences",
                 caption="Difference of the mean losses of each pair with its interval.",
                 table=columns | {"difference": found.difference.tolist()},
                 call=f"{call}.plot()",
-                size=(6.0, 1.2 + 0.42 * len(found.model)),
+                size=(across, 1.2 + 0.42 * len(found.model)),
                 width="whole" if len(evaluation.models) > 3 else "half",
             ),
             figure_of(
-                lambda ax: plots.draw(found.standings, ax),
+                lambda ax: plots.draw(pictured.standings, ax),
                 title="Ranks",
                 caption="Score of each model with its interval, and the ranks that cannot be excluded.",
                 table=drawn,
                 call=f"{call}.standings.plot()",
-                size=(6.0, 1.2 + 0.42 * max(len(evaluation.models), len(found.model) if len(found.model) < 5 else 0)),
+                size=(
+                    across,
+                    1.2 + 0.42 * max(len(evaluation.models), len(found.model) if len(found.model) < 5 else 0),
+                ),
                 width="whole" if len(evaluation.models) > 3 else "half",
             ),
         ),
@@ -353,14 +358,14 @@ def _banded(
 def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
     interval, what = evaluation.problem.interval, evaluation.cases.dependence
     caption = texts.RANKING if what is None else texts.DEPENDENT_RANKING.format(what=what)
-    rows = found.rows()
+    rows, pictured = found.rows(), ranking_with_short_names(found)
     return figure_of(
-        lambda ax: plots.draw(found, ax),
+        lambda ax: plots.draw(pictured, ax),
         title="Who wins on which interval",
         caption=caption + ("" if interval is None else " The ring is your interval."),
         table={name: rows[name] for name in (*RANKS, *(("is_noise",) if what is None else ()))},
         call=evaluation.call("ranking_map", **({} if interval is None else {"interval": interval})) + ".plot()",
-        models=list(evaluation.models),
+        models=list(pictured.models),
         size=(4.8, 4.5),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from xml.etree.ElementTree import Element, ParseError, fromstring, tostring
+from xml.etree.ElementTree import Element, ParseError, fromstring, tostring  # nosec B405  # `_parse` refuses entities.
 
 from propriety.errors import InputValueError, sentence
 from propriety.plots.drawing import COLORS
@@ -94,7 +94,7 @@ def _parse(source: str) -> Element:
     if "<!ENTITY" in source:
         raise InputValueError(sentence("a figure's SVG must not declare entities"))
     try:
-        root = fromstring(source)  # noqa: S314  (entities are refused above)
+        root = fromstring(source)  # noqa: S314  (entities are refused above)  # nosec B314
     except ParseError as error:
         raise InputValueError(sentence(f"a figure's SVG must be XML; {error}")) from error
     for element in root.iter():

@@ -1,0 +1,61 @@
+"""Text that is too long or too wide, and errors that stay one line of a readable length."""
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from propriety.cli.files import BUFFER, LINE, SETTINGS
+from propriety.cli.program import LONGEST
+
+COLUMNS = ("--outcome", "y", "--forecast", "p")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"y,p\n1," + b"9" * (2 * BUFFER) + b"\n",
+        b"9" * (2 * BUFFER),
+        b"y,p\n" + b"1,0.5\n" * 9 + b'0,"' + b"9\n" * BUFFER,
+    ],
+    ids=["a line", "the head", "a quote that never ends"],
+)
+def test_text_that_has_no_end_of_line_is_refused_in_few_words(folder, refusal, content):
+    (folder / "x.csv").write_bytes(content)
+    told = refusal("evaluate", "x.csv", *COLUMNS)
+    assert told == (
+        "Error: lines of text must have at most 2 MB; there is a longer one. "
+        "Hint: look for a quote that is not closed, and for too many columns.\n"
+    )
+
+
+def test_a_line_that_is_quoted_is_cut(folder, refusal):
+    (folder / "x.csv").write_text("y,p\n" + "1,0.5\n" * 30_000 + f"1,{'a' * 10_000}\n")
+    told = refusal("evaluate", "x.csv", *COLUMNS)
+    assert "Original Line: 1,aaaa" in told
+    assert len(told) < 1000
+
+
+def test_a_line_may_be_long(folder, run):
+    (folder / "x.csv").write_text(f"y,p,note\n1,0.8,{'x' * (LINE - 100)}\n0,0.2,short\n")
+    assert "on 2 cases" in run("evaluate", "x.csv", *COLUMNS, "--resamples", "20").stdout
+
+
+def test_text_of_more_columns_than_fit_the_memory(folder, refusal, monkeypatch):
+    monkeypatch.setitem(SETTINGS, "memory_limit", "40MB")
+    names = ["y", "p", *(f"c{place}" for place in range(2000))]
+    (folder / "x.csv").write_text("\n".join([",".join(names), *(",".join(["1"] * len(names)) for _ in range(3))]))
+    told = refusal("evaluate", "x.csv", *COLUMNS)
+    assert "of memory. Hint: keep the columns of the outcomes and forecasts" in told
+
+
+def test_columns_that_are_lacking(refusal):
+    told = refusal("evaluate", "p.parquet", "--outcome", "y", "--forecast", "q")
+    assert "Error: the files must have the columns ['y', 'q']; they lack ['q']. Hint: their columns are ['y', " in told
+
+
+def test_a_list_of_all_columns_is_cut(folder, refusal):
+    parquet.write_table(pa.table({f"c{place}": [1] for place in range(2000)}), folder / "x")
+    told = refusal("evaluate", "x", *COLUMNS)
+    assert told.startswith("Error: the files must have the columns ['y', 'p']; they lack ['y', 'p'].")
+    assert len(told) < LONGEST + 20
+    assert told.endswith("...\n")
