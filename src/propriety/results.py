@@ -104,9 +104,22 @@ class Result:
 class Score(float):
     """A mean score: a number, and what it is.
 
-    It computes as a `float`; beside its value it carries the rule that made it, the scale it is on, the
-    number of cases, their total weight, the number of rows dropped because of missing values, and whether
-    higher is better.
+    It computes as a `float`.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    rule : str
+        The rule that made it.
+    scale : str
+        The scale that it is on.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    weight : float
+        Total weight of the cases.
+    higher_is_better : bool
+        Whether more of it is better.
 
     Examples
     --------

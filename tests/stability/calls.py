@@ -1,0 +1,241 @@
+"""Every public function on one set of cases, and what its answer is down to the last bit."""
+
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import propriety as pr
+
+DRAWS = 40  # More than one block of the bootstrap, so that workers have something to share.
+CLASSES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Cases of a binary event with two forecasts of it, and of ordered classes with one, in any container."""
+
+    y: Any
+    p: Any
+    q: Any
+    grade: Any
+    rows: Any
+    group: Any
+    cluster: Any
+    binary: dict[str, Any] = field(default_factory=dict)
+    classes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def models(self) -> dict[str, Any]:
+        return {"p": self.p, "q": self.q}
+
+
+def cases(n: int, seed: int = 1, *, weighted: bool = False) -> Data:
+    """Draw cases whose numbers fit 32 bits, with many ties, so that a narrower copy of them is the same numbers."""
+    generator = np.random.default_rng(seed)
+    risk = np.round(generator.beta(0.7, 1.4, n), 2)
+    rows = generator.dirichlet(np.ones(CLASSES), n).astype(np.float32)
+    weight = generator.gamma(2.0, size=n).astype(np.float32).astype(np.float64)
+    options = {"sample_weight": weight} if weighted else {}
+    return Data(
+        y=(generator.random(n) < risk).astype(np.int64),
+        p=_narrow(np.clip(risk, 0.01, 0.99)),
+        q=_narrow(np.clip(0.2 + 0.7 * risk + generator.normal(0.0, 0.1, n), 0.01, 0.99)),
+        grade=(generator.random(n)[:, None] > rows.cumsum(axis=1)[:, :-1]).sum(axis=1),
+        rows=rows.astype(np.float64),
+        group=generator.integers(0, 3, n),
+        cluster=generator.integers(0, max(n // 8, 2), n),
+        binary=options,
+        classes=dict(options),
+    )
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float32).astype(np.float64)
+
+
+def table(d: Data) -> pr.ForecastTable:
+    """Return the table of the first forecast."""
+    return pr.ForecastTable.from_predictions(d.y, d.p, **d.binary)
+
+
+def _no_weight(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "sample_weight"}
+
+
+# What takes binary cases, or a ForecastTable in their place.
+OF_AN_EVENT: dict[str, Callable[..., Any]] = {
+    "bounded_brier_score": lambda *given, **options: pr.bounded_brier_score(*given, thresholds=(0.1, 0.3), **options),
+    "bounded_log_score": lambda *given, **options: pr.bounded_log_score(*given, thresholds=(0.1, 0.3), **options),
+    "bounded_net_benefit": lambda *given, **options: pr.bounded_net_benefit(*given, thresholds=(0.1, 0.3), **options),
+    "brier_score": pr.brier_score,
+    "calibration_summary": pr.calibration_summary,
+    "classical_decomposition": pr.classical_decomposition,
+    "cost_curve": pr.cost_curve,
+    "decision_curve": pr.decision_curve,
+    "decompose": lambda *given, **options: pr.decompose(*given, rule=pr.Log(), **options),
+    "h_measure": pr.h_measure,
+    "log_score": pr.log_score,
+    "mean_score": lambda *given, **options: pr.mean_score(*given, rule=pr.Tsallis(1.5), **options),
+    "murphy_curve": pr.murphy_curve,
+    "probability_means": pr.probability_means,
+    "regret_curve": pr.regret_curve,
+    "reliability_curve": pr.reliability_curve,
+    "roc_curve": pr.roc_curve,
+    "skill_score": lambda *given, **options: pr.skill_score(*given, rule=pr.Brier(), **options),
+    "spherical_score": pr.spherical_score,
+    "top_k": lambda *given, **options: pr.top_k(*given, k=[10, 50], **options),
+    "weighted_regret": lambda *given, **options: pr.weighted_regret(*given, weight=pr.BetaWeight(2, 3), **options),
+}
+# The same, with draws; those of weighted cases need the cases.
+DRAWN: dict[str, Callable[..., Any]] = {
+    "Decomposition.with_intervals": lambda *given, **options: pr.decompose(*given, **options).with_intervals(
+        n_resamples=DRAWS, seed=7
+    ),
+    "ReliabilityCurve.with_confidence_band": lambda *given, **options: pr.reliability_curve(
+        *given, **options
+    ).with_confidence_band(n_resamples=DRAWS, seed=7),
+    "ReliabilityCurve.with_consistency_band": lambda *given, **options: pr.reliability_curve(
+        *given, **options
+    ).with_consistency_band(method="resampling", n_resamples=DRAWS, seed=7),
+    "interval": lambda *given, **options: pr.interval(*given, n_resamples=DRAWS, seed=7, **options),
+    "interval of a number of the table": lambda *given, **options: pr.interval(
+        *given, of=lambda found: found.mean_forecast, n_resamples=DRAWS, seed=7, **options
+    ),
+    "miscalibration_test": lambda *given, **options: pr.miscalibration_test(
+        *given, n_resamples=DRAWS, seed=7, **options
+    ),
+}
+OF_MODELS: dict[str, Callable[[Data], Any]] = {
+    "Evaluation.from_tables": lambda d: pr.Evaluation.from_tables({"p": table(d)}, n_resamples=DRAWS, seed=7),
+    "calibration_bracket": lambda d: pr.calibration_bracket(table(d).grid(64)),
+    "compare": lambda d: pr.compare(d.y, d.models, **d.binary),
+    "compare with clusters": lambda d: pr.compare(d.y, d.models, cluster=d.cluster, **d.binary),
+    "compare over time": lambda d: pr.compare(
+        d.y, d.models, time=d.cluster, method="block bootstrap", n_resamples=DRAWS, seed=7, **d.binary
+    ),
+    "compare_moments": lambda d: pr.compare_moments(
+        pr.loss_moments(d.y, d.models, cluster=d.cluster, **d.binary),
+        method="block bootstrap",
+        n_resamples=DRAWS,
+        seed=7,
+    ),
+    "delong": lambda d: pr.delong(d.y, d.models, cluster=d.cluster, **d.binary),
+    "evaluate": lambda d: pr.evaluate(d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary),
+    "interval with clusters": lambda d: pr.interval(d.y, d.p, cluster=d.cluster, n_resamples=DRAWS, seed=7, **d.binary),
+    "loss_moments": lambda d: pr.loss_moments(d.y, d.models, by=d.group, cluster=d.cluster, **d.binary),
+    "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),
+    "slices": lambda d: pr.slices(d.y, d.models, by=d.group, smallest=5, **d.binary),
+}
+OF_CLASSES: dict[str, Callable[[Data], Any]] = {
+    "RetentionCurve.with_interval": lambda d: pr.retention_curve(d.grade, d.rows, **d.classes).with_interval(
+        n_resamples=DRAWS, seed=7
+    ),
+    "evaluate of grades": lambda d: pr.evaluate(
+        d.grade, {"rows": d.rows}, ordered=True, n_resamples=DRAWS, seed=7, **d.classes
+    ),
+    "expected_cost": lambda d: pr.expected_cost(d.grade, d.rows, **d.classes),
+    "penalized_brier_score": lambda d: pr.penalized_brier_score(d.grade, d.rows, **d.classes),
+    "penalized_log_score": lambda d: pr.penalized_log_score(d.grade, d.rows, **d.classes),
+    "quadratic_weighted_kappa": lambda d: pr.quadratic_weighted_kappa(d.grade, d.rows, **d.classes),
+    "ranked_probability_score": lambda d: pr.ranked_probability_score(d.grade, d.rows, **d.classes),
+    "retention_curve": lambda d: pr.retention_curve(d.grade, d.rows, **d.classes),
+    "squared_absolute_ranked_probability_score": lambda d: pr.squared_absolute_ranked_probability_score(
+        d.grade, d.rows, **d.classes
+    ),
+}
+# Answers about single cases, or about cases in their order.
+OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
+    "bayes_decisions": lambda d: pr.bayes_decisions(d.rows, cost="quadratic"),
+    "case_scores": lambda d: pr.case_scores(d.grade, d.rows, rule=pr.Log(), **_no_weight(d.classes)),
+    "monitor_calibration": lambda d: pr.monitor_calibration(d.y, d.p, **_no_weight(d.binary)),
+    "monitor_comparison": lambda d: pr.monitor_comparison(d.y, d.p, d.q, **_no_weight(d.binary)),
+    "worst_cases": lambda d: pr.worst_cases(d.grade, d.rows, n=5, **_no_weight(d.classes)),
+}
+OF_NO_CASES: dict[str, Callable[[Data], Any]] = {
+    "advise": lambda d: pr.advise(thresholds=(0.05, 0.2), rare=True),
+    "audit": lambda d: pr.audit(pr.PenalizedLog(), classes=3, seed=7),
+}
+
+
+def _on_cases(call: Callable[..., Any]) -> Callable[[Data], Any]:
+    return lambda d: call(d.y, d.p, **d.binary)
+
+
+CALLS: dict[str, Callable[[Data], Any]] = {
+    **{name: _on_cases(call) for name, call in (OF_AN_EVENT | DRAWN).items()},
+    **OF_MODELS,
+    **OF_CLASSES,
+    **OF_CASES_IN_ORDER,
+    **OF_NO_CASES,
+}
+# What makes many analyses takes as long as all the rest.
+QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate", "Evaluation")))
+# Their draws are of cases one by one, so that the order of the cases is part of what is given.
+DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
+DRAWS_OF_WEIGHTED_CASES = ("evaluate", "interval of a number of the table", "miscalibration_test")
+
+
+def public_calls() -> set[str]:
+    """Return every public function by name, and every public method that draws."""
+    found = set()
+    for name in pr.__all__:
+        thing = getattr(pr, name)
+        if inspect.isfunction(thing):
+            found.add(name)
+        elif inspect.isclass(thing):
+            found |= {f"{name}.{method}" for method in _drawing_methods(thing)}
+    return found
+
+
+def _drawing_methods(kind: type) -> Iterator[str]:
+    for name, method in inspect.getmembers(kind, inspect.isroutine):
+        if not name.startswith("_") and _parameters(method) & {"seed", "random_state", "workers", "n_jobs"}:
+            yield name
+
+
+def _parameters(function: Any) -> set[str]:
+    try:
+        return set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # Properties take nothing, and some methods of C types do not tell.
+        return set()
+
+
+def parts(answer: Any) -> Any:
+    """Return an answer as plain data; of an evaluation, which computes when it is asked, all that it says."""
+    if isinstance(answer, pr.Evaluation):
+        curves = [parts(curve) for own in answer.reliability.values() for curve in own.values()]
+        made = [parts(one) for one in (answer.scores, answer.ranking, answer.comparison, answer.slices)]
+        return [*made, *curves, answer.summary()]
+    if isinstance(answer, pr.Result | pr.Score):
+        return answer.to_dict()
+    return answer.tolist() if isinstance(answer, np.ndarray) else answer
+
+
+def exact(answer: Any) -> str:
+    """Return an answer as text that differs when a single bit does: Python writes the shortest exact decimals."""
+    return json.dumps(parts(answer), default=str)
+
+
+def answers(d: Data, names: Any = CALLS) -> dict[str, str]:
+    """Return the exact answer of every call."""
+    return {name: exact(CALLS[name](d)) for name in names}
+
+
+def flat(answer: str) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the entries of an exact answer by their path, the numbers apart from all else."""
+    entries = dict(_entries(json.loads(answer), ""))
+    numbers = {path: entry for path, entry in entries.items() if isinstance(entry, float)}
+    return numbers, {path: entry for path, entry in entries.items() if path not in numbers}
+
+
+def _entries(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    held = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if held is None:
+        yield path, value
+        return
+    for key, entry in held:
+        yield from _entries(entry, f"{path}/{key}")
