@@ -1,0 +1,243 @@
+"""Stored tables and moments, mutated: a refusal in the package's own words, or what was stored.
+
+The first byte says what the others are: a Parquet file as it is, a change to a sound file, or a change to the plain
+data that `from_dict` reads.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import tempfile
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from drawing import Drawing
+from pyarrow import parquet
+
+import propriety as pr
+from propriety.errors import ProprietyError
+
+__all__ = ["mutated", "one"]
+
+KINDS: tuple[Any, ...] = (pr.ForecastTable, pr.LossMoments)
+COLUMNS = {pr.ForecastTable: ("forecast", "events", "non_events"), pr.LossMoments: ("n", "weight", "mean", "group")}
+TYPES = (pa.string(), pa.binary(), pa.bool_(), pa.int8(), pa.float32(), pa.decimal128(9, 3), pa.list_(pa.float64()))
+
+
+def one(data: bytes) -> None:
+    """Read what the bytes say, and look at what comes of it."""
+    drawing = Drawing(data)
+    how, kind = drawing.number(7), drawing.choice(KINDS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if how == 0:
+            _read_file(kind, drawing.rest())
+        elif how == 1:
+            _read_file(kind, mutated(drawing, _file(kind, drawing.number(3))))
+        elif how == 2:
+            _read_file(kind, _written(drawing, kind))
+        else:
+            _read_dict(kind, _changed(drawing, _sound(kind, drawing.number(3))))
+
+
+def _read_file(kind: Any, content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stored.parquet"
+        path.write_bytes(content)
+        try:
+            found = kind.from_parquet(path)
+        except ProprietyError:
+            return
+        _look_at(found)
+        found.to_parquet(path)
+        _same(kind.from_parquet(path), found)
+
+
+def _read_dict(kind: Any, data: Any) -> None:
+    try:
+        found = kind.from_dict(data)
+    except ProprietyError:
+        return
+    _look_at(found)
+    _same(kind.from_dict(found.to_dict()), found)
+    if isinstance(found, pr.ForecastTable):  # Labels of moments may be of kinds that JSON does not know.
+        _same(kind.from_dict(json.loads(json.dumps(found.to_dict()))), found)
+
+
+def _look_at(found: Any) -> None:
+    """Look whether what was read is sound, and whether it adds."""
+    repr(found)
+    if isinstance(found, pr.ForecastTable):
+        _look_at_table(found)
+    else:
+        _look_at_moments(found)
+
+
+def _look_at_table(table: pr.ForecastTable) -> None:
+    forecast, events, others = (
+        list(map(Fraction, column)) for column in (table.forecast, table.events, table.non_events)
+    )
+    _require(forecast == sorted(set(forecast)) and forecast[0] >= 0 and forecast[-1] <= 1, "forecasts")
+    _require(min(events) >= 0 and min(others) >= 0, "weights")
+    _require(type(table.n) is int and table.n >= 1 and type(table.dropped) is int and table.dropped >= 0, "counts")
+    total = sum(events) + sum(others)
+    _require(total > 0 and math.isfinite(table.weight) and 0 < table.effective_n < math.inf, "total weight")
+    losses = sum(((p - 1) ** 2 * e + p**2 * o for p, e, o in zip(forecast, events, others, strict=True)), Fraction(0))
+    _near(pr.brier_score(table), float(losses / total), "the Brier score")
+    _near(table.event_rate, float(sum(events) / total), "the event rate")
+    if not table.refined:
+        try:
+            twice = table + table
+        except ProprietyError:  # Twice the weight may be more than a float holds.
+            return
+        _require(twice.n == 2 * table.n and twice.dropped == 2 * table.dropped, "the counts of a sum")
+        _near(twice.weight, 2.0 * table.weight, "the weight of a sum")
+    coarse = table.grid(1)
+    _near(coarse.weight, table.weight, "the weight of a grid")
+
+
+def _look_at_moments(moments: pr.LossMoments) -> None:
+    cells, series = len(moments.n), len(moments.models) * (len(moments.models) + 1) // 2
+    _require(moments.mean.shape == moments.lean.shape == moments.spread.shape == (cells, series), "shapes")
+    _require(bool((moments.n >= 1).all() and (moments.weight > 0).all()), "counts")
+    _require(np.isfinite(moments.weight).all() and np.isfinite(moments.weight_squares).all(), "weights")
+    _require(moments.cases == sum(moments.n.tolist()), "the number of cases")
+    weights = list(map(Fraction, moments.weight))
+    for place, mean in enumerate(moments.means):
+        column = moments.mean[:, place]
+        if np.isfinite(column).all():
+            exact = sum((w * Fraction(m) for w, m in zip(weights, column, strict=True)), Fraction(0)) / sum(weights)
+            _near(float(mean), float(exact), "a mean", slack=1e-12 * float(np.abs(column).max()))
+    _require(not (moments.standard_errors() < 0).any(), "standard errors")
+    _require((moments + moments).cases == 2 * moments.cases, "the number of cases of a sum")
+
+
+def _same(found: Any, expected: Any) -> None:
+    one, other = (json.dumps(value.to_dict(), default=repr) for value in (found, expected))
+    _require(one == other, "stored and read again it differs")
+
+
+def _require(holds: object, what: str) -> None:
+    if not holds:
+        message = f"unsound: {what}"
+        raise AssertionError(message)
+
+
+def _near(found: float, expected: float, what: str, *, slack: float = 1e-140) -> None:
+    if not (found == expected or math.isclose(found, expected, rel_tol=1e-11, abs_tol=slack)):
+        message = f"{what}: {found!r} where {expected!r} is right"
+        raise AssertionError(message)
+
+
+@functools.cache
+def _held(kind: Any, which: int) -> Any:
+    """Return something sound to begin with."""
+    y, p, q = [0, 1, 1, 0, 1], [0.1, 0.4, 0.4, 0.8, 1.0], [0.3, 0.3, 0.6, 0.5, 0.9]
+    if kind is pr.ForecastTable:
+        table = pr.ForecastTable.from_predictions(y, p, sample_weight=[1, 2, 0, 0.5, 3] if which % 2 else None)
+        return table.grid(8) if which > 1 else table
+    options: dict[str, Any] = {
+        "by": list("abaab") if which % 2 else None,
+        "cluster": [1, 1, 2, 3, 3] if which > 1 else None,
+    }
+    return pr.loss_moments(y, {"p": p, "q": q}, **options)
+
+
+def _sound(kind: Any, which: int) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(json.dumps(_held(kind, which).to_dict()))
+    return data
+
+
+@functools.cache
+def _file(kind: Any, which: int) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sound.parquet"
+        _held(kind, which).to_parquet(path)
+        return path.read_bytes()
+
+
+def mutated(drawing: Drawing, content: bytes) -> bytes:
+    """Overwrite, cut or insert bytes at a few places."""
+    held = bytearray(content)
+    for _ in range(1 + drawing.number(5)):
+        place = int.from_bytes(drawing.take(2).ljust(2, b"\0"), "little") % (len(held) + 1)
+        piece, how = drawing.take(drawing.number(8)), drawing.number(3)
+        if how == 0:
+            del held[place:]
+        elif how == 1:
+            held[place:place] = piece
+        else:
+            held[place : place + len(piece)] = piece
+    return bytes(held)
+
+
+def _written(drawing: Drawing, kind: Any) -> bytes:
+    """Write a sound Parquet file whose columns or mark are not what they should be."""
+    source = parquet.read_table(pa.BufferReader(_file(kind, drawing.number(3))))
+    facts = json.loads(source.schema.metadata[b"propriety"])
+    if drawing.number(1):
+        facts = _changed(drawing, facts)
+    mark = (
+        json.dumps(facts, default=str).encode()
+        if drawing.often()
+        else drawing.choice([b"", b"[" * 2000, b"7", b"\xff", b"null"])
+    )
+    columns = {name: source.column(name) for name in source.column_names if drawing.often()}
+    if columns and drawing.number(1):
+        name = drawing.choice(list(columns))
+        columns[name] = _other_column(drawing, columns[name])
+    table = pa.table(columns).replace_schema_metadata({b"propriety": mark} if drawing.often() else None)
+    if columns and not drawing.often():
+        table = table.append_column(drawing.choice(table.column_names), table.column(0))
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink)
+    return bytes(sink.getvalue())
+
+
+def _other_column(drawing: Drawing, column: Any) -> Any:
+    """Return a column of another type, or with a value missing or strange."""
+    values = column.to_pylist()
+    if drawing.number(1):
+        values[drawing.number(len(values) - 1)] = drawing.choice([None, drawing.real()])
+    try:
+        return pa.array(values, type=drawing.choice([column.type, column.type, *TYPES]))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.nulls(len(values))
+
+
+def _changed(drawing: Drawing, data: dict[str, Any]) -> Any:
+    """Change some entries of plain data."""
+    for _ in range(1 + drawing.number(2)):
+        name = drawing.choice([*data, drawing.text()] if drawing.number(7) == 7 else [*data] or [""])
+        how, value = drawing.number(7), data.get(name)
+        if how == 7:
+            data.pop(name, None)
+        elif isinstance(value, list) and value and how < 5:
+            place = drawing.number(len(value) - 1)
+            if how == 4:
+                del value[place]
+            elif isinstance(value[place], list) and value[place] and how < 3:
+                value[place][drawing.number(len(value[place]) - 1)] = _value(drawing)
+            else:
+                value[place] = _value(drawing)
+        else:
+            data[name] = _value(drawing)
+    return data if drawing.often() else drawing.choice([data, None, [], list(data), "a", 7])
+
+
+def _value(drawing: Drawing) -> Any:
+    if drawing.number(1):
+        return drawing.real()
+    return drawing.choice(
+        [
+            *(None, True, False, 0, 1, 2, -1, 3, 2**70, -(2**70), 2**53, 2**52, 8, 10**400, "", "1", "p", b"p", [], {}),
+            *([[]], [1], [0.5, None], ["a", "b"], {"a": 1}, [True], [[1, 2], [3]], 1.5, math.nan, drawing.text()),
+            *(np.float64(1.0), np.int64(2), np.array([1.0, 2.0]), np.array(3), np.array(["x"]), 1j, object, range(3)),
+        ]
+    )

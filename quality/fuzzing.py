@@ -1,0 +1,154 @@
+"""Fuzz the door, the stored files and the command line side by side, and write the record "fuzzing".
+
+Run it as `python quality/fuzzing.py --seconds 3600` where atheris is installed beside the package, pandas, Polars,
+PyArrow and the extras `cli` and `report`. With `--minimize` it makes `quality/fuzz/corpus` anew from what the last run
+has found instead: the smallest inputs that reach the same code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from record import table, write
+
+FUZZ = Path(__file__).resolve().parent / "fuzz"
+CORPUS = FUZZ / "corpus"
+WORK = FUZZ.parents[1] / "build" / "fuzzing"
+TARGETS = {
+    "door": "hostile arguments to scores, tables, curves and decompositions",
+    "stored": "`from_dict` and `from_parquet` of tables and moments",
+    "command_line": "files given to `table`, `merge`, `evaluate` and `compare`",
+}
+LIMITS = ["-max_len=400", "-len_control=0", "-timeout=600", "-rss_limit_mb=3000", "-print_final_stats=1"]
+NOTES = (
+    "A fault is an error that is not one of the package's own, a warning, or a number other than the harness computes.",
+    "The harness computes case by case in exact fractions, with nothing of the package.",
+    "A crash is a process that died, hung for ten minutes or held 3 GB.",
+    "CPU seconds are fewer than wall seconds where the machine had other work.",
+    "The inputs kept are those in quality/fuzz/corpus, among them each that once found a fault; the tests replay them.",
+)
+
+
+class Run:
+    """A target that is fuzzed until a given time; a process that dies is a fault, and is started again."""
+
+    def __init__(self, name: str, seconds: int) -> None:
+        self.name, self.begun, self.ends = name, time.monotonic(), time.monotonic() + seconds
+        self.log = WORK / f"{name}.log"
+        self.log.write_bytes(b"")
+        self.crashes, self.cpu, self.wall = 0, 0.0, 0.0
+        self.start()
+
+    def start(self) -> None:
+        """Start a process for the time that is left."""
+        own = WORK / self.name
+        own.mkdir(exist_ok=True)
+        left = max(1, round(self.ends - time.monotonic()))
+        options = [*LIMITS, f"-max_total_time={left}", f"-artifact_prefix={WORK}/{self.name}-"]
+        command = [sys.executable, str(FUZZ / "target.py"), self.name, str(own), str(CORPUS / self.name), *options]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603  (our own script)
+                command, stdout=log, stderr=log, env={**os.environ, "FOUND": str(WORK / "found")}
+            )
+
+    def finished(self) -> bool:
+        """Look after the process; return whether the time is over."""
+        pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if pid == 0:
+            return False
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu += usage.ru_utime + usage.ru_stime
+        self.wall = time.monotonic() - self.begun
+        if self.process.returncode == 0:
+            return True
+        self.crashes += 1
+        self.start()
+        return False
+
+    def row(self) -> dict[str, str | int]:
+        """Return what came of it."""
+        log = self.log.read_text(errors="replace")
+        counts = [int(count) for count in re.findall(r"stat::number_of_executed_units: (\d+)", log)]
+        faults = list((WORK / "found" / self.name).glob("*.txt"))
+        return {
+            "target": f"{self.name}: {TARGETS[self.name]}",
+            "wall seconds": round(self.wall),
+            "CPU seconds": round(self.cpu),
+            "executions": sum(counts),
+            "edges covered": max(map(int, re.findall(r"cov: (\d+)", log)), default=0),
+            "inputs kept": len(list((CORPUS / self.name).iterdir())),
+            "crashes": self.crashes,
+            "faults": len(faults),
+        }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Fuzz, or make the corpus anew."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=3600, help="how long to fuzz each target")
+    parser.add_argument("--minimize", action="store_true", help="make the corpus from what the last run has kept")
+    asked = parser.parse_args(arguments)
+    for name in TARGETS:
+        (CORPUS / name).mkdir(parents=True, exist_ok=True)
+    if asked.minimize:
+        minimize()
+    else:
+        _record(fuzz(asked.seconds), asked.seconds)
+
+
+def fuzz(seconds: int) -> list[dict[str, str | int]]:
+    """Fuzz all targets at the same time."""
+    shutil.rmtree(WORK / "found", ignore_errors=True)
+    WORK.mkdir(parents=True, exist_ok=True)
+    runs = [Run(name, seconds) for name in TARGETS]
+    waiting = runs
+    while waiting:
+        time.sleep(1)
+        waiting = [run for run in waiting if not run.finished()]
+    return [run.row() for run in runs]
+
+
+def minimize() -> None:
+    """Keep the smallest inputs that reach what all inputs of the corpus and of the last run reach."""
+    for name in TARGETS:
+        kept = WORK / "merged" / name
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True)
+        sources = [str(CORPUS / name), str(WORK / name)]
+        command = [sys.executable, str(FUZZ / "target.py"), name, "-merge=1", *LIMITS, str(kept), *sources]
+        subprocess.run(command, check=True)  # noqa: S603  (our own script)
+        for fault in (CORPUS / name).glob("fault-*"):  # What once found a fault stays, whatever it reaches.
+            for same in kept.iterdir():
+                if same.read_bytes() == fault.read_bytes():
+                    same.unlink()
+            shutil.copy(fault, kept)
+        shutil.rmtree(CORPUS / name)
+        shutil.copytree(kept, CORPUS / name)
+
+
+def _record(rows: list[dict[str, str | int]], seconds: int) -> None:
+    faults = sum(int(row["faults"]) + int(row["crashes"]) for row in rows)
+    executions = sum(int(row["executions"]) for row in rows)
+    shortest = min(int(row["wall seconds"]) for row in rows)
+    found = "no fault" if faults == 0 else "1 fault" if faults == 1 else f"{faults} faults"
+    write(
+        "fuzzing",
+        title="Fuzzing",
+        summary=f"{executions:,} hostile inputs to three targets, {shortest:,} seconds each at the same time: {found}.",
+        command=f"python quality/fuzzing.py --seconds {seconds}",
+        tables=[table("Each target, fuzzed by atheris (libFuzzer) with coverage of the package", rows)],
+        libraries=("propriety", "numpy", "scipy", "narwhals", "pandas", "polars", "pyarrow", "duckdb", "atheris"),
+        notes=NOTES,
+    )
+
+
+if __name__ == "__main__":
+    main()
