@@ -36,8 +36,11 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
+    "adapters",
+    "docstrings",
     "example_report",
     "names",
+    "records",
     "reference_pages",
     "tidy_examples",
 ]

@@ -7,13 +7,16 @@ docstrings, where `mean_score` is a public name and `y_true` is not.
 from __future__ import annotations
 
 import re
+from types import FunctionType
 from typing import Any
 
 from docutils import nodes
+from reference_pages import ADAPTERS, adapter_names
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 import propriety
+from propriety import plots
 
 PAPER = re.compile(r"(?P<kind>doi|arXiv):(?P<number>[^\s,]*[^\s,.;)])")
 ADDRESSES = {"doi": "https://doi.org/", "arXiv": "https://arxiv.org/abs/"}
@@ -30,13 +33,30 @@ def api(
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
     """Return a link if the text is a public name or a call of one, with or without its package, and code otherwise."""
     del name, lineno, options, content
-    bare = text.partition("(")[0].removeprefix("pr.").removeprefix("propriety.")
-    code = nodes.literal(rawtext, text, classes=["xref", "py"])
-    if bare not in propriety.__all__ or bare == "errors":
-        return [code], []
     environment = inliner.document.settings.env
-    target = {"reftarget": f"propriety.{bare}", "refdomain": "py", "reftype": "obj", "refexplicit": True}
+    full = full_name(text.partition("(")[0], environment.ref_context.get("py:module") or "propriety")
+    code = nodes.literal(rawtext, text, classes=["xref", "py"])
+    if full is None:
+        return [code], []
+    target = {"reftarget": full, "refdomain": "py", "reftype": "obj", "refexplicit": True}
     return [pending_xref(rawtext, code, refdoc=environment.docname, refwarn=True, **target)], []
+
+
+def full_name(text: str, module: str) -> str | None:
+    """Return the full name of what a text means on a page of a module, or None if it is no public name."""
+    adapter = module.removeprefix("propriety.integrations.")
+    if adapter in ADAPTERS and text in adapter_names(adapter):
+        return f"{module}.{text}"
+    bare = text.removeprefix("pr.").removeprefix("propriety.")
+    owner, _, member = bare.partition(".")
+    if owner == "plots":
+        return f"propriety.{bare}" if member in plots.__all__ else None
+    if owner not in propriety.__all__ or owner == "errors":
+        return None
+    # Fields, and what a class inherits, have no place of their own.
+    linked = (property, classmethod, FunctionType)
+    has_place = not member or isinstance(vars(getattr(propriety, owner)).get(member), linked)
+    return f"propriety.{bare if has_place else owner}"
 
 
 def link_papers(_: Sphinx, document: nodes.document) -> None:

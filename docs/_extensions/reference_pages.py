@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -165,38 +166,37 @@ def pages() -> Iterator[tuple[str, str]]:
     about = (
         "Every result draws itself with ``.plot()``. These put several on one picture, or follow scikit-learn's style."
     )
-    names = sorted(plots.__all__, key=_functions_first)
-    yield (
-        "draw",
-        "\n".join(["Draw", "====", "", about, "", ".. currentmodule:: propriety.plots", "", *_summary(names), ""]),
-    )
+    # Signatures are left out, because `draw` has one for every kind of result.
+    listed = _summary(sorted(plots.__all__, key=_functions_first), ":nosignatures:")
+    yield "draw", "\n".join(["Draw", "====", "", about, "", ".. currentmodule:: propriety.plots", "", *listed, ""])
 
     yield "integrate", integrations_page()
 
 
 def integrations_page() -> str:
-    """Return the page of the adapters, read from their sources, because importing them needs every library."""
-    about = "Rules as scorers, metrics, losses and callbacks. Each module needs the library that it is for."
+    """Return the page of the adapters; their names are read from the sources, because importing needs the libraries."""
     lines = [
         "Integrate",
         "=========",
         "",
-        about,
-        "",
-        ":doc:`Examples </how-to/with_your_library>` show each at work.",
+        "Rules as scorers, metrics, losses and callbacks. A module needs its library, which the extra of the same name",
+        'brings: ``pip install "propriety[xgboost]"``. :doc:`Examples </how-to/with_your_library>` show each at work.',
         "",
     ]
-    folder = Path(propriety.__file__).parent / "integrations"
     for module, library in ADAPTERS.items():
-        tree = ast.parse((folder / f"{module}.py").read_text(encoding="utf-8"))
-        kinds = ast.FunctionDef | ast.ClassDef
-        named = {node.name: ast.get_docstring(node) for node in tree.body if isinstance(node, kinds)}
-        listed = {name: text.splitlines()[0] for name, text in named.items() if text and name in _public(tree)}
-        lines += [library, "-" * len(library), "", f"``propriety.integrations.{module}``", ""]
-        lines += [".. list-table::", "   :widths: 30 70", ""]
-        lines += [line for name, first in listed.items() for line in (f"   * - ``{name}``", f"     - {first}")]
-        lines.append("")
+        names = sorted(adapter_names(module), key=_functions_first)
+        lines += [library, "-" * len(library), "", f".. currentmodule:: propriety.integrations.{module}", ""]
+        lines += [f"``propriety.integrations.{module}``", "", *_summary(names), ""]
     return "\n".join(lines)
+
+
+@cache
+def adapter_names(module: str) -> list[str]:
+    """Return the public functions and classes of an adapter."""
+    path = Path(propriety.__file__).parent / "integrations" / f"{module}.py"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    made = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return [name for name in made if name in _public(tree)]
 
 
 def _public(tree: ast.Module) -> list[str]:
@@ -207,8 +207,14 @@ def _public(tree: ast.Module) -> list[str]:
     return []
 
 
-def _summary(names: list[str]) -> list[str]:
-    return [".. autosummary::", "   :toctree: generated", "", *(f"   {name}" for name in names)]
+def _summary(names: list[str], *options: str) -> list[str]:
+    return [
+        ".. autosummary::",
+        "   :toctree: generated",
+        *(f"   {option}" for option in options),
+        "",
+        *(f"   {name}" for name in names),
+    ]
 
 
 def _functions_first(name: str) -> tuple[bool, str]:

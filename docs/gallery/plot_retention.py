@@ -2,20 +2,21 @@
 Retention curve
 ===============
 
-Remove the cases with the largest loss and measure the decisions on the rest. The rule that finds the harmful errors
-first rises first.
+Remove the cases with the largest loss and measure the decisions on the rest. Here a fifth of the cases are missed by
+one grade, with confidence, and a few by several, timidly. The rule that finds the harmful errors first rises first.
 """
 
 import numpy as np
 
 import propriety as pr
 
-rng = np.random.default_rng(9)
-grades = np.arange(5)
-centre = rng.uniform(0, 4, 3_000)
-truth = np.exp(-((grades - centre[:, None]) ** 2))
-truth /= truth.sum(axis=1, keepdims=True)
-y = (rng.random((3_000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
-P = np.where(rng.random((3_000, 1)) < 0.05, truth[:, ::-1], truth)  # some cases are mixed up, end for end
+rng = np.random.default_rng(10)
+y = rng.integers(0, 4, 3_000)
+kind = rng.random(3_000)
+by_one, by_several = np.where(y < 3, y + 1, y - 1), np.where(y < 2, 3, 0)
+centre = np.select([kind < 0.2, kind > 0.96], [by_one, by_several], y)
+sharpness = np.select([kind < 0.2, kind > 0.96], [3.0, 1.2], 1.5)
+P = np.exp(-sharpness[:, None] * np.abs(np.arange(4) - centre[:, None]))
+P /= P.sum(axis=1, keepdims=True)
 
 ax = pr.retention_curve(y, P, rule=[pr.RankedProbability(), pr.Brier()]).plot()

@@ -29,6 +29,15 @@ def test_the_pages_list_the_names_for_autosummary():
     assert [name for name in NAMES if f"\n   {name}\n" not in source] == []
 
 
+@pytest.mark.parametrize("module", reference_pages.ADAPTERS)
+def test_the_page_of_adapters_lists_what_they_offer(module):
+    source = dict(reference_pages.pages())["integrate"]
+    listed = source.partition(f"currentmodule:: propriety.integrations.{module}\n")[2].partition("currentmodule")[0]
+    names = reference_pages.adapter_names(module)
+    assert names
+    assert [name for name in names if f"\n   {name}\n" not in listed] == []
+
+
 def test_every_page_is_in_the_contents():
     contents = (Path(__file__).parents[2] / "docs" / "reference" / "index.md").read_text(encoding="utf-8").splitlines()
     assert {name for name, _ in reference_pages.pages()} <= set(contents)

@@ -26,7 +26,24 @@ load_library("catboost", extra="catboost")
 
 
 class EvalMetric:
-    """The metric object that `eval_metric` makes; CatBoost calls its methods."""
+    """The metric object that `eval_metric` makes; CatBoost calls its methods.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule.
+    name : str
+        The metric's name in CatBoost's records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> metric = eval_metric(pr.Brier())
+    >>> error, weight = metric.evaluate([np.array([0.0, 0.0])], np.array([0, 1]), None)
+    >>> metric.get_final_error(error, weight)
+    0.25
+    """
 
     no_jit = True  # CatBoost would hand the methods to numba, which cannot compile a rule, and warn.
 
@@ -69,6 +86,11 @@ def eval_metric(rule: Rule, *, name: str = "", task_type: str = "CPU") -> EvalMe
     task_type : {"CPU"}
         Where the model is trained. "GPU" is refused: there CatBoost compiles a metric for the device with numba, and a
         rule is NumPy.
+
+    Returns
+    -------
+    EvalMetric
+        Of a class that bears the metric's name, because CatBoost records a metric under the name of its class.
 
     Examples
     --------

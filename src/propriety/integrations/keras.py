@@ -79,7 +79,9 @@ class _IntegerMetric(keras.metrics.Metric):  # type: ignore[misc]  # Keras is op
 
 @keras.saving.register_keras_serializable(package="propriety")
 class RuleMetric(_IntegerMetric):
-    """Mean loss under a scoring rule, exact over batches; lower is better.
+    r"""Mean loss under a scoring rule, :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i`; lower is better.
+
+    It is exact over batches: however the cases were divided, the value is the same to the last bit.
 
     Parameters
     ----------

@@ -78,7 +78,22 @@ class EvalMetric(BoosterMetric):
 
 
 class EarlyStopping:
-    """LightGBM's callback for early stopping, shown the values of one metric only; made by `early_stopping`."""
+    """LightGBM's callback for early stopping, shown the values of one metric only; made by `early_stopping`.
+
+    Parameters
+    ----------
+    name : str
+        The metric's name in LightGBM's records.
+    watch : callable
+        What `lightgbm.early_stopping` returned.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> stopping = early_stopping(EvalMetric(pr.Brier(), output="probability"), 5, verbose=False)
+    >>> isinstance(stopping, EarlyStopping)
+    True
+    """
 
     def __init__(self, name: str, watch: Any) -> None:
         self.name = name
@@ -99,7 +114,21 @@ def early_stopping(metric: BoosterMetric, rounds: int, **options: Any) -> EarlyS
     """Return the callback that stops when this metric, and no other, has not fallen for so many rounds.
 
     LightGBM's own stops as soon as any metric on any data has stalled, and its `first_metric_only` means the metric of
-    the objective, which comes first unless ``metric="None"``. The options are those of `lightgbm.early_stopping`.
+    the objective, which comes first unless ``metric="None"``.
+
+    Parameters
+    ----------
+    metric : Feval or EvalMetric
+        The metric, which training is given too.
+    rounds : int
+        How many rounds without a new best value to wait.
+    **options
+        Those of `lightgbm.early_stopping`.
+
+    Returns
+    -------
+    EarlyStopping
+        To be passed in `callbacks`.
 
     Examples
     --------

@@ -34,7 +34,20 @@ logger = logging.getLogger(__name__)
 
 
 class Report(EvaluationArtifact):  # type: ignore[misc]  # known at run time only
-    """The report among the artifacts of an MLflow result; its `content` is the HTML page."""
+    """The report among the artifacts of an MLflow result; its `content` is the HTML page.
+
+    Parameters
+    ----------
+    uri : str
+        Where MLflow keeps the page.
+    content : str, optional
+        The page.
+
+    Examples
+    --------
+    >>> Report(uri="runs:/1/propriety.html", content="<!doctype html>").content
+    '<!doctype html>'
+    """
 
     def _save(self, output_artifact_path: str) -> None:
         Path(output_artifact_path).write_text(self._content, encoding="utf-8")

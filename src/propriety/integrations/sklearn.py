@@ -33,9 +33,25 @@ SCORED: dict[str, Rule] = {
 
 
 class RuleScorer(Estimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A scorer as scikit-learn calls it, made by `rule_scorer` or `get_scorer`.
+    r"""A scorer as scikit-learn calls it, made by `rule_scorer` or `get_scorer`.
 
-    It is an estimator for the sake of `set_score_request`, by which metadata routing learns to hand it weights.
+    The score of a fitted classifier is :math:`-\sum_i w_i S(p_i, y_i) / \sum_i w_i`, where :math:`S` is the rule's
+    loss and :math:`p_i` what `predict_proba` says; higher is better. It is an estimator for the sake of
+    `set_score_request`, by which metadata routing learns to hand it weights.
+
+    Parameters
+    ----------
+    rule, labels, pos_label
+        As in `rule_scorer`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = [[0], [1], [2], [3], [4], [5]], [0, 0, 1, 0, 1, 1]
+    >>> cross_val_score(LogisticRegression(), X, y, scoring=rule_scorer(pr.Brier()), cv=3).round(2)
+    array([-0.3, -0.1, -0.3])
     """
 
     # `score` takes an estimator beside the data, which is no metadata.
@@ -111,14 +127,24 @@ def rule_scorer(rule: Rule, *, labels: Labels | None = None, pos_label: Any = No
 
 
 def get_scorer(name: str, *, labels: Labels | None = None, pos_label: Any = None) -> RuleScorer:
-    """Return the scorer of a headline rule by name; the other arguments are those of `rule_scorer`.
+    """Return the scorer of a headline rule by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `get_scorer_names`: the rule's name after ``neg_``.
+    labels, pos_label
+        As in `rule_scorer`.
+
+    Returns
+    -------
+    RuleScorer
+        To be passed as `scoring`.
 
     Examples
     --------
     >>> get_scorer("neg_ranked_probability", labels=["none", "mild", "severe"])
     RuleScorer(labels=['none', 'mild', 'severe'], rule=RankedProbability())
-    >>> get_scorer_names()
-    ['neg_brier', 'neg_log', 'neg_penalized_brier', 'neg_penalized_log', 'neg_ranked_probability', 'neg_spherical']
     """
     if name not in SCORED:
         law = f"name must be one of {get_scorer_names()}; got {name!r}"
@@ -127,7 +153,18 @@ def get_scorer(name: str, *, labels: Labels | None = None, pos_label: Any = None
 
 
 def get_scorer_names() -> list[str]:
-    """Return the names that `get_scorer` knows."""
+    """Return the names that `get_scorer` knows.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
+
+    Examples
+    --------
+    >>> get_scorer_names()
+    ['neg_brier', 'neg_log', 'neg_penalized_brier', 'neg_penalized_log', 'neg_ranked_probability', 'neg_spherical']
+    """
     return sorted(SCORED)
 
 

@@ -30,6 +30,14 @@ class TorchOperations:
     ----------
     dtype : torch.dtype
         The type of a number that stands for all cases, which is that of the forecasts.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> import torch
+    >>> forecast = torch.tensor([0.5, 1.0], dtype=torch.float64)
+    >>> pr.Log().loss(forecast, event=True, ops=TorchOperations(torch.float64))
+    tensor([0.6931, -0.0000], dtype=torch.float64)
     """
 
     dtype: Any
@@ -81,7 +89,7 @@ TORCH: Operations = TorchOperations(torch.float64)
 
 
 class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its types are unknown here
-    r"""Mean loss of a batch under a scoring rule, to be minimised by gradient descent.
+    r"""Mean loss of a batch under a scoring rule, :math:`\frac{1}{n} \sum_i S(p_i, y_i)`, to be minimised.
 
     Parameters
     ----------

@@ -36,10 +36,11 @@ BRIER = Brier()
 
 
 class RuleMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so its types are unknown here
-    """Mean loss under a scoring rule, exact over batches and processes; lower is better.
+    r"""Mean loss under a scoring rule, exact over batches and processes; lower is better.
 
-    The value is the exact sum of the float64 losses over that of the weights, rounded once: it is within half a unit
-    in the last place, and does not depend on how the cases are divided. Up to 2**36 cases are summed.
+    The mean is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i`. Its value is the exact sum of the float64 losses over that
+    of the weights, rounded once: it is within half a unit in the last place, and does not depend on how the cases are
+    divided. Up to 2**36 cases are summed.
 
     Parameters
     ----------

@@ -50,7 +50,10 @@ def mean_score(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> DataArray:
-    """Weighted mean loss over some dimensions, for every place along the others; lower is better.
+    r"""Weighted mean loss over some dimensions, for every place along the others; lower is better.
+
+    At each place it is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i` over the cases :math:`i` along `dim`, where
+    :math:`S` is the rule's loss.
 
     Parameters
     ----------
@@ -119,6 +122,8 @@ def reliability_curve(
     **options: Any,
 ) -> Dataset:
     """Event rate that belongs to each forecast, from the cases along some dimensions, for every place along the others.
+
+    At each place it is the curve of `propriety.reliability_curve`, with formula and reference there.
 
     Parameters
     ----------

@@ -93,7 +93,21 @@ class EvalMetric(RememberedMetric):
 
 
 class EarlyStopping(Stopping):  # type: ignore[misc]  # known at run time only
-    """XGBoost's callback for early stopping, by one metric and its unrounded values; made by `early_stopping`."""
+    """XGBoost's callback for early stopping, by one metric and its unrounded values; made by `early_stopping`.
+
+    Parameters
+    ----------
+    metric, rounds, **options
+        As in `early_stopping`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> import xgboost as xgb
+    >>> stopping = early_stopping(CustomMetric(pr.Brier(), output="probability"), 5, save_best=True)
+    >>> isinstance(stopping, xgb.callback.EarlyStopping)
+    True
+    """
 
     def __init__(self, metric: RememberedMetric, rounds: int, **options: Any) -> None:
         super().__init__(rounds=rounds, metric_name=metric.name, maximize=False, **options)
@@ -113,8 +127,22 @@ def early_stopping(metric: RememberedMetric, rounds: int, **options: Any) -> Ear
     """Return the callback that stops when this metric, and no other, has not fallen for so many rounds.
 
     XGBoost's own `early_stopping_rounds` goes by the last metric, decides by a metric's name whether more is better,
-    and sees six decimals, which is too few where events are rare; here all three are settled. The options are those
-    of `xgboost.callback.EarlyStopping`. A callback serves one training, because it remembers its history.
+    and sees six decimals, which is too few where events are rare; here all three are settled. A callback
+    serves one training, because it remembers its history.
+
+    Parameters
+    ----------
+    metric : CustomMetric or EvalMetric
+        The metric, which training is given too.
+    rounds : int
+        How many rounds without a new best value to wait.
+    **options
+        Those of `xgboost.callback.EarlyStopping`.
+
+    Returns
+    -------
+    EarlyStopping
+        To be passed in `callbacks`.
 
     Examples
     --------

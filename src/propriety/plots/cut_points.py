@@ -45,7 +45,12 @@ def plot_cut_point_reliability(
     size : float
         Width and height of a panel, in inches.
     figure : Figure, optional
-        Where to draw.
+        Where to draw, by default on a new one.
+
+    Returns
+    -------
+    Figure
+        The figure drawn on.
 
     Examples
     --------
@@ -76,7 +81,12 @@ def plot_cut_point_decompositions(
     height : float
         Height of the figure, in inches.
     figure : Figure, optional
-        Where to draw.
+        Where to draw, by default on a new one.
+
+    Returns
+    -------
+    Figure
+        The figure drawn on.
 
     Examples
     --------

@@ -160,17 +160,29 @@ def plot_decision_curves(
 ) -> Axes:
     """Draw the net benefit of several models beside that of treating all and of treating none.
 
-    `high` is the largest threshold shown; without it, five times the prevalence or a little more.
+    Parameters
+    ----------
+    curves : mapping of str to DecisionCurve
+        By name of the model.
+    ax : Axes, optional
+        Where to draw, by default on new axes.
+    high : float, optional
+        The largest threshold that is shown, by default five times the prevalence or a little more.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
 
     Examples
     --------
     >>> import propriety as pr
-    >>> from propriety.decisions.net_benefit import decision_curve
     >>> y = [0, 1, 0, 1]
-    >>> curves = {"a": decision_curve(y, [0.1, 0.6, 0.4, 0.8]), "b": decision_curve(y, [0.3, 0.4, 0.5, 0.9])}
-    >>> pr.plots.draw(curves["a"]).get_ylabel()
+    >>> curves = {"a": pr.decision_curve(y, [0.1, 0.6, 0.4, 0.8]), "b": pr.decision_curve(y, [0.3, 0.4, 0.5, 0.9])}
+    >>> ax = pr.plots.plot_decision_curves(curves)
+    >>> ax.get_ylabel()
     'Net benefit (true positives per case)'
-    >>> [text.get_text() for text in plot_decision_curves(curves).get_legend().get_texts()]
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
     ax = new_axes(ax, size=WIDE)
@@ -208,7 +220,30 @@ def plot_decision_curves(
 def plot_regret_curves(
     curves: Mapping[str, RegretCurve | CostCurve], ax: Axes | None = None, *, high: float = 1.0
 ) -> Axes:
-    """Draw the regret of several models, or of one as it is and at its best thresholds."""
+    """Draw the regret of several models, or of one as it is and at its best thresholds.
+
+    Parameters
+    ----------
+    curves : mapping of str to RegretCurve or CostCurve
+        By name of the model.
+    ax : Axes, optional
+        Where to draw, by default on new axes.
+    high : float
+        The largest threshold that is shown.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, p = [0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]
+    >>> ax = pr.plots.plot_regret_curves({"as it is": pr.regret_curve(y, p), "at best": pr.cost_curve(y, p)})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['as it is  (area 0.087)', 'at best']
+    """
     ax = new_axes(ax, size=WIDE)
     _threshold_axis(ax, high)
     first = next(iter(curves.values()))
@@ -225,7 +260,31 @@ def plot_regret_curves(
 
 
 def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None, *, high: float = 1.0) -> Axes:
-    """Draw the scores of several models on one Murphy diagram, each with its area."""
+    """Draw the scores of several models on one Murphy diagram, each with its area.
+
+    Parameters
+    ----------
+    curves : mapping of str to MurphyCurve
+        By name of the model.
+    ax : Axes, optional
+        Where to draw, by default on new axes.
+    high : float
+        The largest threshold that is shown.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y = [0, 1, 0, 1]
+    >>> curves = {"a": pr.murphy_curve(y, [0.1, 0.6, 0.4, 0.8]), "b": pr.murphy_curve(y, [0.3, 0.4, 0.5, 0.9])}
+    >>> ax = pr.plots.plot_murphy_curves(curves)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a  (area 0.046)', 'b  (area 0.089)']
+    """
     ax = new_axes(ax, size=WIDE)
     _threshold_axis(ax, high)
     for index, (name, curve) in enumerate(curves.items()):
@@ -238,7 +297,29 @@ def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None
 
 
 def plot_roc_curves(curves: Mapping[str, RocCurve], ax: Axes | None = None) -> Axes:
-    """Draw the ROC curves of several models, each with its area."""
+    """Draw the ROC curves of several models, each with its area.
+
+    Parameters
+    ----------
+    curves : mapping of str to RocCurve
+        By name of the model.
+    ax : Axes, optional
+        Where to draw, by default on new axes.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y = [0, 1, 0, 1]
+    >>> curves = {"a": pr.roc_curve(y, [0.1, 0.6, 0.4, 0.8]), "b": pr.roc_curve(y, [0.3, 0.4, 0.5, 0.9])}
+    >>> ax = pr.plots.plot_roc_curves(curves)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a  (AUC 1.000)', 'b  (AUC 0.750)']
+    """
     ax = new_axes(ax)
     _roc_frame(ax)
     for index, (name, curve) in enumerate(curves.items()):

@@ -29,6 +29,18 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     Up is better, left is better, and the score falls towards the upper left; the line through the origin is the
     score of the constant forecast.
 
+    Parameters
+    ----------
+    decompositions : mapping of str to Decomposition
+        By name of the model, all of one rule on the same cases.
+    ax : Axes, optional
+        Where to draw, by default on new axes.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
     Examples
     --------
     >>> import propriety as pr

@@ -22,7 +22,31 @@ SMALL = 8.5
 
 @singledispatch
 def draw(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
-    """Draw a result on axes; each kind of result registers its own drawer."""
+    """Draw a result on axes; each kind of result registers its own drawer.
+
+    It is what ``result.plot()`` calls.
+
+    Parameters
+    ----------
+    result : Result
+        What is drawn.
+    ax : Axes, optional
+        Where to draw, by default on new axes.
+    **options
+        Those of the drawer of this kind of result, such as `label`.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> curve = pr.reliability_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
+    >>> pr.plots.draw(curve, label="triage").get_title(loc="left")
+    'triage'
+    """
     del ax, options
     message = f"There is no picture of a {type(result).__name__} yet. Hint: look at its .to_frame()."
     raise NotImplementedError(message)

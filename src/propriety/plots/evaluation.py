@@ -22,6 +22,18 @@ MOST_PANELS = 8
 def plot_evaluation(evaluation: Evaluation, figure: Figure | None = None) -> Figure:
     """Draw the page: reliability, decisions, Murphy diagram and decomposition of an event, or the events of classes.
 
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What `propriety.evaluate` returned.
+    figure : Figure, optional
+        Where to draw, by default on a new one.
+
+    Returns
+    -------
+    Figure
+        The figure drawn on.
+
     Examples
     --------
     >>> import propriety as pr

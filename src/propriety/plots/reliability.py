@@ -49,7 +49,19 @@ def _(
 
 
 def plot_curves(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) -> Axes:
-    """Draw several curves on one diagram, each named at its end; bands are left out, because they would overlap.
+    """Draw several curves on one diagram, with their miscalibration in the legend and without their bands.
+
+    Parameters
+    ----------
+    curves : mapping of str to ReliabilityCurve
+        By name of the model.
+    ax : Axes, optional
+        Where to draw, by default on new axes.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
 
     Examples
     --------
@@ -79,6 +91,22 @@ def plot_grid(
     curves: Mapping[str, ReliabilityCurve], *, columns: int = 3, size: float = 2.9, figure: Figure | None = None
 ) -> Figure:
     """Draw curves side by side, one panel each: classes, cut points, groups or models.
+
+    Parameters
+    ----------
+    curves : mapping of str to ReliabilityCurve
+        By the title of the panel, with bands where they were added.
+    columns : int
+        Largest number of panels in a row.
+    size : float
+        Width and height of a panel, in inches.
+    figure : Figure, optional
+        Where to draw, by default on a new one.
+
+    Returns
+    -------
+    Figure
+        The figure drawn on.
 
     Examples
     --------

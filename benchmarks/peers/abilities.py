@@ -1,0 +1,139 @@
+"""What each package can do, looked up in its sources: the name that does it, or that no name looks like it.
+
+Run: PYTHONPATH=quality python benchmarks/peers/abilities.py, some seconds. Writes `peers_abilities`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from record import table, write
+
+MODULES = {
+    "propriety": "propriety",
+    "scikit-learn": "sklearn",
+    "model-diagnostics": "model_diagnostics",
+    "scoringrules": "scoringrules",
+    "scores": "scores",
+    "dcurves": "dcurves",
+    "briertools": "briertools",
+    "torchmetrics": "torchmetrics",
+}
+NOTES = ("A package that is not named has nothing of such a name in its sources; the script has the patterns.",)
+
+
+@dataclass(frozen=True)
+class Ability:
+    """A thing to do: the names that do it by package, and the pattern of such names."""
+
+    by: Mapping[str, str]
+    pattern: str
+
+
+ABILITIES = {
+    "Reliability curve without bins (isotonic)": Ability(
+        by={
+            "propriety": "reliability_curve",
+            "model-diagnostics": "plot_reliability_diagram",
+            "scoringrules": "reliability_diagram",
+            "scores": "isotonic_fit",
+            "scikit-learn": "IsotonicRegression",
+        },
+        pattern="reliability|corp_",
+    ),
+    "Consistency band of that curve": Ability(
+        by={"propriety": "with_consistency_band", "scoringrules": "reliability_diagram"}, pattern="consistency_band"
+    ),
+    "Miscalibration, discrimination and uncertainty of a score": Ability(
+        by={"propriety": "decompose", "model-diagnostics": "decompose", "scoringrules": "corp_score_decomposition"},
+        pattern="^decompose$|discrimination|miscalibration|score_decomposition",
+    ),
+    "Decision curve (net benefit)": Ability(
+        by={"propriety": "decision_curve", "dcurves": "dca", "briertools": "DCAScorer"},
+        pattern="net_benefit|decision_curve|(^|_)dca",
+    ),
+    "Score over the thresholds you act at": Ability(
+        by={"propriety": "bounded_brier_score", "briertools": "threshold_range"},
+        pattern="threshold_range|bounded_brier",
+    ),
+    "Who wins on every interval of thresholds": Ability(
+        by={"propriety": "ranking_map"}, pattern="ranking_map|rank_by_threshold|threshold_rank"
+    ),
+    "Is this rule proper? With the counterexample": Ability(
+        by={"propriety": "audit"}, pattern="audit|is_proper|counterexample"
+    ),
+    "Two models compared, with a test": Ability(
+        by={"propriety": "compare", "scores": "diebold_mariano"},
+        pattern="diebold|delong|compare_(models|forecasts)|paired_(test|difference)",
+    ),
+    "Monitoring of a stream, looking every day": Ability(
+        by={"propriety": "monitor_calibration"}, pattern="monitor_|e_process|^e_value|anytime|confidence_sequence|drift"
+    ),
+    "One page with all of it, offline": Ability(
+        by={"propriety": "to_html"}, pattern="to_html|html_report|report_html|write_report"
+    ),
+    "Inside DuckDB, Spark and databases": Ability(
+        by={"propriety": "from_frame"}, pattern="duckdb|pyspark|ibis|lazyframe|lazy_frame"
+    ),
+}
+
+
+def names(module: str) -> set[str]:
+    """Return every name that a package defines, imports or takes as an argument, tests left out."""
+    (folder,) = find_spec(module).submodule_search_locations
+    found: set[str] = set()
+    for path in Path(folder).rglob("*.py"):
+        if path.parent.name == "tests":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(node.name)
+            elif isinstance(node, ast.arg):
+                found.add(node.arg)
+            elif isinstance(node, ast.alias):
+                found.add(node.name)
+    return found
+
+
+def looked_up(package: str, ability: Ability, found: set[str]) -> str:
+    """Return the name that does it, or nothing; a claim that the sources do not bear out is an error."""
+    claimed = ability.by.get(package, "")
+    like = {name for name in found if re.search(ability.pattern, name, re.IGNORECASE)}
+    if claimed and claimed not in found:
+        message = f"{package} has no {claimed}"
+        raise LookupError(message)
+    if not claimed and like:
+        message = f"{package} has {sorted(like)}: do they do it?"
+        raise LookupError(message)
+    return claimed
+
+
+def main() -> None:
+    """Look everything up, and write the record."""
+    found = {package: names(module) for package, module in MODULES.items()}
+    rows = []
+    for what, ability in ABILITIES.items():
+        has = {package: looked_up(package, ability, found[package]) for package in MODULES}
+        ours = has.pop("propriety")
+        theirs = ", ".join(f"{package} `{name}`" for package, name in has.items() if name)
+        rows.append({"ability": what, "propriety": f"`{ours}`", "others": theirs})
+        print(*rows[-1].values(), sep=" | ")
+    alone = sum(not row["others"] for row in rows)
+    write(
+        "peers_abilities",
+        title="What each can do",
+        summary=f"Of {len(rows)} abilities of propriety, {alone} are in none of the {len(MODULES) - 1} other packages.",
+        command="PYTHONPATH=quality python benchmarks/peers/abilities.py",
+        tables=[table("The name that does it", rows)],
+        notes=NOTES,
+        libraries=tuple(MODULES),
+    )
+
+
+if __name__ == "__main__":
+    main()

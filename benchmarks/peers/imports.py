@@ -1,0 +1,68 @@
+"""How long each package takes to import, in a fresh interpreter.
+
+Run: PYTHONPATH=quality python benchmarks/peers/imports.py, about a minute. Writes `peers_imports`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from statistics import median
+
+from record import table, write
+
+TURNS = 7
+IMPORTS = {
+    "propriety": "import propriety",
+    "propriety, with a score": "import propriety; propriety.brier_score",
+    "scikit-learn, its metrics": "import sklearn.metrics",
+    "model-diagnostics, its scores": "import model_diagnostics.scoring",
+    "scoringrules": "import scoringrules",
+    "scores, for probabilities": "import scores.probability",
+    "dcurves": "import dcurves",
+    "briertools": "import briertools",
+    "torchmetrics, for classification": "import torchmetrics.classification",
+}
+LIBRARIES = (
+    *("propriety", "scikit-learn", "model-diagnostics", "scoringrules", "scores", "dcurves", "briertools"),
+    *("torchmetrics", "torch", "numpy", "scipy", "pandas"),
+)
+PROBE = "import sys, time; begin = time.perf_counter(); {}; print(time.perf_counter() - begin, len(sys.modules))"
+
+
+def one(statement: str) -> tuple[float, int]:
+    """Return the seconds of an import, and the number of modules in memory after it."""
+    command = [sys.executable, "-c", PROBE.format(statement)]
+    seconds, modules = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()  # noqa: S603
+    return float(seconds), int(modules)
+
+
+def main() -> None:
+    """Import everything by turns, once to warm the disk's cache, and write the record."""
+    taken: dict[str, list[float]] = {name: [] for name in IMPORTS}
+    modules = {name: one(statement)[1] for name, statement in IMPORTS.items()}
+    for _ in range(TURNS):
+        for name, statement in IMPORTS.items():
+            taken[name].append(one(statement)[0])
+    found = {name: median(times) for name, times in taken.items()}
+    ours = found["propriety"]
+    rows = [
+        {"package": name, "ms": round(1000 * time), "times ours": round(time / ours, 1), "modules": modules[name]}
+        for name, time in found.items()
+    ]
+    print(rows)
+    others = [row["times ours"] for row in rows if not row["package"].startswith("propriety")]
+    write(
+        "peers_imports",
+        title="Time to import",
+        summary=f"`import propriety` takes {1000 * ours:.0f} ms; "
+        f"the others take {min(others)} to {max(others)} times as long.",
+        command="PYTHONPATH=quality python benchmarks/peers/imports.py",
+        tables=[table(f"Medians of {TURNS} fresh interpreters, by turns", rows)],
+        notes=["propriety imports rules and analyses, and SciPy with them, when they are first asked for."],
+        libraries=LIBRARIES,
+    )
+
+
+if __name__ == "__main__":
+    main()

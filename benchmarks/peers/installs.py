@@ -1,0 +1,75 @@
+"""What each package puts on the disk: itself, and everything that it pulls in, from a fresh installation.
+
+Run: PYTHONPATH=quality python benchmarks/peers/installs.py (downloads about a gigabyte). Writes `peers_installs`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import distributions, version
+from pathlib import Path
+
+from record import table, write
+
+PEERS = ("scikit-learn", "model-diagnostics", "scoringrules", "scores", "dcurves", "briertools", "torchmetrics")
+ROOT = Path(__file__).resolve().parents[2]
+CAPTION = "Megabytes on disk after `pip install`, without compiled bytecode"
+
+
+def requirements() -> dict[str, list[str]]:
+    """Return what is installed under each name: the checkout, the peers at the versions of this environment."""
+    # What torch needs is settled by the index, so that its version is held as well.
+    held = {"torchmetrics": [f"torch=={version('torch').partition('+')[0]}"], "dcurves": ["pandas<3"]}
+    peers = {name: [f"{name}=={version(name)}", *held.get(name, [])] for name in PEERS}
+    return {"propriety": [str(ROOT)], "propriety[plot]": [f"{ROOT}[plot]"], **peers}
+
+
+def installed(wanted: list[str], folder: Path) -> dict[str, int]:
+    """Install into an empty folder, and return the bytes of every distribution that is there afterwards."""
+    quiet = ("--quiet", "--no-compile", "--no-warn-conflicts")
+    subprocess.run(  # noqa: S603  (the arguments are those above)
+        [sys.executable, "-m", "pip", "install", *quiet, "--target", str(folder), *wanted], check=True
+    )
+    return {
+        found.metadata["Name"].lower().replace("_", "-"): sum(
+            path.stat().st_size for path in map(found.locate_file, found.files) if path.exists()
+        )
+        for found in distributions(path=[str(folder)])
+    }
+
+
+def measured(name: str, wanted: list[str]) -> dict[str, object]:
+    """Return the row of one package."""
+    with tempfile.TemporaryDirectory() as folder:
+        sizes = installed(wanted, Path(folder))
+    own = sizes[name.partition("[")[0]]
+    print(name, own, sum(sizes.values()), flush=True)
+    return {
+        "package": name,
+        "itself": round(own / 1e6, 2),
+        "with all it needs": round(sum(sizes.values()) / 1e6),
+        "packages": len(sizes),
+        "largest": max(sizes, key=lambda each: sizes[each]),
+    }
+
+
+def main() -> None:
+    """Install everything, one after another, and write the record."""
+    rows = [measured(name, wanted) for name, wanted in requirements().items()]
+    ours, most = rows[0], max(rows, key=lambda row: row["with all it needs"])
+    write(
+        "peers_installs",
+        title="Size of an installation",
+        summary=f"propriety and what it needs take {ours['with all it needs']} MB, {ours['packages']} packages in all; "
+        f"the largest installation, that of {most['package']}, takes {most['with all it needs']} MB.",
+        command="PYTHONPATH=quality python benchmarks/peers/installs.py",
+        tables=[table(CAPTION, rows)],
+        notes=[f"torch is the build {version('torch')}; builds for graphics cards are several times as large."],
+        libraries=("propriety", *PEERS, "torch"),
+    )
+
+
+if __name__ == "__main__":
+    main()

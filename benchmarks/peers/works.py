@@ -1,0 +1,375 @@
+"""The same work in every package that can do it: what is timed, and whose memory is measured.
+
+A work takes a sample and returns its answer as a number, so that the packages can be seen to agree, or None where the
+package only draws. Every package gets its own kind of container, made beforehand, and is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+import propriety as pr
+
+CLASSES = 5
+RESAMPLES = 1000
+GRID = np.arange(1, 101) / 101  # 100 thresholds, none of them a forecast.
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Calibrated continuous forecasts of an event, and rows for an ordered outcome, in every container."""
+
+    n: int
+
+    @cached_property
+    def p(self) -> np.ndarray:
+        """Forecasts."""
+        return np.random.default_rng(0).random(self.n)
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Outcomes as integers, which every package takes."""
+        return (np.random.default_rng(1).random(self.n) < self.p).astype(int)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Probabilities of ordered classes."""
+        drawn = np.random.default_rng(2).random((self.n, CLASSES))
+        drawn /= drawn.sum(axis=1, keepdims=True)
+        return drawn
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """Classes that happened, from 0."""
+        return np.random.default_rng(3).integers(0, CLASSES, self.n)
+
+    @cached_property
+    def arrays(self):
+        """Outcomes and forecasts for scores."""
+        import xarray as xr
+
+        return xr.DataArray(self.y, dims="case"), xr.DataArray(self.p, dims="case")
+
+    @cached_property
+    def tensors(self):
+        """Outcomes and forecasts for torchmetrics, in double precision as everybody else's."""
+        import torch
+
+        return torch.as_tensor(self.y), torch.as_tensor(self.p)
+
+    @cached_property
+    def frame(self):
+        """Outcomes and forecasts for dcurves."""
+        import pandas as pd
+
+        return pd.DataFrame({"y": self.y, "p": self.p})
+
+    def prepare(self, other: Sample) -> None:
+        """Make the containers that another sample was asked for."""
+        for name in vars(other):
+            getattr(self, name)
+
+
+Work = Callable[[Sample], float | None]
+Works = Mapping[str, Work]  # By package, ours first; what follows a comma says what is different.
+
+
+def brier() -> Works:
+    def scikit_learn(s):
+        from sklearn.metrics import brier_score_loss
+
+        return brier_score_loss(s.y, s.p)
+
+    def model_diagnostics(s):
+        from model_diagnostics.scoring import SquaredError
+
+        return SquaredError()(s.y, s.p)
+
+    def scoringrules(s):
+        from scoringrules import brier_score
+
+        return brier_score(s.y, s.p).mean()
+
+    def scores(s):
+        from scores.probability import brier_score
+
+        y, p = s.arrays
+        return brier_score(p, y)
+
+    def briertools(s):
+        from briertools import BrierScorer
+
+        return BrierScorer().score(s.y, s.p)
+
+    def torchmetrics(s):
+        from torchmetrics.functional import mean_squared_error
+
+        y, p = s.tensors
+        return mean_squared_error(p, y)
+
+    return {
+        "propriety": lambda s: pr.brier_score(s.y, s.p),
+        "scikit-learn": scikit_learn,
+        "model-diagnostics": model_diagnostics,
+        "scoringrules": scoringrules,
+        "scores": scores,
+        "briertools": briertools,
+        "torchmetrics, as a squared error": torchmetrics,
+    }
+
+
+def log() -> Works:
+    def scikit_learn(s):
+        from sklearn.metrics import log_loss
+
+        return log_loss(s.y, s.p)
+
+    def model_diagnostics(s):
+        from model_diagnostics.scoring import LogLoss
+
+        return LogLoss()(s.y, s.p)
+
+    def scoringrules(s):
+        from scoringrules import log_score
+
+        return log_score(s.y, s.p).mean()
+
+    def briertools(s):
+        from briertools import LogLossScorer
+
+        return LogLossScorer().score(s.y, s.p)
+
+    return {
+        "propriety": lambda s: pr.log_score(s.y, s.p),
+        "scikit-learn": scikit_learn,
+        "model-diagnostics": model_diagnostics,
+        "scoringrules": scoringrules,
+        "briertools": briertools,
+    }
+
+
+def ranked() -> Works:
+    def scoringrules(s):
+        from scoringrules import rps_score
+
+        # There the classes count from 1, and the sum is not divided by the number of cut points.
+        return rps_score(s.classes + 1, s.rows).mean() / (CLASSES - 1)
+
+    return {"propriety": lambda s: pr.ranked_probability_score(s.classes, s.rows), "scoringrules": scoringrules}
+
+
+def isotonic_curve() -> Works:
+    """Isotonic curves; the answer is the rate at a forecast of one half."""
+
+    def scikit_learn(s):
+        from sklearn.isotonic import IsotonicRegression
+
+        return IsotonicRegression(out_of_bounds="clip").fit(s.p, s.y).predict([0.5])[0]
+
+    def model_diagnostics(s):
+        from model_diagnostics.calibration import plot_reliability_diagram
+
+        plot_reliability_diagram(s.y, s.p)
+
+    def scores(s):
+        from scores.probability import isotonic_fit
+
+        return float(isotonic_fit(s.p, s.y)["regression_func"](0.5))
+
+    def scoringrules(s):
+        from scoringrules.visualization import reliability_diagram
+
+        reliability_diagram(s.y, s.p, uncertainty_band=None)
+
+    return {
+        "propriety": lambda s: pr.reliability_curve(s.y, s.p).at([0.5])[0],
+        "propriety, drawn": lambda s: pr.reliability_curve(s.y, s.p).plot() and None,
+        "scikit-learn, the regression": scikit_learn,
+        "model-diagnostics, drawn": model_diagnostics,
+        "scores": scores,
+        "scoringrules, drawn": scoringrules,
+    }
+
+
+def binned_curve() -> Works:
+    """Curves of ten bins; the answer is the error of calibration that they show."""
+
+    def ours(s):
+        curve = pr.reliability_curve(s.y, s.p, method="bins", bins=10)
+        return np.average(np.abs(curve.event_rate - curve.forecast_mean), weights=curve.weight)
+
+    def scikit_learn(s):
+        from sklearn.calibration import calibration_curve
+
+        calibration_curve(s.y, s.p, n_bins=10)
+
+    def torchmetrics(s):
+        from torchmetrics.functional.classification import binary_calibration_error
+
+        y, p = s.tensors
+        return binary_calibration_error(p, y, n_bins=10)
+
+    return {"propriety": ours, "scikit-learn": scikit_learn, "torchmetrics, the error only": torchmetrics}
+
+
+def parts() -> Works:
+    def model_diagnostics(s):
+        from model_diagnostics.scoring import SquaredError, decompose
+
+        return decompose(s.y, s.p, scoring_function=SquaredError())["miscalibration"][0]
+
+    return {"propriety": lambda s: pr.decompose(s.y, s.p).miscalibration, "model-diagnostics": model_diagnostics}
+
+
+def murphy() -> Works:
+    """Murphy diagrams at 100 thresholds; the answer is their mean, scaled to an area of half a Brier score."""
+
+    def model_diagnostics(s):
+        from model_diagnostics.scoring import plot_murphy_diagram
+
+        plot_murphy_diagram(s.y, s.p, etas=GRID)
+
+    def scores(s):
+        from scores.probability import murphy_score
+
+        y, p = s.arrays
+        # There the area is a quarter of a Brier score.
+        return 2 * float(murphy_score(p, y, thetas=GRID, functional="expectile", alpha=0.5)["total"].mean())
+
+    def briertools(s):
+        from briertools import BrierScorer
+        from matplotlib import pyplot as plt
+
+        scorer = BrierScorer()
+        scorer.n_points = len(GRID)
+        scorer.plot_curve(plt.gca(), s.y, s.p, threshold_range=(GRID[0], GRID[-1]))
+
+    return {
+        "propriety": lambda s: pr.murphy_curve(s.y, s.p, thresholds=GRID, parts=False).score.mean(),
+        "propriety, with its parts": lambda s: pr.murphy_curve(s.y, s.p, thresholds=GRID).score.mean(),
+        "model-diagnostics, drawn": model_diagnostics,
+        "scores": scores,
+        "briertools, drawn": briertools,
+    }
+
+
+def roc() -> Works:
+    def scikit_learn(s):
+        from sklearn.metrics import auc, roc_curve
+
+        false_alarms, hits, _ = roc_curve(s.y, s.p)
+        return auc(false_alarms, hits)
+
+    def scores(s):
+        from scores.probability import roc_curve_data
+
+        y, p = s.arrays
+        return roc_curve_data(p, y)["AUC"]
+
+    def torchmetrics(s):
+        from torchmetrics.functional.classification import binary_roc
+        from torchmetrics.utilities.compute import auc
+
+        y, p = s.tensors
+        false_alarms, hits, _ = binary_roc(p, y)
+        return auc(false_alarms, hits)
+
+    return {
+        "propriety": lambda s: pr.roc_curve(s.y, s.p).auc,
+        "scikit-learn": scikit_learn,
+        "scores": scores,
+        "torchmetrics": torchmetrics,
+    }
+
+
+def decision() -> Works:
+    """Decision curves at 100 thresholds; the answer is the mean net benefit."""
+
+    def dcurves(s):
+        from dcurves import dca
+
+        found = dca(data=s.frame, outcome="y", modelnames=["p"], thresholds=GRID)
+        return found.loc[found["model"] == "p", "net_benefit"].mean()
+
+    def briertools(s):
+        from briertools import DCAScorer
+        from matplotlib import pyplot as plt
+
+        scorer = DCAScorer()
+        scorer.n_points = len(GRID)
+        scorer.plot_curve(plt.gca(), s.y, s.p, threshold_range=(GRID[0], GRID[-1]))
+
+    return {
+        "propriety": lambda s: pr.decision_curve(s.y, s.p, thresholds=GRID).net_benefit.mean(),
+        "dcurves": dcurves,
+        "briertools, drawn": briertools,
+    }
+
+
+def bootstrap() -> Works:
+    """Intervals of a Brier score from 1,000 draws; draws differ, so that there is no common answer."""
+
+    def ours(s):
+        pr.interval(s.y, s.p, method="bootstrap", n_resamples=RESAMPLES, seed=1)
+
+    def scores(s):
+        from scores.processing import block_bootstrap
+
+        y, p = s.arrays
+        draws = block_bootstrap([(p - y) ** 2], blocks={"case": 1}, n_iteration=RESAMPLES)
+        draws.mean("case").quantile([0.025, 0.975])
+
+    def torchmetrics(s):
+        import torch
+        from torchmetrics import MeanSquaredError
+        from torchmetrics.wrappers import BootStrapper
+
+        y, p = s.tensors
+        metric = BootStrapper(
+            MeanSquaredError(),
+            num_bootstraps=RESAMPLES,
+            quantile=torch.tensor([0.025, 0.975]),
+            sampling_strategy="multinomial",
+        )
+        metric.update(p, y)
+        metric.compute()
+
+    return {"propriety": ours, "scores, of known losses": scores, "torchmetrics, of a squared error": torchmetrics}
+
+
+def band() -> Works:
+    """Bands of the isotonic curve from 1,000 draws."""
+
+    def ours(s):
+        pr.reliability_curve(s.y, s.p).with_confidence_band(n_resamples=RESAMPLES, seed=1)
+
+    def model_diagnostics(s):
+        from model_diagnostics.calibration import plot_reliability_diagram
+
+        plot_reliability_diagram(s.y, s.p, n_bootstrap=RESAMPLES)
+
+    def scores(s):
+        from scores.probability import isotonic_fit
+
+        isotonic_fit(s.p, s.y, bootstraps=RESAMPLES)
+
+    return {"propriety": ours, "model-diagnostics, drawn": model_diagnostics, "scores": scores}
+
+
+TASKS: Mapping[str, Works] = {
+    "Brier score": brier(),
+    "Log score": log(),
+    f"Ranked probability score, {CLASSES} classes": ranked(),
+    "Reliability curve, isotonic": isotonic_curve(),
+    "Reliability curve, 10 bins": binned_curve(),
+    "Decomposition of the Brier score": parts(),
+    "Murphy diagram, 100 thresholds": murphy(),
+    "ROC curve with its area": roc(),
+    "Decision curve, 100 thresholds": decision(),
+    "Interval of a Brier score, 1,000 draws": bootstrap(),
+    "Band of a reliability curve, 1,000 draws": band(),
+}

@@ -1,0 +1,414 @@
+"""Mutation testing of rules, calibration and decisions: how many small faults in the code the tests notice.
+
+mutmut makes the faults, one at a time, in a copy of the package: a sign turned, a bound moved, an argument dropped.
+The tests that reach the function at fault are run on it, fastest first, and the fault is killed when one of them fails.
+The tests are collected once and every fault gets a fork of that process, so that none of them pays for imports.
+
+Run with `pip install mutmut`, then `python quality/mutation.py`. The outcomes for unchanged functions are remembered in
+build/mutation, survivors are tried again; delete the folder to start anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import hashlib
+import importlib
+import json
+import math
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+import pytest
+from _pytest.runner import runtestprotocol
+from libcst.metadata import MetadataWrapper, PositionProvider
+from mutmut.mutation import trampoline
+from mutmut.mutation.file_mutation import combine_mutations_to_source, create_mutations
+from mutmut.mutation.trampoline_templates import mangle_function_name
+from record import table, write
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("rules", "calibration", "decisions")
+MESSAGE_NAMES = {"law", "hint", "offender", "message"}  # What error messages are put together from.
+EXAMPLES = 12  # Of Hypothesis, for each law.
+SECONDS_A_TEST = 3.0  # A test that takes longer is left out.
+SECONDS_A_MUTANT = 5.0  # Of tests, fastest first; what survives them is called a survivor.
+LONG = "test_every_claim_of_the_catalogue_is_borne_out"  # Left out: half of the time of all tests together.
+SECONDS_OF_WAITING = 300  # After which a fork is stuck, which says nothing about its fault.
+LIBRARIES = ("propriety", "numpy", "scipy", "sklearn", "pandas", "matplotlib", "narwhals", "hypothesis", "rich")
+KILLED, SURVIVED, SLOW, UNREACHED, STUCK = "killed", "survived", "out of time", "not reached", "stuck"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: where it is, and the code before and after."""
+
+    name: str
+    file: str
+    line: int
+    before: str
+    after: str
+    key: str  # Of the function as it stands and the fault in it: the same as long as neither changes.
+
+    @property
+    def function(self) -> str:
+        """Name under which mutmut notes that the function was called."""
+        return self.name.partition("__mutmut_")[0]
+
+
+class Switch:
+    """Leads each call of a planted function to the function itself or to the fault that is awake.
+
+    It takes the place of mutmut's own, which costs too much for functions that are called a million times.
+    """
+
+    def __init__(self) -> None:
+        self.called: set[str] = set()
+        self.module, self.awake = "", ""
+
+    def wake(self, mutant: str) -> None:
+        """Make a fault the one that is run."""
+        self.module, _, self.awake = mutant.rpartition(".")
+
+    def wrap(self, bodies: dict[str, Any], is_classmethod: bool = False) -> Any:  # noqa: FBT001, FBT002  (as mutmut calls it)
+        """Return the decorator that the planted functions have."""
+
+        def decorate(function: Any) -> Any:
+            @functools.wraps(function)
+            def lead(*args: Any, **options: Any) -> Any:
+                sound = bodies["_mutmut_orig"]
+                self.called.add(f"{sound.__module__}.{sound.__name__}")
+                body = bodies.get(self.awake, sound) if self.module == sound.__module__ else sound
+                if is_classmethod:
+                    return getattr(args[0], body.__name__)(*args[1:], **options)
+                return body(*args, **options)
+
+            return lead
+
+        return decorate
+
+
+SWITCH = Switch()
+
+
+def copy_project(folder: Path) -> None:
+    """Copy sources and tests to a folder, where the sources are then changed."""
+    for part in ("src", "tests"):
+        shutil.rmtree(folder / part, ignore_errors=True)
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+
+
+def plant(path: Path, source: Path) -> list[Mutant]:
+    """Put all faults of a file beside its functions, where they sleep until one is called by its name."""
+    module, mutations, *_ = create_mutations(str(path), path.read_text(encoding="utf-8"))
+    positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+    names, texts = mangled_names(module), set(message_nodes(module))
+    mutations = [m for m in mutations if m.contained_by_top_level_function in names and m.original_node not in texts]
+    path.write_text(combine_mutations_to_source(module, mutations).code, encoding="utf-8")
+    prefix = ".".join(path.relative_to(source).with_suffix("").parts)
+    numbers: Counter[cst.CSTNode] = Counter()
+    mutants = []
+    for mutation in mutations:
+        function = mutation.contained_by_top_level_function
+        numbers[function] += 1
+        name = f"{prefix}.{names[function]}__mutmut_{numbers[function]}"
+        before, after = (module.code_for_node(n).strip() for n in (mutation.original_node, mutation.mutated_node))
+        line = positions.get(mutation.original_node, positions[function]).start.line
+        key = hashlib.sha256(f"{name}\n{module.code_for_node(function)}\n{before}\n{after}".encode()).hexdigest()
+        mutants.append(Mutant(name, str(path.relative_to(source / "propriety")), line, before, after, key))
+    return mutants
+
+
+def mangled_names(module: cst.Module) -> dict[cst.CSTNode, str]:
+    """Return the functions and methods of a module with the names that mutmut gives them."""
+    names = {}
+    for statement in module.body:
+        if isinstance(statement, cst.FunctionDef):
+            names[statement] = mangle_function_name(name=statement.name.value, class_name=None)
+        elif isinstance(statement, cst.ClassDef) and isinstance(statement.body, cst.IndentedBlock):
+            methods = (part for part in statement.body.body if isinstance(part, cst.FunctionDef))
+            names |= {m: mangle_function_name(name=m.name.value, class_name=statement.name.value) for m in methods}
+    return names
+
+
+def message_nodes(node: cst.CSTNode, *, inside: bool = False) -> Iterator[cst.CSTNode]:
+    """Yield what makes error messages: all that a `raise` raises, and assignments to the parts of a message."""
+    if isinstance(node, cst.Assign):
+        inside |= any(isinstance(t.target, cst.Name) and t.target.value in MESSAGE_NAMES for t in node.targets)
+    inside |= isinstance(node, cst.Raise)
+    if inside:
+        yield node
+    for child in node.children:
+        yield from message_nodes(child, inside=inside)
+
+
+class Trial:
+    """A plugin of pytest: runs the collected tests once on the sound code, then on one fault after the other."""
+
+    def __init__(self, mutants: Sequence[Mutant], outcomes: dict[str, str], memory: Path, jobs: int) -> None:
+        self.mutants, self.outcomes, self.memory, self.jobs = mutants, outcomes, memory, jobs
+        self.seconds: dict[pytest.Item, float] = {}
+        self.reaching: dict[str, list[pytest.Item]] = defaultdict(list)
+
+    def pytest_sessionstart(self) -> None:
+        """Make Hypothesis quick and the same every time; to shrink what fails would be lost work."""
+        from hypothesis import Phase, settings  # Now and not before, so that pytest may rewrite its assertions.
+
+        phases = (Phase.explicit, Phase.generate)
+        profile = settings(settings.default, max_examples=EXAMPLES, derandomize=True, database=None, phases=phases)
+        settings.register_profile("mutation", profile)
+        settings.load_profile("mutation")
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out the docstrings of the faulty copies of functions, and what takes too long."""
+        items[:] = [item for item in items if "__mutmut_" not in item.nodeid and LONG not in item.nodeid]
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Take the place of pytest's own loop."""
+        self.learn(session.items)
+        self.control()
+        with contextlib.suppress(KeyboardInterrupt):  # What was tried until then is a random sample too.
+            self.try_all()
+        self.memory.write_text(json.dumps(self.outcomes), encoding="utf-8")
+        return True
+
+    def learn(self, items: Sequence[pytest.Item]) -> None:
+        """Run each test once, in forks, and note how long it takes and which functions it calls."""
+        pipes = [self.fork_learning(items[part :: self.jobs], part) for part in range(self.jobs)]
+        learned = []
+        for pipe in pipes:
+            with os.fdopen(pipe) as told:
+                learned.append(json.load(told))
+        for _ in pipes:
+            os.wait()
+        for part, (notes, modules) in enumerate(learned):
+            for item, (seconds, called) in zip(items[part :: self.jobs], notes, strict=True):
+                self.seconds[item] = seconds
+                for function in called:
+                    self.reaching[function.removesuffix("__mutmut_orig")].append(item)
+            for module in modules:
+                with contextlib.suppress(Exception):
+                    importlib.import_module(module)  # So that not every fork has to.
+        say(f"{sum(self.seconds.values()):.0f} s of tests")
+
+    def fork_learning(self, items: Sequence[pytest.Item], part: int) -> int:
+        """Start a process that runs some tests on the sound code, and return the pipe in which it tells of them.
+
+        It is one of its own because threads, such as those of Polars and DuckDB, would be missing in later forks.
+        """
+        reading, writing = os.pipe()
+        if os.fork():
+            os.close(writing)
+            return reading
+        notes = []
+        for number, item in enumerate(items):
+            SWITCH.called.clear()
+            start = time.process_time()
+            passed = passes(item)
+            seconds = time.process_time() - start
+            notes.append((seconds, sorted(SWITCH.called) if passed and seconds <= SECONDS_A_TEST else []))
+            if number % 100 == 0:
+                say(f"{number} of {len(items)} tests of part {part} run on the sound code")
+        with os.fdopen(writing, "w") as pipe:
+            json.dump((notes, [name for name in sys.modules if name.startswith(LIBRARIES)]), pipe)
+        os._exit(0)
+
+    def control(self) -> None:
+        """Try the sound code as if it were a fault: it must survive, or the outcomes of faults would mean nothing."""
+        nothing = Mutant("nothing", "", 0, "", "", "")
+        self.reaching[nothing.function] = list({item for items in self.reaching.values() for item in items})
+        process, status = os.waitpid(self.fork(nothing), 0)
+        del self.reaching[nothing.function]
+        if status:
+            pytest.exit(f"the tests fail on the sound code in process {process}")
+
+    def try_all(self) -> None:
+        """Try every fault that is not remembered as killed, some at a time."""
+        todo = [m for m in self.mutants if self.outcomes.get(m.key) not in (KILLED, SLOW)]
+        running: dict[int, Mutant] = {}
+        for number, mutant in enumerate(todo):
+            if mutant.function not in self.reaching:
+                self.outcomes.setdefault(mutant.key, UNREACHED)
+                continue
+            while len(running) >= self.jobs:
+                self.reap(running)
+            running[self.fork(mutant)] = mutant
+            if number % 50 == 0:
+                say(f"{number} of {len(todo)} faults tried: {Counter(self.outcomes.values())}")
+                self.memory.write_text(json.dumps(self.outcomes), encoding="utf-8")
+        while running:
+            self.reap(running)
+
+    def fork(self, mutant: Mutant) -> int:
+        """Start a process that wakes the fault and runs the tests that reach it."""
+        tests, total = [], 0.0
+        for item in sorted(self.reaching[mutant.function], key=self.seconds.__getitem__):
+            total += self.seconds[item]
+            if tests and total > SECONDS_A_MUTANT:
+                break
+            tests.append(item)
+        process = os.fork()
+        if process:
+            return process
+        limit = math.ceil(5.0 + 4.0 * min(total, SECONDS_A_MUTANT))
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
+        signal.alarm(SECONDS_OF_WAITING)
+        forget_caches()
+        SWITCH.wake(mutant.name)
+        os._exit(0 if all(passes(item) for item in tests) else 1)
+
+    def reap(self, running: dict[int, Mutant]) -> None:
+        """Wait for a process to end and note what it says."""
+        process, status = os.wait()
+        if os.WIFSIGNALED(status):
+            outcome = STUCK if os.WTERMSIG(status) == signal.SIGALRM else SLOW
+        else:
+            outcome = KILLED if os.WEXITSTATUS(status) else SURVIVED
+        self.outcomes[running.pop(process).key] = outcome
+
+
+def passes(item: pytest.Item) -> bool:
+    """Run a test with its fixtures, and leave it as it was."""
+    example = getattr(item, "dtest", None)
+    names = dict(example.globs) if example else {}
+    reports = runtestprotocol(item, nextitem=None, log=False)
+    if example:
+        example.globs = names  # doctest empties them.
+    return not any(report.failed for report in reports)
+
+
+def forget_caches() -> None:
+    """Empty the caches of the package: an answer kept from the sound code would hide a fault."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("propriety."):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
+
+
+def say(text: str) -> None:
+    """Tell how far the run is; pytest keeps standard output for itself."""
+    print(time.strftime("%H:%M:%S"), text, file=sys.__stderr__, flush=True)
+
+
+def stratified(mutants: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
+    """Draw a sample in which every file has its share."""
+    by_file: dict[str, list[Mutant]] = defaultdict(list)
+    for mutant in mutants:
+        by_file[mutant.file].append(mutant)
+    draw = random.Random(seed)  # noqa: S311  (nothing secret)
+    share = min(1.0, size / len(mutants))
+    drawn = [mutant for here in by_file.values() for mutant in draw.sample(here, math.ceil(share * len(here)))]
+    draw.shuffle(drawn)
+    return drawn
+
+
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """Return Wilson's 95% interval of a share."""
+    z = 1.959963984540054
+    middle, spread = successes + z * z / 2.0, z * math.sqrt(successes * (n - successes) / n + z * z / 4.0)
+    return (middle - spread) / (n + z * z), (middle + spread) / (n + z * z)
+
+
+def percent(share: float) -> str:
+    """Write a share with one decimal."""
+    return f"{100.0 * share:.1f} %"
+
+
+def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command: str) -> Path:
+    """Write the record of the run."""
+    killed = [m for m in tried if outcomes[m.key] in (KILLED, SLOW)]
+    rows = []
+    for file in sorted({m.file for m in tried}):
+        here = [m for m in tried if m.file == file]
+        dead = sum(m in killed for m in here)
+        rows.append({"file": file, "mutants": len(here), "killed": dead, "share": percent(dead / len(here))})
+    low, high = wilson(len(killed), len(tried))
+    counts = Counter(outcomes[m.key] for m in tried)
+    sampled = len(tried) < made
+    chosen = f"a sample of {len(tried)} of the {made} mutants, stratified by file," if sampled else f"{made} mutants"
+    interval = f"; 95 % interval of the share by Wilson: {percent(low)} to {percent(high)}" if sampled else ""
+    return write(
+        "mutation",
+        title="Mutation testing",
+        summary=f"Of {chosen} of {', '.join(PACKAGES)}, the tests kill {len(killed)}: "
+        f"{percent(len(killed) / len(tried))}{interval}.",
+        command=command,
+        tables=[
+            table("Mutants by file", rows),
+            table("What became of them", [{"outcome": k, "mutants": v} for k, v in sorted(counts.items())]),
+        ],
+        libraries=("propriety", "numpy", "scipy", "mutmut", "hypothesis", "pytest"),
+        notes=[
+            (
+                "mutmut makes the mutants, in the bodies and the simple defaults of functions and methods. It leaves "
+                "out docstrings, type annotations, decorators, functions with a decorator, such as properties, and "
+                "code outside of functions."
+            ),
+            (
+                "Left out as well are error messages: what a raise statement raises, and assignments to "
+                f"{', '.join(sorted(MESSAGE_NAMES))}."
+            ),
+            (
+                "The tests are those of the three packages and the examples of their docstrings, Hypothesis with "
+                f"{EXAMPLES} examples that are always the same. Tests are left out that take longer than "
+                f"{SECONDS_A_TEST:g} s, or read the source and cannot pass on the copy, and the audit of the catalogue."
+            ),
+            (
+                "A mutant counts as killed when a test that reaches its function fails, or the tests take more than "
+                f"four times as long as on the sound code. At most {SECONDS_A_MUTANT:g} s of tests are tried on each, "
+                "the fastest first; a mutant that no test reaches counts as surviving."
+            ),
+        ],
+    )
+
+
+def main() -> None:
+    """Plant the faults, try them and write the record."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutation", help="where the copy is made")
+    parser.add_argument("--sample", type=int, help="how many mutants to try; all of them by default")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--jobs", type=int, default=2, help="how many processes to use")
+    parser.add_argument("tests", nargs="*", help="to try on what survived before; all tests by default")
+    options: Any = parser.parse_args()
+    folder = options.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    copy_project(folder)
+    os.chdir(folder)
+    source = folder / "src"
+    sys.path.insert(0, str(source))
+    trampoline.wrap_in_trampoline = SWITCH.wrap
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # A fork has no threads but its own.
+    files = [path for package in PACKAGES for path in sorted((source / "propriety" / package).glob("*.py"))]
+    made = [mutant for path in files for mutant in plant(path, source)]
+    tried = stratified(made, options.sample or len(made), options.seed)
+    say(f"{len(made)} faults made, {len(tried)} to try")
+    memory = folder / "outcomes.json"
+    outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
+    trial = Trial(tried, outcomes, memory, options.jobs)
+    places = [f"{top}/{package}" for top in ("tests", "src/propriety") for package in PACKAGES]
+    pytest.main(["-q", "-p", "no:cacheprovider", *(options.tests or places)], plugins=[trial])
+    tried = [mutant for mutant in tried if mutant.key in outcomes]
+    living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]
+    lines = [f"{m.file}:{m.line} {outcomes[m.key]}: {m.before}  ->  {m.after}  [{m.name}]" for m in living]
+    (folder / "survivors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    sample = f" --sample {options.sample} --seed {options.seed}" if options.sample else ""
+    report(tried, len(made), outcomes, f"python quality/mutation.py{sample}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Every public name, adapters and pictures included, is described: parameters, what comes back, formula, source, example."""
+
+import dataclasses
+import inspect
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import propriety as pr
+from propriety import plots
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_extensions"))
+
+import docstrings
+import reference_pages
+
+from propriety.errors import MissingDependencyError
+
+ANALYSES = ("calibration.", "decisions.", "diagnostics.", "inference.", "evaluation.")
+LAYERS = tuple(f"propriety.{layer}" for layer in ANALYSES)
+
+
+def adapters():
+    """Return what the adapters offer whose libraries are installed."""
+    for module in reference_pages.ADAPTERS:
+        try:
+            adapter = import_module(f"propriety.integrations.{module}")
+        except MissingDependencyError:
+            continue
+        for name in reference_pages.adapter_names(module):
+            yield f"integrations.{module}.{name}", getattr(adapter, name)
+
+
+SUBJECTS = {name: getattr(pr, name) for name in pr.__all__ if name != "errors"}
+SUBJECTS |= {f"plots.{name}": getattr(plots, name) for name in plots.__all__}
+SUBJECTS |= dict(adapters())
+FUNCTIONS = {name: subject for name, subject in SUBJECTS.items() if inspect.isfunction(subject)}
+CALLED = {
+    name: subject
+    for name, subject in SUBJECTS.items()
+    # MLflow makes the evaluator, and what a base class is made with is said by those that derive from it.
+    if name != "integrations.mlflow.Evaluator" and not inspect.isabstract(subject)
+}
+
+
+def given(subject):
+    """Return the parameters that a user sees: not what a result keeps for itself."""
+    fields = dataclasses.fields(subject) if dataclasses.is_dataclass(subject) else ()
+    hidden = {field.name for field in fields if field.metadata.get("hidden")}
+    return [name for name in docstrings.parameters(subject) if name not in hidden]
+
+
+def text(subject):
+    """Return all that the page of a name says."""
+    return "\n".join(docstrings.completed(subject).values())
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_there_is_an_example_here_or_where_the_thing_is_made(name):
+    subject = SUBJECTS[name]
+    here = "Examples" in docstrings.sections(subject.__doc__)
+    made = inspect.isclass(subject) and list(docstrings.makers_of(subject))
+    derived = inspect.isclass(subject) and [
+        other for other in SUBJECTS.values() if inspect.isclass(other) and subject in other.__mro__[1:]
+    ]
+    assert here or made or derived
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_every_parameter_is_described(name):
+    subject = CALLED[name]
+    said, whole = docstrings.described(subject), text(subject)
+    assert [one for one in given(subject) if one not in said and f"`{one}" not in whole] == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_it_is_said_what_comes_back(name):
+    function = FUNCTIONS[name]
+    returns_nothing = function.__annotations__["return"] == "None"
+    assert returns_nothing or "Returns" in docstrings.completed(function)
+
+
+@pytest.mark.parametrize("name", [name for name, found in FUNCTIONS.items() if found.__module__.startswith(LAYERS)])
+def test_an_analysis_names_its_source_or_says_how_it_is_done(name):
+    parts = docstrings.completed(FUNCTIONS[name])
+    assert {"References", "Notes", "See Also"} & set(parts)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, found in FUNCTIONS.items() if found.__module__.endswith("rules.scores")]
+)
+def test_a_score_has_formula_and_reference(name):
+    parts = docstrings.completed(FUNCTIONS[name])
+    assert ":math:" in text(FUNCTIONS[name])
+    assert "doi:" in parts["References"] or "arXiv:" in parts["References"]
+
+
+def test_sections_and_entries_are_read():
+    parts = docstrings.sections(
+        "One line.\n\nParameters\n----------\na, b : int\n    Both.\n*c\n    More.\n\nNotes\n-----\nN."
+    )
+    assert list(parts) == ["", "Parameters", "Notes"]
+    assert docstrings.entries(parts["Parameters"]) == {
+        "a": "a : int\n    Both.",
+        "b": "b : int\n    Both.",
+        "c": "*c\n    More.",
+    }
