@@ -10,7 +10,16 @@ from pathlib import Path
 import nox
 
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "layers", "tests", "engines", "docs", "wheel"]
+nox.options.sessions = ["lint", "types", "layers", "tests", "oldest", "engines", "docs", "wheel"]
+
+OLDEST = (
+    *("tests/tables/test_forecast_table.py", "tests/tables/test_validation.py"),
+    *("tests/rules/test_golden.py", "tests/rules/test_scoring.py"),
+    *("tests/calibration/test_reliability.py", "tests/calibration/test_summary.py"),
+    *("tests/decisions/test_net_benefit.py", "tests/decisions/test_roc.py"),
+    *("tests/diagnostics", "tests/inference", "tests/schemas", "tests/stability"),
+    *("tests/integrations/test_sklearn.py", "tests/integrations/test_xarray.py"),
+)
 
 
 @nox.session
@@ -39,10 +48,26 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def laws(session: nox.Session) -> None:
+    """Try every law on many examples, drawn anew each time; takes an hour or so."""
+    laws = ("-n", "auto", "-m", "not engine", "-k", "not study", "tests/rules", "tests/tables", "tests/decisions")
+    session.run("pytest", *laws, "tests/calibration", *session.posargs, env={"PROPRIETY_EXAMPLES": "many"})
+
+
+@nox.session
 def engines(session: nox.Session) -> None:
     """Run the tests on engines in one process: Spark, Dask and PostgreSQL are started once."""
     # `python -m` puts this folder on the path, where Dask's workers find the module of their test.
     session.run("python", "-m", "pytest", "tests/engines", *session.posargs)
+
+
+@nox.session(venv_backend="virtualenv")
+def oldest(session: nox.Session) -> None:
+    """Run the tests of what computes on the oldest versions that are supported, in an environment of their own."""
+    free = {"PIP_CONSTRAINT": "", "PIP_BUILD_CONSTRAINT": ""}
+    session.install("--requirement", ".ci/oldest.txt", env=free)
+    session.install("--no-deps", ".", env=free)
+    session.run("pytest", "-n", "auto", "-m", "not slow and not engine", *OLDEST, *session.posargs)
 
 
 @nox.session
@@ -84,10 +109,18 @@ def benchmarks(session: nox.Session) -> None:
 
 @nox.session(venv_backend="virtualenv")
 def peers(session: nox.Session) -> None:
-    """Time the package beside others in an environment of their own, and write the tables; takes some minutes."""
+    """Measure the package beside others in an environment of their own; takes some 20 minutes."""
     session.install("--requirement", "benchmarks/peers/requirements.txt", ".")
-    for name in ("calibration", "decisions"):
-        session.run("python", f"benchmarks/peers/{name}.py")
+    for name in session.posargs or ("abilities", "bad_inputs", "speed", "memory", "imports", "installs"):
+        session.run("python", f"benchmarks/peers/{name}.py", env={"PYTHONPATH": "quality"})
+    session.run("python", "benchmarks/peers/readme.py")
+
+
+@nox.session(venv_backend="virtualenv")
+def fuzz(session: nox.Session) -> None:
+    """Fuzz the door, stored files and the command line for an hour, and write the record."""
+    session.install("atheris>=3", "pandas", "polars", ".[cli,report]")
+    session.run("python", "quality/fuzzing.py", *session.posargs)
 
 
 @nox.session
