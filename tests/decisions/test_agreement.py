@@ -160,3 +160,9 @@ def test_labels_keep_their_kind():
     index = np.array([1, 0])
     assert labels_at((0, 1), index).dtype.kind == "i"
     assert labels_at(((0, 1), (1, 2)), index).tolist() == [(1, 2), (0, 1)]
+
+
+def test_an_error_about_rows_says_which_argument_they_are():
+    with pytest.raises(InputValueError, match="must lie in") as caught:
+        quadratic_weighted_kappa([0, 1], [[1.2, 0.0], [0.5, 0.5]])
+    assert caught.value.__notes__ == ["y_proba is y_pred."]

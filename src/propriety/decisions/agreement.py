@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.results import Floats, Score
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, read_array
@@ -167,7 +167,7 @@ def read_decisions(
     decide: Callable[[Floats], NDArray[np.intp]] = first_argmax,
     classes: int | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
+    missing: Missing,
     **options: Any,
 ) -> DecidedCases:
     """Judge outcomes with decisions, or with rows of probabilities that `decide` turns into decisions.
@@ -177,8 +177,12 @@ def read_decisions(
     """
     decided = read_array(y_pred, "y_pred")
     if decided.values.ndim != 1:
-        predictions = read_classes(y_true, y_pred, labels=labels, missing=missing, **options)
-        cases = predictions.gathered()
+        try:
+            predictions = read_classes(y_true, y_pred, labels=labels, missing=missing, **options)
+            cases = predictions.gathered()
+        except ProprietyError as error:
+            error.add_note("y_proba is y_pred.")
+            raise
         return DecidedCases(
             cases.outcome, decide(cases.forecast), cases.weight, predictions.labels, dropped=predictions.dropped
         )
