@@ -126,7 +126,7 @@ def _on_ibis_and_postgresql(request):
 
 def _on_spark(request):
     session, folder = request.getfixturevalue("spark"), request.getfixturevalue("tmp_path")
-    return lambda frame: session.read.parquet(_stored(frame, folder)).repartition(2)
+    return lambda frame: session.read.parquet(_stored(frame, folder))
 
 
 EAGER = {

@@ -55,7 +55,7 @@ def plain(error):
 
 
 # A query of a cluster takes a second, so that it is asked only what engines see differently.
-ASKED_OF_SPARK = ["forecast null", "forecast nan", "outcome nan", "weight null", "forecast infinite", "label unknown"]
+ASKED_OF_SPARK = ["forecast null", "forecast nan", "outcome nan", "label unknown"]
 
 
 def test_violations_are_told_as_in_numpy(lazy_engine, request):

@@ -28,6 +28,8 @@ FRAME = pl.DataFrame(
 FORECASTS = {"a": FRAME["a"], "b": FRAME["b"]}
 BINARY = [rule for rule in RULES if isinstance(rule, BinaryRule) and not isinstance(rule, pr.BetaRegret)]
 DRAWS = {"seed": 1, "n_resamples": 20}
+# Dask cannot take the larger of two columns here; Spark takes half a minute to plan either of these two formulas.
+LEFT_OUT = {"dask": (pr.Pseudospherical,), "pyspark": (pr.Pseudospherical, pr.BoundedNetBenefit)}
 
 
 @pytest.mark.parametrize("weight", [None, "w"], ids=["unweighted", "weighted"])
@@ -41,7 +43,7 @@ def test_the_moments_of_every_rule_are_those_of_numpy(request, lazy_engine, weig
         weight=weight,
         by=["site", "ward"],
     )
-    rules = [rule for rule in BINARY if source.engine != "dask" or not isinstance(rule, pr.Pseudospherical)]
+    rules = [rule for rule in BINARY if not isinstance(rule, LEFT_OUT.get(source.engine, ()))]
     found = moments_of_source(source, rules, group=True, cluster=True)
     for rule, one in zip(rules, found, strict=True):
         expected = pr.loss_moments(

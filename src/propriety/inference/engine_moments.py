@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError, UnsupportedOperationError, sentence
 from propriety.inference.moments import LossMoments
 from propriety.results import Floats
-from propriety.rules.operations import NARWHALS, Column, Operations
+from propriety.rules.operations import JUDGED, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables.class_source import ClassSource
 from propriety.tables.engine_source import Lazy, Source, collected
@@ -116,8 +116,8 @@ def _of_events(source: Source, rules: Sequence[Rule], kept: dict[str, nw.Expr]) 
     )
     losses = {
         f"x_{place}_{position}": nw.when(nw.col("event") > 0.5)
-        .then(rule.loss(nw.col(f"p_{position}"), event=True, ops=NARWHALS))
-        .otherwise(rule.loss(nw.col(f"p_{position}"), event=False, ops=NARWHALS))
+        .then(rule.loss(nw.col(f"p_{position}"), event=True, ops=JUDGED))
+        .otherwise(rule.loss(nw.col(f"p_{position}"), event=False, ops=JUDGED))
         for place, rule in enumerate(map(_binary, rules))
         for position in models
     }
@@ -160,10 +160,10 @@ class _WithTop:
     def maximum(self, *columns: Column) -> Column:
         """Return the largest of the columns."""
         known = len(columns) == len(self.p) and all(one is own for one, own in zip(columns, self.p, strict=True))
-        return self.top if known else NARWHALS.maximum(*columns)
+        return self.top if known else JUDGED.maximum(*columns)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(NARWHALS, name)
+        return getattr(JUDGED, name)
 
 
 def _lawful(source: Source, positions: Iterable[int]) -> Lazy:

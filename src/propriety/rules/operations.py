@@ -14,7 +14,7 @@ from scipy import special
 
 from propriety.errors import UnsupportedOperationError
 
-__all__ = ["NARWHALS", "NUMPY", "Column", "Operations"]
+__all__ = ["JUDGED", "NARWHALS", "NUMPY", "Column", "Operations"]
 
 Column: TypeAlias = Any  # A NumPy array, a narwhals expression, or a number where one stands for all cases.
 
@@ -130,6 +130,13 @@ class _Narwhals:
         raise UnsupportedOperationError(message)
 
 
+class _Judged(_Narwhals):
+    """Of rows without missing values; conditions need not be asked twice, which keeps queries short."""
+
+    def where(self, condition: Column, yes: Column, no: Column) -> Column:
+        return nw.when(condition).then(_expression(yes)).otherwise(_expression(no))
+
+
 def _is_column(values: object, kind: type[np.generic] = np.float64) -> bool:
     return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == kind
 
@@ -140,3 +147,4 @@ def _expression(column: Column) -> nw.Expr:
 
 NUMPY: Operations = _NumPy()
 NARWHALS: Operations = _Narwhals()
+JUDGED: Operations = _Judged()

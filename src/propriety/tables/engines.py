@@ -140,7 +140,8 @@ def _confined(source: Source, position: int, within: Within) -> Lazy:
     The cell alone is asked for here: rows that break a law may pass, and their keys say so afterwards.
     """
     pa, _ = frames.pyarrow()
-    rows = source.frame.with_columns(cell=_cell(source, position, within.level).cast(nw.Float64))
+    cell = _cell(source, position, within.level).cast(nw.Float64)
+    rows = source.frame.filter(source.forecast(position) > 0.0).with_columns(cell=cell)  # A 0 was kept as it is.
     patterns: dict[tuple[bool, ...], list[tuple[Group, Floats]]] = {}
     for (model, group), cells in within.cells.items():
         if model == position:
