@@ -21,8 +21,8 @@ from propriety.tables.engine_source import Lazy, Source, collected
 
 __all__ = ["moments_of_source"]
 
-# Engines add one number after another, and a sum of m terms is off by up to m roundings. Where no groups or clusters
-# keep m small, cells of the forecast do; their sums are added up afterwards.
+# Engines add one number after another, but for a whole column of Polars, and a sum of m terms is off by up to m
+# roundings. Where no groups or clusters keep m small, cells of the forecast do; their sums are added up afterwards.
 PART = "by_part"
 PARTS = 2.0**10
 
@@ -62,7 +62,7 @@ def moments_of_source(
 
 def _query(source: Source, rules: Sequence[Rule], models: int) -> Any:
     """Build the query: lawful rows, their losses, the differences, their products with the weights, the sums."""
-    parted = all(name == "class" for name in source.by)
+    parted = all(name == "class" for name in source.by) and (source.engine != "polars" or bool(source.by))
     by = {name: nw.col(name) for name in (*source.by, *([PART] if parted else []))}
     weight = nw.col("weight")
     weights = {"weight": weight} if source.weighted else {}
@@ -95,7 +95,7 @@ def _query(source: Source, rules: Sequence[Rule], models: int) -> Any:
         products["squares"] = weight * weight
     rows = rows.select(**by, **weights, **products)
     sums = [nw.len().alias("n"), *(nw.col(name).sum() for name in (*weights, *products))]
-    return rows.group_by(*by).agg(*sums)
+    return rows.group_by(*by).agg(*sums) if by else rows.select(*sums)
 
 
 def _whole(table: Any, by: list[str]) -> Any:
