@@ -66,13 +66,13 @@ def _query(source: Source, rules: Sequence[Rule], models: int) -> Any:
     by = {name: nw.col(name) for name in (*source.by, *([PART] if parted else []))}
     weight = nw.col("weight")
     weights = {"weight": weight} if source.weighted else {}
-    kept = {name: nw.col(name) for name in source.by} | weights
+    kept = by | weights
+    if parted:
+        kept[PART] = (source.forecast(0) * PARTS).floor()
     if isinstance(source, ClassSource):
-        part = {PART: (source.columns(0)[0] * PARTS).floor()} if parted else {}
-        rows, losses = _of_classes(source, rules, kept | part)
+        rows, losses = _of_classes(source, rules, kept)
     else:
-        part = {PART: (source.forecast(0) * PARTS).floor()} if parted else {}
-        rows, losses = _of_events(source, rules, kept | part)
+        rows, losses = _of_events(source, rules, kept)
     if source.engine.startswith("ibis"):
         # Ibis writes constants as decimal numbers and takes them for floats; what a float multiplies is one.
         losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
