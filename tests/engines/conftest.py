@@ -1,5 +1,6 @@
 """Engines for real: a Spark cluster of two executors, Dask, DuckDB, Polars, Ibis on DuckDB and on a PostgreSQL server."""
 
+import functools
 import getpass
 import os
 import pwd
@@ -8,6 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -154,3 +156,22 @@ def engine(request):
 def lazy_engine(request):
     """Return the like for the engines that are lazy."""
     return LAZY[request.param](request)
+
+
+@pytest.fixture
+def same_moments():
+    """Return a function that compares moments of an engine with those of NumPy, their means as closely as asked."""
+
+    def compare(found, expected, *, rtol):
+        assert (found.rule, found.models) == (expected.rule, expected.models)
+        assert found.group.tolist() == expected.group.tolist()
+        assert found.cluster.tolist() == expected.cluster.tolist()
+        assert found.n.tolist() == expected.n.tolist()
+        with np.errstate(invalid="ignore"):
+            close = functools.partial(np.testing.assert_allclose, err_msg=found.rule)
+            close(found.weight, expected.weight, rtol=1e-12)
+            close(found.mean, expected.mean, rtol=rtol, atol=1e-14)
+            close(found.spread, expected.spread, rtol=1e-9, atol=1e-12)
+            close(found.standard_errors(), expected.standard_errors(), rtol=1e-10, atol=1e-14)
+
+    return compare

@@ -33,7 +33,7 @@ LEFT_OUT = {"dask": (pr.Pseudospherical,), "pyspark": (pr.Pseudospherical, pr.Bo
 
 
 @pytest.mark.parametrize("weight", [None, "w"], ids=["unweighted", "weighted"])
-def test_the_moments_of_every_rule_are_those_of_numpy(request, lazy_engine, weight):
+def test_the_moments_of_every_rule_are_those_of_numpy(request, lazy_engine, same_moments, weight):
     if weight is None and "spark" in request.node.name:
         pytest.skip("Spark takes half a minute to plan either query, and the weighted one does all that the other does")
     source = read_source(
@@ -54,17 +54,7 @@ def test_the_moments_of_every_rule_are_those_of_numpy(request, lazy_engine, weig
             cluster=FRAME["ward"],
             sample_weight=None if weight is None else FRAME["w"],
         )
-        assert one.rule == expected.rule
-        assert one.group.tolist() == expected.group.tolist()
-        assert one.cluster.tolist() == expected.cluster.tolist()
-        assert one.n.tolist() == expected.n.tolist()
-        with np.errstate(invalid="ignore"):
-            np.testing.assert_allclose(one.weight, expected.weight, rtol=1e-12)
-            np.testing.assert_allclose(one.mean, expected.mean, rtol=1e-11, atol=1e-14, err_msg=repr(rule))
-            np.testing.assert_allclose(one.spread, expected.spread, rtol=1e-9, atol=1e-12, err_msg=repr(rule))
-            np.testing.assert_allclose(
-                one.standard_errors(), expected.standard_errors(), rtol=1e-10, atol=1e-14, err_msg=repr(rule)
-            )
+        same_moments(one, expected, rtol=1e-11)
 
 
 def test_an_evaluation_is_that_of_the_arrays(engine):
