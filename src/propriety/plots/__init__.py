@@ -12,12 +12,13 @@ if find_spec("matplotlib") is None:
 
 from propriety.plots import comparison, monitoring, probability_means, ranking, retention, slices, top_k  # noqa: F401  (their drawers are found by type)
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability
-from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves, plot_regret_curves, plot_roc_curves
+from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves, plot_regret_curves
 from propriety.plots.decomposition import plot_decompositions
 from propriety.plots.display import DecisionCurveDisplay, ReliabilityDisplay
 from propriety.plots.drawing import draw
 from propriety.plots.evaluation import plot_evaluation
 from propriety.plots.reliability import plot_curves, plot_grid
+from propriety.plots.roc import plot_roc_curves
 
 __all__ = [
     "DecisionCurveDisplay",

@@ -1,4 +1,4 @@
-"""Pictures of decisions: regret, cost, net benefit, Murphy and ROC curves, with thresholds a clinician can read."""
+"""Pictures of decisions: regret, cost, net benefit and Murphy curves, with thresholds a clinician can read."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from propriety.decisions.murphy import MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference
 from propriety.decisions.regret import CostCurve, RegretCurve
-from propriety.decisions.roc import RocCurve
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_note
+from propriety.plots.drawing import (
+    COLORS,
+    DASHES,
+    GREY,
+    LEGEND,
+    SMALL,
+    draw,
+    new_axes,
+    percent,
+    shown,
+    write_note,
+    write_title,
+)
 from propriety.results import Floats
 
-__all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves", "plot_roc_curves"]
+__all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves"]
 
 WIDE = (4.8, 3.6)
-LEGEND: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "handlelength": 2.6}
 NICE_LIMITS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5)
 # Those that come first are shown where there is no room for all.
 CHANCES = (
@@ -27,7 +37,6 @@ CHANCES = (
     *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000)),
 )
 LOG_ODDS_ENDS = (0.001, 0.999)
-MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 PARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "score": ("score", {"color": COLORS[0], "linewidth": 1.8, "zorder": 3}),
     "miscalibration": ("MCB", {"color": COLORS[1], "linestyle": DASHES[1], "linewidth": 1.4}),
@@ -58,9 +67,9 @@ def _(
     ax.set_ylim(0, 1.32 * max(float(y[x <= high].max()), _peak(rate, high)))
     name = {"linear": "half the Brier score", "log-odds": "the log loss"}[scale]
     note = f"area {shown(curve.area(scale=scale))}"
-    note += f", {name}" if curve.act_at is None else f"\nalways decided at {_percent(curve.act_at)}"
+    note += f", {name}" if curve.act_at is None else f"\nalways decided at {percent(curve.act_at)}"
     write_note(ax, note if high == 1.0 or scale == "log-odds" else f"{note}\n(over all thresholds)", side="right")
-    _title(ax, label)
+    write_title(ax, label)
     return ax
 
 
@@ -76,7 +85,7 @@ def _(curve: CostCurve, ax: Axes | None = None, *, color: str = COLORS[2], label
     ax.set_ylabel("Least regret of any threshold")
     ax.set_ylim(0, 1.32 * max(_peak(curve.event_rate, high), 1e-9))
     write_note(ax, "shaded: what the forecast can gain\nat its best thresholds", side="right")
-    _title(ax, label)
+    write_title(ax, label)
     return ax
 
 
@@ -124,34 +133,7 @@ def _(curve: MurphyCurve, ax: Axes | None = None, *, label: str = "", high: floa
     ax.set_ylim(0, 1.4 * top)
     ax.set_ylabel(_murphy_label(curve))
     ax.legend(loc="upper right", ncols=2, fontsize=SMALL, frameon=False, handlelength=2.2, columnspacing=1.4)
-    _title(ax, label)
-    return ax
-
-
-@draw.register
-def _(
-    curve: RocCurve, ax: Axes | None = None, *, color: str = COLORS[0], label: str = "", hull: RocCurve | None = None
-) -> Axes:
-    """Draw the curve with some of its thresholds; `hull` is its convex hull, if that is to be shown too."""
-    ax = new_axes(ax)
-    _roc_frame(ax)
-    if hull is not None:
-        _draw_roc(ax, hull, color=COLORS[1], linestyle=DASHES[1], linewidth=1.2, label="_hull")
-    _draw_roc(ax, curve, color=color, linewidth=1.7, label="_curve")
-    _mark_thresholds(ax, curve, color)
-    text = f"AUC {shown(curve.auc)}" + ("" if hull is None else f"\nconvex hull {shown(hull.auc)}")
-    ax.text(
-        0.97,
-        0.05,
-        f"{text}\nn = {curve.n:,}",
-        ha="right",
-        va="bottom",
-        fontsize=SMALL,
-        color=GREY["text"],
-        linespacing=1.35,
-        bbox=on_white(),
-    )
-    _title(ax, label)
+    write_title(ax, label)
     return ax
 
 
@@ -296,39 +278,6 @@ def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None
     return ax
 
 
-def plot_roc_curves(curves: Mapping[str, RocCurve], ax: Axes | None = None) -> Axes:
-    """Draw the ROC curves of several models, each with its area.
-
-    Parameters
-    ----------
-    curves : mapping of str to RocCurve
-        By name of the model.
-    ax : Axes, optional
-        Where to draw, by default on new axes.
-
-    Returns
-    -------
-    Axes
-        The axes drawn on.
-
-    Examples
-    --------
-    >>> import propriety as pr
-    >>> y = [0, 1, 0, 1]
-    >>> curves = {"a": pr.roc_curve(y, [0.1, 0.6, 0.4, 0.8]), "b": pr.roc_curve(y, [0.3, 0.4, 0.5, 0.9])}
-    >>> ax = pr.plots.plot_roc_curves(curves)
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['a  (AUC 1.000)', 'b  (AUC 0.750)']
-    """
-    ax = new_axes(ax)
-    _roc_frame(ax)
-    for index, (name, curve) in enumerate(curves.items()):
-        style = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
-        _draw_roc(ax, curve, linewidth=1.6, label=f"{name}  (AUC {shown(curve.auc)})", **style)
-    ax.legend(loc="lower right", **LEGEND)
-    return ax
-
-
 def _threshold_axis(ax: Axes, high: float, *, log_odds: bool = False) -> None:
     """Show thresholds as percentages below and as chances, such as 1 in 20, above."""
     if log_odds:
@@ -336,12 +285,12 @@ def _threshold_axis(ax: Axes, high: float, *, log_odds: bool = False) -> None:
         ax.set_xlim(*LOG_ODDS_ENDS)
         ticks = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
         ax.xaxis.set_major_locator(FixedLocator(ticks))
-        ax.xaxis.set_major_formatter(FixedFormatter([_percent(tick) for tick in ticks]))
+        ax.xaxis.set_major_formatter(FixedFormatter([percent(tick) for tick in ticks]))
         ax.xaxis.set_minor_locator(NullLocator())
     else:
         ax.set_xlim(0, high)
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: _percent(tick)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: percent(tick)))
     ax.set_xlabel("Threshold: act if the forecast is at least")
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
@@ -407,56 +356,3 @@ def _subdivided(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     rows = np.arange(len(x), dtype=np.float64)
     fine = np.linspace(0, len(x) - 1, (len(x) - 1) * max(1, 4000 // len(x)) + 1)
     return np.interp(fine, rows, x), np.interp(fine, rows, y)
-
-
-def _roc_frame(ax: Axes) -> None:
-    ax.plot([0, 1], [0, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.5, label="_chance")
-    ax.set(
-        xlim=(0, 1),
-        ylim=(0, 1),
-        aspect="equal",
-        xlabel="False positive rate (non-events acted on)",
-        ylabel="True positive rate (events acted on)",
-    )
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(FixedLocator(np.linspace(0, 1, 6).tolist()))
-        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
-
-
-def _draw_roc(ax: Axes, curve: RocCurve, **style: Any) -> None:
-    ax.plot(curve.false_positive_rate, curve.true_positive_rate, zorder=3, clip_on=False, **style)
-
-
-def _mark_thresholds(ax: Axes, curve: RocCurve, color: str) -> None:
-    """Mark what some round thresholds reach, where they are not too close together."""
-    taken = [(0.0, 0.0), (1.0, 1.0)]
-    for mark in MARKS[::-1]:
-        row = int(np.searchsorted(-curve.threshold, -mark, side="right")) - 1
-        place = (float(curve.false_positive_rate[row]), float(curve.true_positive_rate[row]))
-        if min(np.hypot(place[0] - x, place[1] - y) for x, y in taken) < 0.12:
-            continue
-        taken.append(place)
-        ax.plot(*place, "o", color=color, markersize=4, label="_mark", zorder=3.5)
-        ax.annotate(
-            f"≥ {_percent(mark)}",
-            place,
-            (5, -4),
-            textcoords="offset points",
-            ha="left",
-            va="top",
-            fontsize=SMALL - 1,
-            color=GREY["text"],
-            zorder=4,
-        )
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:g}%"
-
-
-def _title(ax: Axes, label: str) -> None:
-    if label:
-        # Room for the chances above the axis.
-        ax.set_title(label, fontsize=10, loc="left", pad=6 if ax.get_aspect() == 1.0 else 16)

@@ -11,13 +11,27 @@ from matplotlib.axes import Axes
 
 from propriety.results import Result
 
-__all__ = ["COLORS", "DASHES", "GREY", "SMALL", "draw", "new_axes", "on_white", "shown", "write_note"]
+__all__ = [
+    "COLORS",
+    "DASHES",
+    "GREY",
+    "LEGEND",
+    "SMALL",
+    "draw",
+    "new_axes",
+    "on_white",
+    "percent",
+    "shown",
+    "write_note",
+    "write_title",
+]
 
 # Okabe and Ito's colours, told apart by colour-blind readers; dashes tell the lines apart in grey.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (5, 2)), (0, (6, 2, 1.5, 2)), (0, (1.5, 1.5)), (0, (8, 2, 1.5, 2, 1.5, 2)), (0, (3, 1)), "-")
 GREY = {"line": "0.55", "band": "0.86", "bars": "0.60", "isoline": "0.80", "text": "0.25"}
 SMALL = 8.5
+LEGEND: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "handlelength": 2.6}
 
 
 @singledispatch
@@ -85,3 +99,15 @@ def shown(value: float) -> str:
         return "∞" if value > 0 else str(value)
     places = 3 if abs(value) >= 0.01 or value == 0 else min(2 - int(np.floor(np.log10(abs(value)))), 7)
     return f"{value:.{places}f}"
+
+
+def percent(value: float) -> str:
+    """Write a threshold as a percentage, with as many digits as it has."""
+    return f"{100 * value:g}%"
+
+
+def write_title(ax: Axes, label: str) -> None:
+    """Write the name of a model above the axes, if it has one."""
+    if label:
+        # Room for the chances above an axis of thresholds.
+        ax.set_title(label, fontsize=10, loc="left", pad=6 if ax.get_aspect() == 1.0 else 16)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from propriety.decisions.ranking_map import RankedInterval, RankingMap
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, percent, shown
 from propriety.results import Floats
 
 __all__ = ["chance"]
@@ -104,11 +104,7 @@ def _ticks(low: float, high: float, scale: str) -> list[float]:
 
 def _reading(tick: float, _: object = None) -> str:
     """Write a threshold as a percentage, and below it as a chance."""
-    return f"{_percent(tick)}\n{chance(tick)}" if 0.0 < tick < 1.0 else _percent(tick)
-
-
-def _percent(probability: float) -> str:
-    return f"{100.0 * probability:.4g}%"
+    return f"{percent(tick)}\n{chance(tick)}" if 0.0 < tick < 1.0 else percent(tick)
 
 
 def _triangle(ranking: RankingMap) -> Floats:
@@ -234,7 +230,7 @@ def _mark(ax: Axes, marked: RankedInterval) -> None:
     else:
         error = "" if math.isnan(marked.standard_error) else f", SE {shown(marked.standard_error)}"
         told = f"{marked.winner} leads {marked.runner_up}\nby {shown(marked.margin)}{error}"
-    text = f"{_percent(marked.low)} to {_percent(marked.high)}\n{told}"
+    text = f"{percent(marked.low)} to {percent(marked.high)}\n{told}"
     style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": "black", "zorder": 5.2}
     low, high = ax.get_xlim()
     if not (low <= marked.low and marked.high <= high):

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from propriety.calibration.bands import Band
 from propriety.calibration.histogram import ForecastHistogram
 from propriety.calibration.reliability import ReliabilityCurve
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_note
+from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, draw, new_axes, on_white, shown, write_note
 from propriety.results import Floats
 
 __all__ = ["plot_curves", "plot_grid"]
@@ -83,7 +83,7 @@ def plot_curves(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) 
         _draw_line(ax, curve, color=color, dash=dash, limit=limit, label=name)
     labels = [f"{name}  (MCB {shown(curve.decomposition.miscalibration)})" for name, curve in curves.items()]
     handles = [line for line in ax.get_lines() if line.get_label() in curves]
-    ax.legend(handles, labels, loc="upper left", fontsize=SMALL, frameon=False, handlelength=2.6)
+    ax.legend(handles, labels, loc="upper left", **LEGEND)
     return ax
 
 

@@ -1,0 +1,132 @@
+"""Pictures of ROC curves, with thresholds marked on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, PercentFormatter
+
+from propriety.decisions.roc import RocCurve
+from propriety.plots.drawing import (
+    COLORS,
+    DASHES,
+    GREY,
+    LEGEND,
+    SMALL,
+    draw,
+    new_axes,
+    on_white,
+    percent,
+    shown,
+    write_title,
+)
+
+__all__ = ["plot_roc_curves"]
+
+MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+
+
+@draw.register
+def _(
+    curve: RocCurve, ax: Axes | None = None, *, color: str = COLORS[0], label: str = "", hull: RocCurve | None = None
+) -> Axes:
+    """Draw the curve with some of its thresholds; `hull` is its convex hull, if that is to be shown too."""
+    ax = new_axes(ax)
+    _frame(ax)
+    if hull is not None:
+        _draw_roc(ax, hull, color=COLORS[1], linestyle=DASHES[1], linewidth=1.2, label="_hull")
+    _draw_roc(ax, curve, color=color, linewidth=1.7, label="_curve")
+    _mark_thresholds(ax, curve, color)
+    text = f"AUC {shown(curve.auc)}" + ("" if hull is None else f"\nconvex hull {shown(hull.auc)}")
+    ax.text(
+        0.97,
+        0.05,
+        f"{text}\nn = {curve.n:,}",
+        ha="right",
+        va="bottom",
+        fontsize=SMALL,
+        color=GREY["text"],
+        linespacing=1.35,
+        bbox=on_white(),
+    )
+    write_title(ax, label)
+    return ax
+
+
+def plot_roc_curves(curves: Mapping[str, RocCurve], ax: Axes | None = None) -> Axes:
+    """Draw the ROC curves of several models, each with its area.
+
+    Parameters
+    ----------
+    curves : mapping of str to RocCurve
+        By name of the model.
+    ax : Axes, optional
+        Where to draw, by default on new axes.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y = [0, 1, 0, 1]
+    >>> curves = {"a": pr.roc_curve(y, [0.1, 0.6, 0.4, 0.8]), "b": pr.roc_curve(y, [0.3, 0.4, 0.5, 0.9])}
+    >>> ax = pr.plots.plot_roc_curves(curves)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a  (AUC 1.000)', 'b  (AUC 0.750)']
+    """
+    ax = new_axes(ax)
+    _frame(ax)
+    for index, (name, curve) in enumerate(curves.items()):
+        style = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
+        _draw_roc(ax, curve, linewidth=1.6, label=f"{name}  (AUC {shown(curve.auc)})", **style)
+    ax.legend(loc="lower right", **LEGEND)
+    return ax
+
+
+def _frame(ax: Axes) -> None:
+    ax.plot([0, 1], [0, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.5, label="_chance")
+    ax.set(
+        xlim=(0, 1),
+        ylim=(0, 1),
+        aspect="equal",
+        xlabel="False positive rate (non-events acted on)",
+        ylabel="True positive rate (events acted on)",
+    )
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(FixedLocator(np.linspace(0, 1, 6).tolist()))
+        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+
+
+def _draw_roc(ax: Axes, curve: RocCurve, **style: Any) -> None:
+    ax.plot(curve.false_positive_rate, curve.true_positive_rate, zorder=3, clip_on=False, **style)
+
+
+def _mark_thresholds(ax: Axes, curve: RocCurve, color: str) -> None:
+    """Mark what some round thresholds reach, where they are not too close together."""
+    taken = [(0.0, 0.0), (1.0, 1.0)]
+    for mark in MARKS[::-1]:
+        row = int(np.searchsorted(-curve.threshold, -mark, side="right")) - 1
+        place = (float(curve.false_positive_rate[row]), float(curve.true_positive_rate[row]))
+        if min(np.hypot(place[0] - x, place[1] - y) for x, y in taken) < 0.12:
+            continue
+        taken.append(place)
+        ax.plot(*place, "o", color=color, markersize=4, label="_mark", zorder=3.5)
+        ax.annotate(
+            f"≥ {percent(mark)}",
+            place,
+            (5, -4),
+            textcoords="offset points",
+            ha="left",
+            va="top",
+            fontsize=SMALL - 1,
+            color=GREY["text"],
+            zorder=4,
+        )
