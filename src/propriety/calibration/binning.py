@@ -34,11 +34,10 @@ def bin_starts(table: ForecastTable, *, bins: int, strategy: Strategy) -> NDArra
         raise InputValueError(sentence(f"strategy must be one of {get_args(Strategy)}; got {strategy!r}"))
     if strategy == "uniform":
         # Divided, the edges are the floats that a user writes: 3 / 10 is 0.3, and 3 * 0.1 is not.
-        edges = np.arange(bins + 1) / bins
-        index = np.minimum(np.searchsorted(edges, table.forecast, side="right") - 1, bins - 1)
-    else:
-        before = np.cumsum(table.weights) - table.weights
-        index = np.floor(bins * (before + table.weights / 2.0) / table.weight).astype(np.intp)
+        starts = np.unique(np.searchsorted(table.forecast, np.arange(bins) / bins))
+        return starts[starts < len(table)]
+    before = np.cumsum(table.weights) - table.weights
+    index = np.floor(bins * (before + table.weights / 2.0) / table.weight).astype(np.intp)
     return np.flatnonzero(np.diff(index, prepend=-1))
 
 
