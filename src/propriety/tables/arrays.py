@@ -39,6 +39,8 @@ def read_array(values: object, argument: str) -> Reading:
         hidden = _missing_objects(data) if data.dtype == object else None
         mask = mask if hidden is None else mask | hidden
         return Reading(argument, data, mask if mask.any() else None)
+    if isinstance(values, np.ndarray | list | tuple):  # First, because narwhals takes long to say what they are not.
+        return _read_plain(values, argument)
     if is_into_series(values):
         return _read_series(nw.from_native(values, series_only=True), argument)
     if is_into_dataframe(values):
@@ -51,6 +53,10 @@ def read_array(values: object, argument: str) -> Reading:
     if is_into_lazyframe(values):
         law = f"{argument} must be an array, a series or an eager frame; got a lazy {type(values).__name__}"
         raise InputTypeError(sentence(law, hint="collect the column first."))
+    return _read_plain(values, argument)
+
+
+def _read_plain(values: object, argument: str) -> Reading:
     array = _as_array(values, argument)
     return Reading(argument, array, _missing_objects(array) if array.dtype == object else None)
 
