@@ -28,6 +28,7 @@ def test_the_discrete_band(golden):
     band = diagonal(table_of(p), level=given_["level"], method="discrete")
     np.testing.assert_allclose(band.lower, expected["lower"], rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(band.upper, expected["upper"], rtol=1e-12)
+    assert (band.kind, band.level, band.method) == ("consistency", given_["level"], "discrete")
 
 
 def test_the_continuous_band(golden, monkeypatch):
@@ -60,6 +61,8 @@ def test_a_forecast_that_was_not_drawn_lies_between_its_neighbours():
     curves = pav_of_draws(forecast, drawn, events)
     np.testing.assert_allclose(curves[0], [0, 1 / 6, 0.5, np.nan], rtol=1e-12)
     np.testing.assert_allclose(curves[1], [1 / 3] * 4, rtol=1e-12)
+    high = pav_of_draws(forecast, drawn[:1], np.array([[1, 0, 2, 0]]))
+    np.testing.assert_allclose(high[0], [0.5, 2 / 3, 1.0, np.nan], rtol=1e-12)
 
 
 @given(

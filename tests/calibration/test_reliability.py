@@ -89,6 +89,11 @@ def test_the_curve_between_and_beyond_its_blocks():
     assert curve.weight.tolist() == [1, 2, 1]
 
 
+def test_a_curve_of_bins_is_linear_between_their_mean_forecasts():
+    curve = pr.reliability_curve([0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.8, 1.0], method="bins", bins=2)
+    np.testing.assert_allclose(curve.at([0.1, 0.2, 0.55, 0.9, 0.95]), [np.nan, 1 / 3, 2 / 3, 1, np.nan], rtol=1e-12)
+
+
 def test_the_curve_as_text_frame_and_dict():
     curve = pr.reliability_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]).with_consistency_band(seed=1, n_resamples=10)
     assert repr(curve) == "ReliabilityCurve(method=corp, rows=3, n=4, miscalibration=0.05, bands=consistency)"

@@ -184,3 +184,10 @@ def test_labels_may_be_read_once_only():
 def test_labels_that_are_none():
     with pytest.raises(InputTypeError, match="labels must be a list of labels"):
         bayes_decisions([[0.2, 0.8]], labels=3)
+
+
+def test_the_cost_is_part_of_the_name():
+    y, rows = [0, 1], [[0.9, 0.1], [0.2, 0.8]]
+    assert expected_cost(y, rows).rule == "expected_cost(zero-one)"
+    assert expected_cost(y, rows, cost="linear").rule == "expected_cost(linear)"
+    assert expected_cost(y, rows, cost=[[0, 1], [3, 0]]).rule == "expected_cost(matrix)"

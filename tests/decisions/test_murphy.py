@@ -64,3 +64,8 @@ def test_views_and_refusals():
         murphy_curve([0, 1], [0.1, 0.3], scaling="quarter")
     with pytest.raises(InputValueError, match="thresholds must lie"):
         murphy_curve([0, 1], [0.1, 0.3], thresholds=[2.0])
+
+
+def test_dropped_cases_are_told():
+    curve = murphy_curve([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, None], missing="drop", parts=False)
+    assert repr(curve).endswith("n=4, dropped=1)")

@@ -180,3 +180,16 @@ def test_views():
     assert list(curve.to_frame().columns) == ["threshold", "regret"]
     assert "table" not in curve.to_dict()
     assert area_under_regret(np.array([0.0]), np.array([0.0]), np.array([1.0])) == 0.0
+
+
+def test_forecasts_of_0_and_1_add_no_piece_without_length():
+    inside, ends = regret_curve([0, 1], [0.3, 0.5]), regret_curve([0, 0, 1, 1], [0.0, 0.3, 0.5, 1.0])
+    assert inside.threshold.tolist() == [0.0, 0.3, 0.3, 0.5, 0.5, 1.0]
+    assert ends.threshold.tolist() == [0.0, *inside.threshold.tolist()]
+    assert ends.regret[:3].tolist() == pytest.approx([0.0, 0.0, 0.075])
+
+
+def test_what_a_cost_curve_rests_on():
+    curve = cost_curve([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, None], missing="drop")
+    assert (curve.event_rate, curve.n, curve.dropped, curve.exact) == (0.5, 4, 1, True)
+    assert not cost_curve([0, 1], [0.1, 0.3], thresholds=[0.5]).exact

@@ -8,6 +8,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.rules.catalogue import RULES
 
 Y, P = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9]
 LEVELS = [0, 1, 2, 2]
@@ -171,3 +172,31 @@ def test_many_classes_are_scored_in_chunks():
     assert pr.brier_score(y, rows) == pytest.approx(np.mean(((rows - onehot) ** 2).sum(axis=1)), rel=1e-12)
     heads = np.cumsum(rows, axis=1) - np.cumsum(onehot, axis=1)
     assert pr.ranked_probability_score(y, rows) == pytest.approx(np.mean((heads**2)[:, :-1].mean(axis=1)), rel=1e-12)
+
+
+def test_the_score_of_a_table_tells_what_it_rests_on():
+    table = pr.ForecastTable.from_predictions(
+        [0, 1, 1, 0], [0.2, 0.6, None, 0.4], sample_weight=[1, 2, 9, 3], missing="drop"
+    )
+    score = pr.mean_score(table, rule=pr.Log())
+    assert (score.rule, score.scale, score.n, score.weight, score.dropped) == ("Log()", pr.Log().units(), 3, 6.0, 1)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if isinstance(rule, pr.BinaryRule)], ids=repr)
+def test_the_best_and_worst_that_a_rule_claims_are_reached(rule):
+    claimed = rule.properties()
+    p = np.unique(np.concatenate([np.linspace(0, 1, 1001), [0.05, 0.2, 0.3, 0.8]]))
+    losses = np.concatenate([np.broadcast_to(rule.loss(p, event=event), p.shape) for event in (False, True)])
+    assert losses.min() == pytest.approx(claimed.best, rel=1e-12, abs=1e-15)
+    assert losses.max() == pytest.approx(claimed.worst, rel=1e-12)
+
+
+def test_a_rule_is_named_after_its_class_unless_it_has_a_name():
+    class Hinge(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return 1.0 - p if event else p
+
+    class Named(Hinge):
+        name = "hinge"
+
+    assert (Hinge.name, Named.name) == ("Hinge", "hinge")
