@@ -363,8 +363,8 @@ def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command
                 f"{', '.join(sorted(MESSAGE_NAMES))}."
             ),
             (
-                "The tests are those of the three packages and the examples of their docstrings, Hypothesis with "
-                f"{EXAMPLES} examples that are always the same. Tests are left out that take longer than "
+                "The tests are those of the three packages, the examples of their docstrings and the comparisons with "
+                f"exact arithmetic, Hypothesis with {EXAMPLES} examples that are always the same. Tests are left out that take longer than "
                 f"{SECONDS_A_TEST:g} s, or read the source and cannot pass on the copy, and the audit of the catalogue."
             ),
             (
@@ -400,7 +400,7 @@ def main() -> None:
     memory = folder / "outcomes.json"
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
     trial = Trial(tried, outcomes, memory, options.jobs)
-    places = [f"{top}/{package}" for top in ("tests", "src/propriety") for package in PACKAGES]
+    places = ["tests/truth", *(f"{top}/{package}" for top in ("tests", "src/propriety") for package in PACKAGES)]
     pytest.main(["-q", "-p", "no:cacheprovider", *(options.tests or places)], plugins=[trial])
     tried = [mutant for mutant in tried if mutant.key in outcomes]
     living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]

@@ -412,7 +412,7 @@ def test_a_draw_scores_as_the_table_it_makes(rule, table, seed):
     drawn = np.random.default_rng(seed).poisson(1.0, (2, len(table))) * (np.stack([table.events, table.non_events]) > 0)
     if not drawn.any():
         return
-    forecasts = FixedForecasts.of(rule, table.forecast, table.events > 0, table.non_events > 0)
+    forecasts = FixedForecasts.of(rule, table.forecast)
     score, recalibrated, reference = forecasts.scores(*drawn.astype(float))
     n = int(drawn.sum())
     made = ForecastTable(forecast=table.forecast, events=drawn[0], non_events=drawn[1], n=n, weight_squares=float(n))

@@ -162,12 +162,14 @@ def test_certain_and_wrong_is_infinite_over_log_odds():
     ("call", "error", "message"),
     [
         (lambda: regret_curve([0, 1], [0.1, 0.2], thresholds=[0.5, 1.5]), InputValueError, "thresholds must lie in"),
+        (lambda: regret_curve([0, 1], [0.1, 0.2], thresholds=["low"]), InputTypeError, "thresholds must be numbers"),
+        (lambda: regret_curve([0, 1], [0.1, 0.2], thresholds=[]), InputValueError, "must be a number or a 1-D array"),
         (lambda: regret_curve([0, 1], [0.1, 0.2], act_at="half"), InputTypeError, "act_at must be a number"),
         (lambda: regret_curve([0, 1], [0.1, 0.2], act_at=2.0), InputValueError, "act_at must lie in"),
         (lambda: regret_curve([0, 1], [0.1, 0.2]).area(0.5, 0.5), InputValueError, "low < high"),
         (lambda: regret_curve([0, 1], [0.1, 0.2]).area(scale="cubic"), InputValueError, "scale must be one of"),
     ],
-    ids=["thresholds", "type", "range", "interval", "scale"],
+    ids=["thresholds", "text", "none", "type", "range", "interval", "scale"],
 )
 def test_bad_arguments_are_refused(call, error, message):
     with pytest.raises(error, match=message):

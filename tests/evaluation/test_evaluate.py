@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import propriety as pr
@@ -246,6 +247,32 @@ def test_a_column_named_twice_is_refused():
     frame = pd.DataFrame({"y": Y, "a": TRUTH})
     with pytest.raises(InputValueError, match="'a' stands twice"):
         pr.evaluate(frame, ["a", "a"], outcome="y")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "Polars", "PyArrow"])
+def test_a_column_of_text_among_those_of_a_model_is_refused(frame):
+    cases = frame({"y": [0, 1, 0], "a": [0.1, 0.2, 0.3], "b": ["0.9", "SS4", "0.7"]})
+    with pytest.raises(InputTypeError, match="must hold real numbers"):
+        pr.evaluate(cases, {"model": ["a", "b"]}, outcome="y")
+
+
+def test_one_column_is_one_model_and_a_number_names_no_column():
+    frame = pd.DataFrame({"y": Y, "a": TRUTH})
+    assert pr.evaluate(frame, "a", outcome="y", **draws()).models == ("a",)
+    with pytest.raises(InputTypeError, match="forecasts must name columns of the frame"):
+        pr.evaluate(frame, 1, outcome="y")
+
+
+def test_the_curves_of_regret_are_those_of_the_models(result):
+    for model, curve in result.regret_curves.items():
+        np.testing.assert_array_equal(curve.regret, pr.regret_curve(Y, MODELS[model]).regret)
+
+
+def test_the_interval_of_thresholds_is_shaded_and_fills_two_thirds_of_the_picture(result):
+    _, decisions, murphy, _ = result.plot().axes[:4]
+    assert decisions.get_xlim() == pytest.approx((0.0, 0.3))
+    shades = [panel.patches[-1].get_extents().transformed(panel.transData.inverted()) for panel in (decisions, murphy)]
+    assert [(shade.x0, shade.x1) for shade in shades] == [pytest.approx((0.05, 0.2))] * 2
 
 
 def test_bands_are_at_the_level():

@@ -294,7 +294,7 @@ def _bootstrap(table: ForecastTable, rule: BinaryRule, *, n_resamples: int, seed
     occupied = np.flatnonzero(cells)
     share = cells[occupied] / cells.sum()
     size = max(round(table.effective_n), 1)  # The number of cases where they are not weighted.
-    forecasts = FixedForecasts.of(rule, table.forecast, table.events > 0.0, table.non_events > 0.0)
+    forecasts = FixedForecasts.of(rule, table.forecast)
     generator = np.random.default_rng(seed)
     scores = np.empty((n_resamples, 3))
     for draw in track(scores, total=n_resamples, label="resampling", enabled=progress):

@@ -128,12 +128,7 @@ def miscalibration_test(
     cells = _weighted_cells(table, y_true, y_proba, options) if table.is_weighted else _cells(table)
     seed = fresh_seed(seed)
     generator = np.random.default_rng(seed)
-    forecasts = FixedForecasts.of(
-        binary,
-        table.forecast,
-        (table.forecast > 0.0) | (table.events > 0.0),
-        (table.forecast < 1.0) | (table.non_events > 0.0),
-    )
+    forecasts = FixedForecasts.of(binary, table.forecast)
     scores = np.empty((n_resamples + 1, 3))
     scores[0] = scores_of(table, pool_adjacent_violators(table), binary)
     for draw in track(range(1, n_resamples + 1), total=n_resamples, label="drawing outcomes", enabled=progress):

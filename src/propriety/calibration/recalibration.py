@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propriety.calibration.pav import Blocks
 from propriety.errors import ImproperRuleError, InputValueError, sentence
@@ -33,24 +32,16 @@ BELOW_ONE = np.nextafter(1.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedForecasts:
-    """Forecasts with their losses under a rule, to be scored with many draws of their outcomes.
-
-    A loss is evaluated only where such a case can be drawn.
-    """
+    """Forecasts with their losses under a rule, to be scored with many draws of their outcomes."""
 
     rule: BinaryRule
     event_loss: Floats
     non_event_loss: Floats
 
     @classmethod
-    def of(
-        cls, rule: BinaryRule, forecast: Floats, happens: NDArray[np.bool_], fails: NDArray[np.bool_]
-    ) -> FixedForecasts:
-        """Evaluate the losses where the event can happen, and where it can fail."""
-        event_loss, non_event_loss = np.zeros(len(forecast)), np.zeros(len(forecast))
-        event_loss[happens] = rule.loss(forecast[happens], event=True)
-        non_event_loss[fails] = rule.loss(forecast[fails], event=False)
-        return cls(rule, event_loss, non_event_loss)
+    def of(cls, rule: BinaryRule, forecast: Floats) -> FixedForecasts:
+        """Evaluate the losses, once for all draws."""
+        return cls(rule, rule.loss(forecast, event=True), rule.loss(forecast, event=False))
 
     def scores(self, events: Floats, non_events: Floats) -> tuple[float, float, float]:
         """Return the mean scores of the forecasts, of their recalibrated form, and of the constant event rate."""

@@ -104,8 +104,8 @@ def simultaneous_band(table: ForecastTable, level: float = 0.9) -> tuple[Floats,
     delta = (1.0 - level) / (2.0 * len(start))
     lower = _lower_limits(events, cases, start, stop, delta)
     # In the mirror, where the order is reversed and non-events are the events, upper limits are lower ones.
-    mirrored, rows = (cases - events)[-1] - (cases - events)[::-1], len(table)
-    upper = 1.0 - _lower_limits(mirrored, cases[-1] - cases[::-1], rows - stop, rows - start, delta)[::-1]
+    mirrored, rows = (events - cases)[::-1], len(table)
+    upper = 1.0 - _lower_limits(mirrored, -cases[::-1], rows - stop, rows - start, delta)[::-1]
     held = np.stack([lower[1:], upper[:-1], pool_adjacent_violators(table).per_row()])
     return table.forecast, held.min(axis=0), held.max(axis=0)
 

@@ -261,10 +261,7 @@ def _in_population(table: ForecastTable, prevalence: float) -> tuple[Floats, Flo
     if prevalence == table.event_rate:  # One less it would have no digits where non-events are rare.
         return table.events / table.weight, table.non_events / table.weight
     events, non_events = float(table.events.sum()), float(table.non_events.sum())
-    return (
-        table.events * (prevalence / events if events else 0.0),
-        table.non_events * ((1.0 - prevalence) / non_events if non_events else 0.0),
-    )
+    return table.events * (prevalence / events), table.non_events * ((1.0 - prevalence) / non_events)
 
 
 def _width(low: float, high: float, axis: ThresholdAxis) -> float:

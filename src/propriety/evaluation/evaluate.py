@@ -263,4 +263,5 @@ def _stacked(columns: list[Any]) -> Any:
     import numpy as np
 
     series = [nw.from_native(column, series_only=True) for column in columns]
-    return np.column_stack([one.cast(nw.Float64).to_numpy() for one in series])
+    # What holds no numbers is left for the door to refuse.
+    return np.column_stack([(one.cast(nw.Float64) if one.dtype.is_numeric() else one).to_numpy() for one in series])

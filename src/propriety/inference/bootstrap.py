@@ -387,7 +387,7 @@ def overfits(
     The forecasts and weights of the cases stay; outcomes are drawn independently of each other.
     """
     table = sample.table
-    forecasts = FixedForecasts.of(rule, recalibrated, recalibrated > 0.0, recalibrated < 1.0)
+    forecasts = FixedForecasts.of(rule, recalibrated)
     rate = recalibrated[sample.row]
     number = np.array([]) if table.is_weighted else np.rint(table.weights).astype(np.int64)
 

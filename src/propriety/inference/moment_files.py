@@ -22,6 +22,7 @@ PER_CELL, PER_SERIES, KEYS = ("n", "weight", "weight_squares"), ("mean", "lean",
 FACTS = ("models", "rule", "dropped")
 ROUNDING = 1e-6  # What sums of a billion cases may be off by in an engine.
 MOST = 2.0**63  # Cases that no integer counts are none.
+LARGEST = 1e140  # Of a loss by its weight; the sums of squares of all cases are numbers then.
 
 
 def write_moments(moments: LossMoments, path: str | PathLike[str]) -> None:
@@ -117,9 +118,14 @@ def _check_cells(n: Floats, weight: Floats, squares: Floats) -> None:
 def _check_spread(squares: Floats, mean: Floats, lean: Floats, spread: Floats) -> None:
     """Refuse moments that no losses have: by Cauchy and Schwarz the square of `lean` is at most `squares * spread`."""
     bad = spread < 0.0  # What is not a number comes of infinite losses.
-    rounding = ROUNDING * squares * (1.0 + np.abs(mean))
-    with np.errstate(invalid="ignore"):
-        bad |= np.abs(lean) > np.sqrt(squares) * np.sqrt(np.where(bad, 0.0, spread)) * (1.0 + ROUNDING) + rounding
+    root = np.sqrt(squares)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for moment, size in ((mean, root * (1.0 + np.abs(mean))), (lean, np.sqrt(np.abs(lean))), (spread, spread**0.5)):
+            if ((size > LARGEST) & np.isfinite(moment)).any():
+                law = f"mean, lean and spread of {SCHEMA} must be small enough for sums of squares"
+                raise InputValueError(sentence(law, offender=f"a loss by its weight is {size.max():g}"))
+        limit = root * np.sqrt(np.where(bad, 0.0, spread)) * (1.0 + ROUNDING)
+        bad |= np.abs(lean) > limit + ROUNDING * squares * (1.0 + np.abs(mean))
     if bad.any():
         raise InputValueError(sentence(f"mean, lean and spread of {SCHEMA} must be those of some losses"))
 
