@@ -364,8 +364,9 @@ def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command
             ),
             (
                 "The tests are those of the three packages, the examples of their docstrings and the comparisons with "
-                f"exact arithmetic, Hypothesis with {EXAMPLES} examples that are always the same. Tests are left out that take longer than "
-                f"{SECONDS_A_TEST:g} s, or read the source and cannot pass on the copy, and the audit of the catalogue."
+                f"exact arithmetic, Hypothesis with {EXAMPLES} examples that are always the same. Tests are left out "
+                f"that take longer than {SECONDS_A_TEST:g} s, or read the source and cannot pass on the copy, and the "
+                "audit of the catalogue."
             ),
             (
                 "A mutant counts as killed when a test that reaches its function fails, or the tests take more than "
