@@ -339,12 +339,13 @@ def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command
     low, high = wilson(len(killed), len(tried))
     counts = Counter(outcomes[m.key] for m in tried)
     sampled = len(tried) < made
-    chosen = f"a sample of {len(tried)} of the {made} mutants, stratified by file," if sampled else f"{made} mutants"
+    drawn = f"a sample of {len(tried):,} of the {made:,} mutants, stratified by file,"
+    chosen = drawn if sampled else f"{made:,} mutants"
     interval = f"; 95 % interval of the share by Wilson: {percent(low)} to {percent(high)}" if sampled else ""
     return write(
         "mutation",
         title="Mutation testing",
-        summary=f"Of {chosen} of {', '.join(PACKAGES)}, the tests kill {len(killed)}: "
+        summary=f"Of {chosen} of {', '.join(PACKAGES)}, the tests kill {len(killed):,}: "
         f"{percent(len(killed) / len(tried))}{interval}.",
         command=command,
         tables=[

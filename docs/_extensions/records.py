@@ -20,7 +20,8 @@ from sphinx.util.docutils import SphinxDirective
 RESULTS = Path(__file__).resolve().parents[2] / "quality" / "results"
 NUMBER = re.compile(r"[<>]? ?-?[\d,.]+(e[-+]?\d+)?( ?(%|ms|s|MB|GB|\N{MULTIPLICATION SIGN}))?")
 LONG = 30  # Rows from which on a table is folded away.
-TO_RIGHT, UNBROKEN = "text-end", "text-nowrap"  # Classes of the theme.
+WIDE = 8  # Columns from which on a table is set smaller.
+TO_RIGHT, UNBROKEN, SMALL = "text-end", "text-nowrap", ("table-sm", "small")  # Classes of the theme.
 
 
 class Record(SphinxDirective):
@@ -72,7 +73,8 @@ def table_of(given: Mapping[str, Any]) -> nodes.table:
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in columns), cols=len(columns))
     group += nodes.thead("", row_of(columns, [[TO_RIGHT] if each else [] for each in right]))
     group += nodes.tbody("", *(row_of(row, [[TO_RIGHT, UNBROKEN] if each else [] for each in right]) for row in rows))
-    return nodes.table("", nodes.title("", "", *inline(given["caption"]), classes=["text-start"]), group)
+    caption = nodes.title("", "", *inline(given["caption"]), classes=["text-start"])
+    return nodes.table("", caption, group, classes=list(SMALL) if len(columns) >= WIDE else [])
 
 
 def folded(given: Mapping[str, Any]) -> list[nodes.Node]:
