@@ -154,6 +154,6 @@ def test_columns_of_other_types_are_refused(column, tmp_path):
 
 
 def test_tables_that_weigh_too_much_together_are_refused():
-    heavy = ForecastTable(forecast=[0.5], events=[1e154], non_events=[0.0], n=1, weight_squares=1.1e308)
+    heavy = ForecastTable(forecast=[0.5], events=[1e154], non_events=[0.0], n=1, weight_squares=1e308)
     with pytest.raises(InputValueError, match="weight_squares must be positive and finite; got inf"):
         ForecastTable.merge([heavy, heavy])

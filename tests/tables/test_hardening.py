@@ -239,7 +239,10 @@ def test_a_table_neither_freezes_nor_follows_the_callers_arrays():
 
 @pytest.mark.parametrize(
     "fault",
-    [{"dropped": -1}, {"dropped": "x"}, {"cells": 3}, {"cells": "a"}, {"n": True}, {"n": 1}, {"weight_squares": None}],
+    [
+        *({"dropped": -1}, {"dropped": "x"}, {"cells": 3}, {"cells": "a"}, {"n": True}, {"n": 1}),
+        *({"weight_squares": None}, {"weight_squares": 1e-3}, {"weight_squares": 1e3}),
+    ],
     ids=str,
 )
 def test_the_plain_fields_of_a_table_are_checked(fault):

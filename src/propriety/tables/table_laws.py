@@ -62,8 +62,9 @@ def check_facts(table: ForecastTable) -> None:
     if table.weight > math.sqrt(LARGEST):
         law = f"the weights of a table must have a sum whose square is a number; it is {table.weight:g}"
         raise InputValueError(sentence(law, hint="divide the weights by their mean."))
-    # Roots, because the product of the number of cases and the squares may be no number.
-    if table.weight > math.sqrt(table.n) * math.sqrt(squares) * (1.0 + ROUNDING):
+    # By Cauchy and Schwarz: the root of the squares is at most the sum of the weights, which is at most sqrt(n) roots.
+    root = math.sqrt(squares)
+    if not root * (1.0 - ROUNDING) <= table.weight <= math.sqrt(table.n) * root * (1.0 + ROUNDING):
         law = f"n = {table.n} cases whose squared weights sum to {squares:g} cannot weigh {table.weight:g}"
         raise InputValueError(sentence(law))
 
