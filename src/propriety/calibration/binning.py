@@ -11,7 +11,7 @@ from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Strategy", "bin_starts", "weighted_quantile"]
+__all__ = ["Strategy", "bin_starts", "quantile_of_sorted", "weighted_quantile"]
 
 Strategy: TypeAlias = Literal["uniform", "quantile"]
 
@@ -50,8 +50,12 @@ def weighted_quantile(values: Floats, weight: Floats, levels: Floats) -> Floats:
     array([1., 2., 3.])
     """
     order = np.argsort(values, kind="stable")
-    share = np.cumsum(weight[order])
+    return quantile_of_sorted(values[order], np.cumsum(weight[order]), levels)
+
+
+def quantile_of_sorted(values: Floats, share: Floats, levels: Floats) -> Floats:
+    """Return the same of values that are in order, with the sum of the weights up to each."""
     # A share that is met exactly must not be missed by rounding, hence the little less.
     reached = np.searchsorted(share, levels * share[-1] * (1.0 - 1e-12))
-    quantile: Floats = values[order[reached]]
+    quantile: Floats = values[reached]
     return quantile

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propriety.calibration.binning import weighted_quantile
+from propriety.calibration.binning import quantile_of_sorted
 from propriety.results import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
@@ -27,8 +27,9 @@ class ForecastHistogram(Result):
 
 def is_discrete(table: ForecastTable) -> bool:
     """Whether no two distinct forecasts are closer than 0.01."""
+    few = len(table) <= 1.0 / SMALLEST_GAP + 1.0  # More do not fit between 0 and 1.
     rounding = 1e-12  # Hundredths differ by a little less than one in floating point.
-    return len(table) == 1 or bool(np.diff(table.forecast).min() >= SMALLEST_GAP - rounding)
+    return len(table) == 1 or (few and bool(np.diff(table.forecast).min() >= SMALLEST_GAP - rounding))
 
 
 def forecast_histogram(table: ForecastTable) -> ForecastHistogram:
@@ -43,10 +44,11 @@ def forecast_histogram(table: ForecastTable) -> ForecastHistogram:
     """
     if is_discrete(table):
         return ForecastHistogram(left=table.forecast, right=table.forecast, weight=table.weights)
-    lower, upper = weighted_quantile(table.forecast, table.weights, np.array([0.25, 0.75]))
+    share = np.cumsum(table.weights)
+    lower, upper = quantile_of_sorted(table.forecast, share, np.array([0.25, 0.75]))
     width = 2.0 * (upper - lower) / np.cbrt(table.effective_n)
     bins = int(np.clip(np.ceil(1.0 / max(width, 1e-9)), 1, MOST_BINS))
     edges = np.arange(bins + 1) / bins
     start = np.append(np.searchsorted(table.forecast, edges[:-1]), len(table))  # A forecast of 1 is in the last bin.
-    below = np.append(0.0, np.cumsum(table.weights))
-    return ForecastHistogram(left=edges[:-1], right=edges[1:], weight=np.diff(below[start]))
+    below = np.where(start > 0, share[start - 1], 0.0)
+    return ForecastHistogram(left=edges[:-1], right=edges[1:], weight=np.diff(below))
