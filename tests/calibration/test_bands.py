@@ -56,11 +56,11 @@ def test_the_resampled_band_of_fixed_draws(golden):
 
 def test_a_forecast_that_was_not_drawn_lies_between_its_neighbours():
     forecast = np.array([0.1, 0.2, 0.4, 0.9])
-    drawn = np.array([[2, 0, 2, 0], [0, 0, 3, 0]])
-    events = np.array([[0, 0, 1, 0], [0, 0, 1, 0]])
+    drawn = np.array([[2, 0, 2, 0], [0, 0, 3, 0], [0, 4, 0, 0]])
+    events = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [0, 3, 0, 0]])
     curves = pav_of_draws(forecast, drawn, events)
     np.testing.assert_allclose(curves[0], [0, 1 / 6, 0.5, np.nan], rtol=1e-12)
-    np.testing.assert_allclose(curves[1], [1 / 3] * 4, rtol=1e-12)
+    np.testing.assert_allclose(curves[1:], [[1 / 3] * 4, [3 / 4] * 4], rtol=1e-12)
     high = pav_of_draws(forecast, drawn[:1], np.array([[1, 0, 2, 0]]))
     np.testing.assert_allclose(high[0], [0.5, 2 / 3, 1.0, np.nan], rtol=1e-12)
 

@@ -164,6 +164,9 @@ def test_the_histogram_counts_every_case():
     p = rng.random(5000)
     continuous = forecast_histogram(pr.ForecastTable.from_predictions(p > 0.5, p))
     assert continuous.weight.sum() == 5000
+    edges = np.linspace(0, 1, len(continuous.weight) + 1)
+    np.testing.assert_allclose([continuous.left, continuous.right], [edges[:-1], edges[1:]], rtol=1e-12)
+    np.testing.assert_array_equal(continuous.weight, np.histogram(p, edges)[0])
     width = 2 * 0.5 / np.cbrt(5000)
     assert len(continuous.weight) == pytest.approx(1 / width, abs=1)
     bars = forecast_histogram(pr.ForecastTable.from_predictions([0, 1, 1], [0.1, 0.1, 0.5]))

@@ -10,6 +10,9 @@ from wandb.proto.wandb_internal_pb2 import Record
 
 import propriety as pr
 
+# Older versions leave the socket to their own process open.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
 # The format of the record is that of LevelDB's log, after seven bytes of its own.
 HEAD, BLOCK, FRAME, WHOLE_OR_LAST = 7, 32768, struct.Struct("<IHB"), (1, 4)
 

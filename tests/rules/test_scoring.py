@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.rules.catalogue import RULES
 
 Y, P = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9]
@@ -200,3 +200,60 @@ def test_a_rule_is_named_after_its_class_unless_it_has_a_name():
         name = "hinge"
 
     assert (Hinge.name, Named.name) == ("Hinge", "hinge")
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if isinstance(rule, pr.ClassRule)], ids=repr)
+def test_the_best_and_worst_that_a_rule_claims_of_classes_are_reached(rule, classes):
+    claimed = rule.properties(classes)
+    rows = np.vstack([np.eye(classes), np.full(classes, 1 / classes), np.eye(classes) * 0.9 + 0.1 / classes])
+    losses = [rule.class_loss(list(rows.T), outcome=outcome) for outcome in np.eye(classes).tolist()]
+    assert np.min(losses) == pytest.approx(claimed.best, rel=1e-12, abs=1e-15)
+    assert np.max(losses) == pytest.approx(claimed.worst, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rule", "two", "three"),
+    [
+        (pr.Brier(), (True, True, False, False, True), (True, True, False, False, False)),
+        (pr.Log(), (True, True, True, False, True), (True, True, True, False, False)),
+        (pr.Log(clip=0.1), (True, False, True, False, True), (False, False, True, False, False)),
+        (pr.Tsallis(1.5), (True, True, False, False, True), (True, True, False, False, False)),
+        (pr.PenalizedBrier(), (True, True, False, False, True), (True, True, False, False, True)),
+        (pr.PenalizedLog(ties="correct"), (False, False, False, False, True), (False, False, False, False, True)),
+        (pr.Misclassification(), (True, False, False, False, True), (True, False, False, False, True)),
+        (pr.RankedProbability(), (True, True, False, True, True), (True, True, False, True, False)),
+        (pr.RankedLog(), (True, True, False, True, True), (True, True, False, True, False)),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, pr.Rule) else "",
+)
+def test_what_rules_claim_of_two_and_of_three_classes(rule, two, three):
+    names = ("proper", "strictly_proper", "local", "distance_sensitive", "superior")
+    found = [tuple(getattr(rule.properties(classes), name) for name in names) for classes in (2, 3)]
+    assert found == [two, three]
+    assert pr.Misclassification().properties().ties == "split"
+
+
+def test_a_score_counts_the_cases_of_all_chunks():
+    y, p = np.arange(300_000) % 2, np.linspace(0, 1, 300_000)
+    for weight, total in ((None, 300_000), (np.full(300_000, 0.5), 150_000)):
+        score = pr.brier_score(y, p, sample_weight=weight)
+        assert (score.n, score.weight) == (300_000, total)
+
+
+@pytest.mark.parametrize(
+    "options", [{"y_proba": [0.1]}, {"sample_weight": [1.0]}, {"pos_label": 1}, {"labels": [0, 1]}]
+)
+@pytest.mark.parametrize("function", [pr.mean_score, pr.skill_score])
+def test_a_table_comes_alone(function, options):
+    table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.6])
+    with pytest.raises(ProprietyError, match=f"pass no {next(iter(options))} beside it"):
+        function(table, rule=pr.Brier(), **options)
+
+
+def test_a_reference_that_lacks_other_cases_than_the_forecast_is_refused():
+    y, p, reference = [0, 1, 1, 0], [0.2, None, 0.7, 0.4], [0.5, 0.5, None, 0.5]
+    with pytest.raises(InputValueError, match="a forecast of the same cases as y_proba"):
+        pr.skill_score(y, p, rule=pr.Brier(), reference=reference, missing="drop")
+    with pytest.raises(InputValueError, match="reference must lie in"):
+        pr.skill_score([0, 1], [0.2, 0.7], rule=pr.Brier(), reference=[0.5, 1.5])
