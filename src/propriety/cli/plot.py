@@ -70,9 +70,7 @@ def _figure(evaluation: Evaluation, kind: str) -> Figure:
         return evaluation.plot()
     if evaluation.kind != "binary":
         raise InputValueError(sentence(f"--kind {kind} is of one event; rows of classes have --kind page"))
-    figure = _axes(evaluation, kind).get_figure(root=True)
-    assert figure is not None  # noqa: S101  (for the type checker; the axes are new)
-    return figure
+    return _axes(evaluation, kind).figure.figure  # The whole, also where the axes are on a part of a figure.
 
 
 def _axes(evaluation: Evaluation, kind: str) -> Axes:
