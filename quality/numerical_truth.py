@@ -160,7 +160,7 @@ def recorded(rules: list[Row], found: list[Row]) -> None:
     by_table = max(share for name in worst for share in _shares(found, name, by_table=True))
     of_one_event = max(float(row["ulps"]) for row in rules if row["forecast of"] == "one event")
     summary = (
-        f"Mean losses of up to {found[-1]['rows']} rows, summed row by row, differ from the exact ones by at most "
+        f"Mean losses of up to {found[-1]['rows']} rows, summed where they are, differ from the exact ones by at most "
         f"{told} of themselves; from forecast tables, by {by_table:.1e}. Wrong counts in these tables: "
         f"{sum(row['wrong counts'] for row in found)}. On adversarial forecasts the loss of one event is within "
         f"{of_one_event:.2g} units of the last place of the exact one, under every rule and parameter tried."
@@ -180,7 +180,10 @@ def recorded(rules: list[Row], found: list[Row]) -> None:
         notes=[
             f"A double has a relative resolution of {math.ulp(1.0):.1e}. Weights span 30 orders of magnitude.",
             "Exact losses are evaluated with 800 digits from the definitions, which share no code with the package.",
-            "Plain and weighted means are summed row by row where the rows are; by table, they come from the counts.",
+            (
+                "Plain and weighted means are summed where the rows are, on engines by cells of the forecast; by "
+                "table, they come from the counts."
+            ),
             "DuckDB makes its rows as it reads them; Polars scans a Parquet file; NumPy holds arrays.",
             "Ranked scores of rows round sums of probabilities to the last place of 1, and a loss near 0 loses digits.",
         ],

@@ -84,6 +84,12 @@ def test_the_contradiction_is_told(folder, refusal, parts):
     )
 
 
+def test_more_rows_than_fit_into_the_bytes_are_not_looked_for(folder, refusal, parts):
+    (folder / "x.parquet").write_bytes(joined(parts[0], every(parts[1], 2**40)))
+    told = refusal("table", "x.parquet", *COLUMNS, "-o", "t.parquet")
+    assert "x.parquet must be a whole Parquet file; its footer says 1,099,511,627,776 rows in " in told
+
+
 def test_a_footer_that_fills_the_memory_is_refused_unread(folder, refusal, monkeypatch):
     cases = pa.table({"y": [0, 1], "p": [0.2, 0.8]}).replace_schema_metadata({"a": "x" * 2**20})
     parquet.write_table(cases, folder / "x.parquet")

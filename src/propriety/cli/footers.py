@@ -12,6 +12,9 @@ from propriety.tables.frames import pyarrow
 __all__ = ["MOST_COLUMNS", "check_columns", "checked_footer"]
 
 LARGEST = 2**26  # Bytes of a footer; it is held in memory several times over.
+MOST_ROWS = (
+    10**6
+)  # For each byte of a file: more than in any that holds forecasts. DuckDB before 2.0 would look for all.
 MOST_COLUMNS = 20_000  # The time to open a file grows with the square of their number.
 
 
@@ -26,8 +29,12 @@ def checked_footer(path: Path, name: str) -> Any:
         raise InputValueError(sentence(law, offender=str(error).rstrip(". "))) from error
     check_columns(found.num_columns)
     rows = sum(found.row_group(place).num_rows for place in range(found.num_row_groups))
+    size, told = path.stat().st_size, ""
     if rows != found.num_rows:
         told = f"its footer says {found.num_rows:,} rows, and its parts {rows:,}"
+    elif rows > MOST_ROWS * size:
+        told = f"its footer says {rows:,} rows in {size:,} bytes"
+    if told:
         raise InputValueError(sentence(f"{name} must be a whole Parquet file", offender=told))
     return found
 

@@ -35,17 +35,22 @@ class Stages:
     def stage(self, name: str) -> Iterator[None]:
         """Show a stage while it lasts."""
         console = beside()
-        columns = (
+        if console.is_terminal:
+            with Progress(*self._columns(), console=console, transient=True) as bar:
+                bar.add_task(name, total=None)
+                yield
+        else:  # Older versions of rich end a line that is not shown with an empty one.
+            yield
+        check_interrupt()
+
+    def _columns(self) -> tuple[ProgressColumn, ...]:
+        return (
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             RowsColumn(self._scanned),
             TimeElapsedColumn(),
         )
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-            bar.add_task(name, total=None)
-            yield
-        check_interrupt()
 
     def _scanned(self) -> Scanned | None:
         if self._opened is None:
