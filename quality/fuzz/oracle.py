@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -181,10 +182,9 @@ def _weight(value: Any) -> Fraction:
 
 
 def _check_weights(weights: Any) -> None:
-    """Refuse weights without a positive one, or whose squares leave the range of floats."""
-    found = [float(weight) for weight in weights]
-    squares = math.fsum(weight * weight for weight in found) if max(found) < 1e154 else math.inf
-    if not 0.0 < squares < math.inf:
+    """Refuse weights whose squares are no floats: the square of their sum is too large, or the sum of squares is 0."""
+    found = [Fraction(weight) for weight in weights]
+    if sum(found) ** 2 >= Fraction(sys.float_info.max) or float(sum(weight * weight for weight in found)) == 0.0:
         raise RefusedError
 
 
