@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -90,6 +91,8 @@ def test_signals_leave_nothing_behind(many, sign, delay):
 @posix
 def test_a_query_is_interrupted_at_once(many):
     """Python alone would hear of the signal when the query is over."""
+    if duckdb.__version__ < "2":
+        pytest.skip("DuckDB before 2.0 sometimes waits for the query when it is closed")
     code = (
         "import threading, os, signal, time\n"
         "from pathlib import Path\n"
