@@ -160,6 +160,10 @@ def _judged_rows(y: Any, rows: Any, w: Any, options: dict[str, Any]) -> oracle.J
     if not _same_index(y, rows) or not _are_options(options) or options.get("pos_label") is not None:
         return None
     labels, drop = options.get("labels"), options.get("missing") == "drop"
+    columns = [str(name) for name in getattr(rows, "columns", ())]
+    told = list(map(str, labels)) if isinstance(labels, list) else columns
+    if columns != told and sorted(columns) == sorted(told):  # The frame says that its columns stand in another order.
+        return None
     try:
         return oracle.judged_classes(containers.seen(y), containers.seen_rows(rows), w, labels=labels, drop=drop)
     except oracle.RefusedError:
