@@ -112,7 +112,14 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    program.main(prog_name="propriety")
+    try:
+        program.main(prog_name="propriety")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            # All is put away. At Python's own end libraries that were stopped midway would still have words to say.
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        raise
 
 
 def _usage(error: click.ClickException) -> str:
