@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from propriety.inference.comparison import Comparison
 from propriety.inference.verdicts import Standings, ranks_in_words, score_in_words
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
 from propriety.results import Floats
 
 __all__: list[str] = []
@@ -120,5 +120,4 @@ def _finish(ax: Axes, label: str) -> None:
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="x", labelsize=SMALL, length=3)
     ax.tick_params(axis="y", length=0)
-    if label:
-        ax.set_title(label, fontsize=10, loc="left")
+    write_title(ax, label)

@@ -30,6 +30,7 @@ from propriety.results import Floats
 __all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves"]
 
 WIDE = (4.8, 3.6)
+ABOVE_CHANCES = 16  # Points, for the title of axes with a second scale above them.
 NICE_LIMITS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5)
 # Those that come first are shown where there is no room for all.
 CHANCES = (
@@ -69,7 +70,7 @@ def _(
     note = f"area {shown(curve.area(scale=scale))}"
     note += f", {name}" if curve.act_at is None else f"\nalways decided at {percent(curve.act_at)}"
     write_note(ax, note if high == 1.0 or scale == "log-odds" else f"{note}\n(over all thresholds)", side="right")
-    write_title(ax, label)
+    write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
 
 
@@ -85,7 +86,7 @@ def _(curve: CostCurve, ax: Axes | None = None, *, color: str = COLORS[2], label
     ax.set_ylabel("Least regret of any threshold")
     ax.set_ylim(0, 1.32 * max(_peak(curve.event_rate, high), 1e-9))
     write_note(ax, "shaded: what the forecast can gain\nat its best thresholds", side="right")
-    write_title(ax, label)
+    write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
 
 
@@ -133,7 +134,7 @@ def _(curve: MurphyCurve, ax: Axes | None = None, *, label: str = "", high: floa
     ax.set_ylim(0, 1.4 * top)
     ax.set_ylabel(_murphy_label(curve))
     ax.legend(loc="upper right", ncols=2, fontsize=SMALL, frameon=False, handlelength=2.2, columnspacing=1.4)
-    write_title(ax, label)
+    write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
 
 

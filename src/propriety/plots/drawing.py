@@ -106,8 +106,7 @@ def percent(value: float) -> str:
     return f"{100 * value:g}%"
 
 
-def write_title(ax: Axes, label: str) -> None:
-    """Write the name of a model above the axes, if it has one."""
+def write_title(ax: Axes, label: str, *, pad: float | None = None) -> None:
+    """Write the name of a model, if it has one, above the axes: so many points above, or as Matplotlib is set."""
     if label:
-        # Room for the chances above an axis of thresholds.
-        ax.set_title(label, fontsize=10, loc="left", pad=6 if ax.get_aspect() == 1.0 else 16)
+        ax.set_title(label, fontsize=10, loc="left", pad=pad)

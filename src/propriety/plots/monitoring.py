@@ -14,7 +14,7 @@ from propriety.errors import InputValueError, sentence
 from propriety.inference.calibration_monitor import MonitoredCalibration
 from propriety.inference.comparison_monitor import MonitoredComparison
 from propriety.inference.e_process import EProcess
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, write_title
 from propriety.results import Floats
 
 __all__: list[str] = []
@@ -30,7 +30,7 @@ def _(process: MonitoredCalibration, ax: Axes | None = None, *, label: str = "")
     """Draw the evidence against calibration after each case."""
     ax = new_axes(ax, size=WIDE)
     _draw_evidence(ax, process, {"not calibrated": (process.log_e_value, process.alarm, "alarm after {:,} cases")})
-    ax.set_title(label, fontsize=10, loc="left")
+    write_title(ax, label)
     return ax
 
 
@@ -54,7 +54,7 @@ def _(
             "model better": (process.log_e_better, process.better_at, "better: clear after {:,} cases"),
         }
         _draw_evidence(ax, process, lines)
-    ax.set_title(label, fontsize=10, loc="left")
+    write_title(ax, label)
     return ax
 
 

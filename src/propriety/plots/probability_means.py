@@ -11,7 +11,7 @@ from matplotlib.patches import Arc
 from propriety.diagnostics.probability_groups import ProbabilityGroups
 from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans
 from propriety.errors import InputValueError, sentence
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_title
 from propriety.results import Floats
 
 __all__: list[str] = []
@@ -43,8 +43,7 @@ def _(means: ProbabilityMeans, ax: Axes | None = None, *, label: str = "", detai
         _draw_projection(ax, means.source[1], means.model[1], means.divergence[1])
         _name_marks(ax, means.source, means.model)
         _write_notes(ax, classes, means)
-    if label:
-        ax.set_title(label, fontsize=10, loc="left")
+    write_title(ax, label)
     return ax
 
 

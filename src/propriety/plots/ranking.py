@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from propriety.decisions.ranking_map import RankedInterval, RankingMap
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, percent, shown
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, percent, shown, write_title
 from propriety.results import Floats
 
 __all__ = ["chance"]
@@ -56,8 +56,7 @@ def _(ranking: RankingMap, ax: Axes | None = None, *, label: str = "") -> Axes:
     _write_legend(ax, ranking, unnamed, tied=bool((winner == -1).any()), noisy=bool((noise & (winner >= 0)).any()))
     if ranking.marked is not None:
         _mark(ax, ranking.marked)
-    if label:
-        ax.set_title(label, fontsize=10, loc="left")
+    write_title(ax, label)
     return ax
 
 

@@ -13,7 +13,19 @@ from matplotlib.figure import Figure
 from propriety.calibration.bands import Band
 from propriety.calibration.histogram import ForecastHistogram
 from propriety.calibration.reliability import ReliabilityCurve
-from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, draw, new_axes, on_white, shown, write_note
+from propriety.plots.drawing import (
+    COLORS,
+    DASHES,
+    GREY,
+    LEGEND,
+    SMALL,
+    draw,
+    new_axes,
+    on_white,
+    shown,
+    write_note,
+    write_title,
+)
 from propriety.results import Floats
 
 __all__ = ["plot_curves", "plot_grid"]
@@ -43,8 +55,7 @@ def _(
     _draw_line(ax, curve, color=color, dash=DASHES[0], limit=limit)
     if scores:
         _print_scores(ax, curve)
-    if label:
-        ax.set_title(label, fontsize=10, loc="left")
+    write_title(ax, label)
     return ax
 
 

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from propriety.diagnostics.retention import RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, shown
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, shown, write_title
 from propriety.results import Floats
 
 __all__: list[str] = []
@@ -57,7 +57,7 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     _name_ends(ax, curve, values[:, -1])
-    ax.set_title(label, fontsize=10, loc="left")
+    write_title(ax, label)
     return ax
 
 
@@ -145,7 +145,7 @@ def _(worst: WorstCases, ax: Axes | None = None, *, label: str = "", n: int = 6)
         va="top",
     )
     ax.axis("off")
-    ax.set_title(label, fontsize=10, loc="left")
+    write_title(ax, label)
     return ax
 
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from propriety.errors import InputValueError, sentence
 from propriety.inference.slices import Slices
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, shown
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, shown, write_title
 
 __all__: list[str] = []
 
@@ -70,8 +70,7 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "score", label: s
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     ax.tick_params(axis="y", length=0)
-    if label:
-        ax.set_title(label, fontsize=10, loc="left", pad=22)
+    write_title(ax, label, pad=22)
     return ax
 
 
