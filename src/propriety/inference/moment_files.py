@@ -11,6 +11,7 @@ from propriety.errors import InputValueError, sentence
 from propriety.inference.moments import LossMoments
 from propriety.results import Floats
 from propriety.tables import frames
+from propriety.tables.table_laws import ROUNDING, weights_agree
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -20,7 +21,6 @@ __all__ = ["read_moments", "stored", "unstored", "write_moments"]
 SCHEMA, VERSION = "propriety.loss_moments", 1
 PER_CELL, PER_SERIES, KEYS = ("n", "weight", "weight_squares"), ("mean", "lean", "spread"), ("group", "cluster")
 FACTS = ("models", "rule", "dropped")
-ROUNDING = 1e-6  # What sums of a billion cases may be off by in an engine.
 MOST = 2.0**63  # Cases that no integer counts are none.
 LARGEST = 1e140  # Of a loss by its weight; the sums of squares of all cases are numbers then.
 
@@ -106,11 +106,8 @@ def _numbers(name: str, values: object) -> Floats:
 def _check_cells(n: Floats, weight: Floats, squares: Floats) -> None:
     if not ((n >= 1.0) & (n < MOST) & (n == np.floor(n)) & (weight > 0.0)).all():
         raise InputValueError(sentence(f"every cell of {SCHEMA} must hold a case with a positive weight"))
-    # Roots, because squares of large weights may be no numbers.
     sound = (squares > 0.0) & (squares < np.inf)
-    root = np.sqrt(np.where(sound, squares, np.nan))
-    within = (weight >= root * (1.0 - ROUNDING)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING))
-    if not within.all():
+    if not weights_agree(n, weight, np.where(sound, squares, np.nan)).all():
         law = f"the weights of every cell of {SCHEMA} must be finite and agree with their squares and number"
         raise InputValueError(sentence(law))
 

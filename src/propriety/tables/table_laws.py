@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from propriety.results import Floats
 if TYPE_CHECKING:
     from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["check_cells", "check_facts", "column", "total"]
+__all__ = ["ROUNDING", "check_cells", "check_facts", "column", "total", "weights_agree"]
 
 # Squares below the one have lost their digits; those above the other are no numbers.
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
@@ -62,11 +62,18 @@ def check_facts(table: ForecastTable) -> None:
     if table.weight > math.sqrt(LARGEST):
         law = f"the weights of a table must have a sum whose square is a number; it is {table.weight:g}"
         raise InputValueError(sentence(law, hint="divide the weights by their mean."))
-    # By Cauchy and Schwarz: the root of the squares is at most the sum of the weights, which is at most sqrt(n) roots.
-    root = math.sqrt(squares)
-    if not root * (1.0 - ROUNDING) <= table.weight <= math.sqrt(table.n) * root * (1.0 + ROUNDING):
+    if not weights_agree(table.n, table.weight, squares):
         law = f"n = {table.n} cases whose squared weights sum to {squares:g} cannot weigh {table.weight:g}"
         raise InputValueError(sentence(law))
+
+
+def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
+    """Whether so many weights can have this sum and sum of squares, each a number or an array of them.
+
+    The root of the squares is at most the sum of the weights, which by Cauchy and Schwarz is at most sqrt(n) roots.
+    """
+    root = np.sqrt(squares)  # Roots, because the product of the number of cases and the squares may be no number.
+    return (weight >= root * (1.0 - ROUNDING)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING))
 
 
 def check_cells(cells: object) -> None:
