@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from propriety.diagnostics.retention import RetentionAreas, RetentionCurve, retention_curve
     from propriety.diagnostics.worst_cases import WorstCases, worst_cases
     from propriety.evaluation.evaluate import evaluate
-    from propriety.evaluation.evaluation import Evaluation, Scores
+    from propriety.evaluation.evaluation import Evaluation
+    from propriety.evaluation.scores import Scores
     from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
     from propriety.inference.comparison import Comparison, compare, compare_moments
     from propriety.inference.comparison_monitor import MonitoredComparison, monitor_comparison
@@ -118,7 +119,8 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.diagnostics.retention": ("RetentionAreas", "RetentionCurve", "retention_curve"),
     "propriety.diagnostics.worst_cases": ("WorstCases", "worst_cases"),
     "propriety.evaluation.evaluate": ("evaluate",),
-    "propriety.evaluation.evaluation": ("Evaluation", "Scores"),
+    "propriety.evaluation.evaluation": ("Evaluation",),
+    "propriety.evaluation.scores": ("Scores",),
     "propriety.inference.calibration_monitor": ("MonitoredCalibration", "monitor_calibration"),
     "propriety.inference.comparison": ("Comparison", "compare", "compare_moments"),
     "propriety.inference.comparison_monitor": ("MonitoredComparison", "monitor_comparison"),

@@ -128,7 +128,7 @@ def test_views_of_one_capacity_and_of_several():
         "precision",
         "recall",
     ]
-    assert repr(several) == "TopK(rows=2, n=4, weight=4, dropped=0)"
+    assert repr(several) == "TopK(rows=2, event_rate=0.5, n=4, weight=4, dropped=0)"
 
 
 @pytest.mark.parametrize("k", [0, -1, 4, 1.5, math.nan, math.inf])
@@ -157,3 +157,8 @@ def test_what_is_no_capacity(k):
 def test_costs_outside_their_range(cost):
     with pytest.raises(InputValueError, match="cost must lie strictly between 0 and 1"):
         top_k([0, 1, 1], [0.1, 0.2, 0.3], k=1, cost=cost)
+
+
+@pytest.mark.parametrize(("weight", "rate"), [(None, 0.25), ([3.0, 1.0, 1.0, 1.0], 0.5)], ids=["cases", "weights"])
+def test_the_event_rate_is_that_of_all_cases(weight, rate):
+    assert top_k([1, 0, 0, 0], [0.1, 0.4, 0.5, 0.7], k=1, sample_weight=weight).event_rate == rate

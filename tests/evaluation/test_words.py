@@ -22,8 +22,8 @@ def said(y, forecasts, **options):
     ("level", "told"), [(0.995, "(99.5% interval"), (0.975, "(97.5% interval"), (0.9999, "(99.99% interval")], ids=str
 )
 def test_levels_are_not_rounded(level, told):
-    sure = (Y == 1) ^ (np.arange(N) % 3 == 0)  # So far off that no chance explains it.
-    assert said(Y, np.where(sure, 0.9, 0.1), level=level).count(told) == 2
+    sure = (Y == 1) ^ (np.arange(N) % 3 == 0)
+    assert said(Y, np.where(sure, 0.9, 0.1), level=level).count(told) == 1
 
 
 def test_a_share_below_one_is_never_all():
@@ -71,11 +71,6 @@ def test_miscalibration_is_a_part_of_the_score_that_is_named():
     rows = RNG.dirichlet([1, 2, 1], 200)
     grade = np.array([RNG.choice(3, p=row) for row in rows])
     assert "of a ranked probability score of " in said(grade, rows, ordered=True)
-
-
-def test_where_draws_tell_nothing_of_chance_nothing_is_expected_of_it():
-    found = said([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8])
-    assert "is expected of it" not in found
 
 
 @pytest.mark.parametrize("models", [1, 2])

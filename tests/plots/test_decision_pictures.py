@@ -174,3 +174,18 @@ def test_precision_and_recall_against_the_capacity():
     np.testing.assert_allclose(lines["recall: events acted on"], [[1, 1 / 3], [2, 2 / 3], [4, 1]])
     assert "prevalence 60.0%" in [text.get_text() for text in ax.texts]
     assert len(pr.top_k([0, 1], [0.1, 0.4], k=1).plot().get_lines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("y", "k", "prevalence"),
+    [
+        pytest.param([1, 0, 0, 0], 1, 0.25, id="one capacity without an event"),
+        pytest.param([1, 0, 0, 0], [1, 2], 0.25, id="several without an event"),
+        pytest.param([1, 0, 0, 0], [2, 4], 0.25, id="only the first without an event"),
+        pytest.param([0, 0, 0, 0], [1, 2], 0.0, id="no event at all"),
+    ],
+)
+def test_the_prevalence_is_drawn_where_the_first_hold_no_event(y, k, prevalence):
+    ax = pr.top_k(y, [0.1, 0.4, 0.5, 0.7], k=k).plot()
+    assert ax.get_lines()[0].get_ydata()[0] == prevalence
+    assert f"prevalence {prevalence:.1%}" in [text.get_text() for text in ax.texts]

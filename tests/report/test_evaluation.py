@@ -128,7 +128,7 @@ def test_levels_stand_on_the_page_as_they_are():
     assert "Beside each number stands its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
     band = item_named("Reliability of a", result)
     assert "grey 99.5% band" in band.caption
-    assert "with_consistency_band(level=0.995, seed=1)" in band.call
+    assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call
 
 
 def test_a_weighted_event_rate_is_called_so():

@@ -45,6 +45,8 @@ class TopK(Result):
         Cost of all errors, lower is better; None without a cost.
     cost : float, optional
         Share that a false alarm has in the cost of both errors.
+    event_rate : float
+        Weighted share of events among all cases: the precision of acting on cases at random.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     weight : float
@@ -59,6 +61,7 @@ class TopK(Result):
     net_benefit: PerCapacity | None
     total_cost: PerCapacity | None
     cost: float | None
+    event_rate: float
     n: int
     weight: float
     dropped: int = 0
@@ -145,7 +148,14 @@ def top_k(
         }
     if capacity.ndim == 0:
         per_capacity = {name: None if value is None else value.item() for name, value in per_capacity.items()}
-    return TopK(**per_capacity, cost=cost, n=table.n, weight=table.weight, dropped=table.dropped)
+    return TopK(
+        **per_capacity,
+        cost=cost,
+        event_rate=table.event_rate,
+        n=table.n,
+        weight=table.weight,
+        dropped=table.dropped,
+    )
 
 
 def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:

@@ -24,9 +24,11 @@ from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.evaluation import words
+from propriety.evaluation.calibration_verdict import CalibrationVerdict, calibration_verdict
 from propriety.evaluation.calls import TAKES, Calls
 from propriety.evaluation.cases import PredictedCases
 from propriety.evaluation.problem import RARE, Kind, Problem, Question
+from propriety.evaluation.scores import Scores
 from propriety.evaluation.tabled_cases import TabledCases
 from propriety.evaluation.tabled_classes import TabledClasses
 from propriety.inference.comparison import Comparison
@@ -34,7 +36,7 @@ from propriety.inference.intervals import Interval
 from propriety.inference.moments import LossMoments
 from propriety.inference.slices import Slices
 from propriety.progress import track
-from propriety.results import Floats, Result
+from propriety.results import Result
 from propriety.tables.forecast_table import ForecastTable
 
 if TYPE_CHECKING:
@@ -42,52 +44,9 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Cases", "Evaluation", "Scores", "evaluation_of"]
+__all__ = ["Cases", "Evaluation", "evaluation_of"]
 
-Names = NDArray[np.str_]
 Cases: TypeAlias = PredictedCases | TabledCases | TabledClasses
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Scores(Result):
-    """Numbers of each model with their intervals, one row per model and measure.
-
-    Parameters
-    ----------
-    model, measure : ndarray of str
-        The model, and the short key of what is measured.
-    name : ndarray of str
-        What is measured, in words.
-    estimate, low, high, standard_error : ndarray of float
-        The number and its interval; NaN where the sample does not tell.
-    bias : ndarray of float
-        How much of the estimate is expected by chance alone; NaN where that is nothing to speak of.
-    higher_is_better : ndarray of bool
-        Whether more of it is better.
-    method, note, call : ndarray of str
-        How the interval was made, what to beware of, and the call that makes the number alone.
-    level : float
-        Level of the intervals.
-    """
-
-    model: Names
-    measure: Names
-    name: Names
-    estimate: Floats
-    low: Floats
-    high: Floats
-    standard_error: Floats
-    bias: Floats
-    higher_is_better: NDArray[np.bool_]
-    method: Names
-    note: Names
-    call: Names
-    level: float
-
-    def at(self, model: str, measure: str) -> dict[str, Any]:
-        """Return one row, by the model and the key of the measure."""
-        place = int(np.flatnonzero((self.model == model) & (self.measure == measure))[0])
-        return {name: column[place].item() for name, column in self.rows().items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -206,10 +165,20 @@ class Evaluation(Result):
         """The reliability curves of each model, by event, with their consistency bands."""
         return {
             model: {
-                label: reliability_curve(table).with_consistency_band(level=self.level, seed=self.seed)
+                label: reliability_curve(table).with_consistency_band(
+                    level=self.level, n_resamples=self.n_resamples, seed=self.seed
+                )
                 for label, table in own.items()
             }
             for model, own in self.tables.items()
+        }
+
+    @cached_property
+    def calibration_verdicts(self) -> dict[str, CalibrationVerdict]:
+        """What tests say about the calibration of each model; of binary outcomes."""
+        return {
+            model: calibration_verdict(table, level=self.level, n_resamples=self.n_resamples, seed=self.seed)
+            for model, table in self._event_tables.items()
         }
 
     @cached_property

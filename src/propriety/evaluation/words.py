@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from propriety.calibration.summary import Estimate
+from propriety.evaluation.calibration_verdict import FEWEST
 from propriety.inference.verdicts import score_in_words
+from propriety.tables.forecast_table import ForecastTable
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
@@ -73,26 +76,97 @@ def _leaders(evaluation: Evaluation, best: float) -> str:
 
 
 def calibration_words(evaluation: Evaluation) -> Iterator[str]:
-    """Say of each model what its score loses to miscalibration, and what of that chance explains."""
+    """Say of each model whether it is miscalibrated, and how; of classes, what its score loses to miscalibration.
+
+    The verdict on binary forecasts is that of `calibration_verdict`; tables of more than 50,000 rows and weighted
+    tables are judged by Cox's test alone.
+    """
     for model, parts in evaluation.decompositions.items():
         if not math.isfinite(parts.score) or parts.score <= 0.0:
             continue
         score = f"{score_in_words(parts.rule)} of {number(parts.score)}"
-        share = f"{model}: miscalibration is {number(parts.miscalibration)} of a {score}"
         if evaluation.kind != "binary":
-            yield f"{share}."
+            yield f"{model}: miscalibration is {number(parts.miscalibration)} of a {score}."
             continue
-        row = evaluation.scores.at(model, "miscalibration")
-        explains = "would explain if cases were independent" if evaluation.cases.dependence == "times" else "explains"
-        if not math.isfinite(row["low"]):
-            yield f"{share}."
-        elif row["low"] > 0.0:
-            level = percent(evaluation.level, 6)
-            yield f"{share}, more than chance {explains} ({level} interval {_between(row)} without it)."
-        else:
-            # Rates of 0 and 1 draw the same outcomes always, which tells nothing of chance.
-            expected = f" ({number(row['bias'])} is expected of it)" if row["bias"] > 0.0 else ""
-            yield f"{share}, no more than chance {explains}{expected}."
+        said = _verdict_words(evaluation, model)
+        if evaluation.calibration_verdicts[model].outcome in {"refuted", "miscalibrated"}:
+            share = number(parts.miscalibration)
+            said += f" Its miscalibration, sampling noise included, is {share} of a {score}."
+        yield said
+
+
+def _verdict_words(evaluation: Evaluation, model: str) -> str:
+    """Say what the tests of calibration found in the forecasts of one model."""
+    verdict = evaluation.calibration_verdicts[model]
+    table = evaluation.tables[model]["event"]
+    if verdict.outcome == "refuted":
+        wrong = verdict.cox.n_refuted
+        many = "forecasts" if table.is_weighted else _counted(round(wrong), "forecast")
+        return f"{model} is refuted: {many} of exactly 0 or 1 did not come true."
+    ratio = _estimate_words("observed/expected", verdict.observed_expected)
+    slope = _estimate_words("slope", verdict.slope)
+    evidence = "; ".join(filter(None, (ratio, slope)))
+    tested = ", ".join((_p_value(verdict.p_value), *_assumptions(evaluation, table)))
+    if verdict.outcome != "miscalibrated":
+        found = "no evidence of miscalibration"
+        if verdict.outcome == "too few events":
+            found = f"too few {_scarce(table)} to tell whether it is calibrated"
+        return f"{model}: {found} ({'; '.join(filter(None, (tested, evidence)))})."
+    wrong_ways = [
+        f"{direction} ({estimate})"
+        for direction, estimate in ((verdict.level_is_off, ratio), (verdict.slope_is_off, slope))
+        if direction is not None
+    ]
+    if wrong_ways:
+        found = f"its forecasts are {' and '.join(wrong_ways)}"
+    elif verdict.shape_is_off:
+        found = f"the shape of its reliability curve is off ({evidence})"
+    else:
+        found = f"level and slope of its forecasts are off together ({evidence})"
+    return f"{model} is miscalibrated ({tested}): {found}."
+
+
+def _assumptions(evaluation: Evaluation, table: ForecastTable) -> Iterator[str]:
+    """Say what the tests of calibration assume that may not hold here."""
+    if table.is_weighted:
+        yield f"as if these were {table.effective_n:,.0f} independent cases of equal weight"
+    elif evaluation.cases.dependence is not None:
+        yield "as if cases were independent"
+    if table.cells is not None:
+        yield f"with forecasts rounded to {table.cells:,} cells"
+
+
+def _scarce(table: ForecastTable) -> str:
+    """Name what there is too little of to test calibration."""
+    events, non_events = float(table.events.sum()), float(table.non_events.sum())
+    if not table.is_weighted and min(events, non_events) >= 2.0 * FEWEST:
+        return "forecasts away from 0 and 1"
+    return "events" if events <= non_events else "non-events"
+
+
+def _p_value(p: float) -> str:
+    """Write a p-value with two digits.
+
+    Examples
+    --------
+    >>> _p_value(0.0002), _p_value(0.0123), _p_value(0.344), _p_value(1.0)
+    ('p < 0.001', 'p = 0.012', 'p = 0.34', 'p = 1')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def _estimate_words(name: str, estimate: Estimate) -> str:
+    """Write an estimate with its interval; nothing where there is none."""
+    value, low, high = estimate
+    if value is None:
+        return ""
+    limits = "" if low is None or high is None else f", {_hundredths(low)} to {_hundredths(high)}"
+    return f"{name} {_hundredths(value)}{limits}"
+
+
+def _hundredths(value: float) -> str:
+    """Write a number with two decimals, or with three digits where these would not show it."""
+    return f"{value:.2f}" if value == 0.0 or 0.1 <= abs(value) < 1000.0 else number(value)
 
 
 def slices_words(evaluation: Evaluation) -> Iterator[str]:

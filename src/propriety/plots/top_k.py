@@ -18,8 +18,7 @@ def _(result: TopK, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax, size=(4.6, 3.6))
     capacity = np.atleast_1d(result.k)
     order = np.argsort(capacity)
-    prevalence = float(np.atleast_1d(result.true_positives / result.recall)[0]) / result.weight
-    ax.axhline(prevalence, color=GREY["line"], linewidth=0.9, zorder=1)
+    ax.axhline(result.event_rate, color=GREY["line"], linewidth=0.9, zorder=1)
     lines = (("precision: events among those acted on", result.precision), ("recall: events acted on", result.recall))
     for index, (name, values) in enumerate(lines):
         share = np.atleast_1d(values)[order]
@@ -28,8 +27,8 @@ def _(result: TopK, ax: Axes | None = None) -> Axes:
         )
     ax.text(
         0.99,
-        prevalence,
-        f"prevalence {prevalence:.1%}",
+        result.event_rate,
+        f"prevalence {result.event_rate:.1%}",
         transform=ax.get_yaxis_transform(),
         ha="right",
         va="top",

@@ -343,12 +343,13 @@ def _banded(
     made = call or evaluation.call("reliability_curve", model)
     what = evaluation.cases.dependence
     caption = texts.BAND if what is None else texts.DEPENDENT_BAND
+    drawn = f"level={evaluation.level!r}, n_resamples={evaluation.n_resamples}, seed={evaluation.seed}"
     return figure_of(
         lambda ax: plots.draw(curve, ax, color=COLORS[place % len(COLORS)]),
         title=title,
         caption=caption.format(level=percent(evaluation.level, 6), what=what),
         table={name: getattr(curve, name) for name in ("forecast_min", "forecast_max", "event_rate", "weight")},
-        call=f"{made}.with_consistency_band(level={evaluation.level!r}, seed={evaluation.seed}).plot()",
+        call=f"{made}.with_consistency_band({drawn}).plot()",
         size=(4.4, 4.4) if width == "half" else (3.9, 3.9),
         width=width,
         of_models=(model,),
