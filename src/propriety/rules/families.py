@@ -62,6 +62,7 @@ class Brier(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "brier"
+    label: ClassVar[str] = "Brier score"
 
     scale: Literal["sum", "half"] = "sum"
 
@@ -118,6 +119,7 @@ class Log(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "log"
+    label: ClassVar[str] = "log score"
 
     clip: float | None = None
 
@@ -172,6 +174,7 @@ class Spherical(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "spherical"
+    label: ClassVar[str] = "spherical score"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper; superior with two classes only."""
@@ -216,6 +219,7 @@ class Pseudospherical(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "pseudospherical"
+    label: ClassVar[str] = "pseudospherical score"
 
     order: float = 3.0
 
@@ -271,6 +275,7 @@ class Tsallis(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "tsallis"
+    label: ClassVar[str] = "Tsallis score"
 
     order: float = 1.5
 

@@ -63,12 +63,15 @@ class Rule(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
+    label: ClassVar[str]  # What its mean is called in a sentence.
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give a rule that has no name of its own that of its class."""
+        """Give a rule that has no name or label of its own that of its class."""
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
+        if "label" not in cls.__dict__:
+            cls.label = f"{cls.name} score"
 
     def __repr__(self) -> str:
         """Name the rule and the parameters that differ from their defaults."""

@@ -1,0 +1,195 @@
+"""Combinations of labels: which groups, days, clusters or outcomes the entries of a ledger belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.tables.cases import Keys
+
+__all__ = ["KeyIndex", "ordered_labels"]
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyIndex:
+    """Combinations of labels, one per entry, in the order of the labels.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the keys.
+    labels : tuple of tuples
+        The labels of each key in their order.
+    codes : ndarray of shape (entries, keys)
+        ``labels[k][codes[i, k]]`` is the label of key k in entry i.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[Any, ...], ...]
+    codes: Codes
+
+    @classmethod
+    def of_cases(cls, keys: Mapping[str, Keys], cases: int) -> tuple[KeyIndex, Codes]:
+        """Return the combinations that occur, and the entry of each case.
+
+        Examples
+        --------
+        >>> site = Keys(("a", "b"), np.array([1, 0, 1]))
+        >>> index, entry = KeyIndex.of_cases({"site": site}, 3)
+        >>> index.codes.tolist(), entry.tolist()
+        ([[0], [1]], [1, 0, 1])
+        """
+        names = tuple(keys)
+        if not names:
+            return cls.single(), np.zeros(cases, dtype=np.intp)
+        codes = np.stack([one.codes for one in keys.values()], axis=1).astype(np.intp, copy=False)
+        return cls(names, tuple(one.labels for one in keys.values()), codes).distinct()
+
+    @classmethod
+    def single(cls) -> KeyIndex:
+        """Return the index without keys, which has one entry: all cases."""
+        return cls((), (), np.zeros((1, 0), dtype=np.intp))
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> KeyIndex:
+        """Return the index whose entries have these labels, in the order given."""
+        if not columns:
+            return cls.single()
+        labels = [ordered_labels(column) for column in columns.values()]
+        codes = [
+            _coded(column, {label: code for code, label in enumerate(own)})
+            for column, own in zip(columns.values(), labels, strict=True)
+        ]
+        return cls(tuple(columns), tuple(labels), np.stack(codes, axis=1))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def column(self, name: str) -> list[Any]:
+        """Return the label of each entry in a key."""
+        place = self.place(name)
+        labels = self.labels[place]
+        return [labels[code] for code in self.codes[:, place].tolist()]
+
+    def place(self, name: str) -> int:
+        """Return the place of a key, which must be one of them."""
+        if name not in self.names:
+            known = f"its keys are {list(self.names)}" if self.names else "it has no keys"
+            raise InputValueError(sentence(f"the ledger has no key {name!r}; {known}"))
+        return self.names.index(name)
+
+    def matches(self, wanted: Mapping[str, Any]) -> NDArray[np.bool_]:
+        """Return which entries have these labels; a list of labels stands for any of them."""
+        found = np.ones(len(self), dtype=bool)
+        for name, given in wanted.items():
+            place = self.place(name)
+            codes = {label: code for code, label in enumerate(self.labels[place])}
+            several = given if isinstance(given, list | set | frozenset) else [given]
+            unknown = [label for label in several if label not in codes]
+            if unknown:
+                law = f"{name} must be one of its labels; got {unknown[0]!r}"
+                raise InputValueError(sentence(law, hint=f"there are {_shortened(self.labels[place])}."))
+            found &= np.isin(self.codes[:, place], [codes[label] for label in several])
+        return found
+
+    def where(self, entries: NDArray[Any]) -> KeyIndex:
+        """Return some of the entries; labels that no longer occur are gone."""
+        codes = self.codes[entries]
+        labels, columns = [], []
+        for place, own in enumerate(self.labels):
+            used, column = np.unique(codes[:, place], return_inverse=True)
+            labels.append(tuple(own[code] for code in used.tolist()))
+            columns.append(column.reshape(-1))
+        stacked = np.stack(columns, axis=1) if columns else codes
+        return KeyIndex(self.names, tuple(labels), stacked.astype(np.intp, copy=False))
+
+    def only(self, names: Iterable[str]) -> tuple[KeyIndex, Codes]:
+        """Return the combinations of some of the keys, and which of them each entry belongs to."""
+        places = [self.place(name) for name in names]
+        kept = KeyIndex(
+            tuple(self.names[place] for place in places),
+            tuple(self.labels[place] for place in places),
+            self.codes[:, places],
+        )
+        return kept.distinct()
+
+    def distinct(self) -> tuple[KeyIndex, Codes]:
+        """Return each combination once, in order, and the place of every entry among them."""
+        if not self.names:
+            return KeyIndex.single(), np.zeros(len(self), dtype=np.intp)
+        flat = self.flat()
+        _, first, entry = np.unique(flat, return_index=True, return_inverse=True)
+        return KeyIndex(self.names, self.labels, self.codes[first]), entry.reshape(-1).astype(np.intp, copy=False)
+
+    def flat(self) -> NDArray[np.int64]:
+        """Return one number per entry, in the order of the combinations."""
+        flat = np.zeros(len(self), dtype=np.int64)
+        for place, own in enumerate(self.labels):
+            column = self.codes[:, place]
+            if len(own) and flat.max(initial=0) > np.iinfo(np.int64).max // len(own) - 1:
+                flat = np.unique(flat, return_inverse=True)[1].reshape(-1)
+            flat = flat * max(len(own), 1) + column
+        return flat
+
+    @staticmethod
+    def joined(parts: Sequence[KeyIndex]) -> KeyIndex:
+        """Return the entries of all parts, one after another, with common labels."""
+        first = parts[0]
+        if any(one.names != first.names for one in parts):
+            told = sorted({str(list(one.names)) for one in parts})
+            raise InputValueError(sentence(f"ledgers must have the same keys to be added; they have {', '.join(told)}"))
+        if not first.names:
+            return KeyIndex((), (), np.zeros((len(parts), 0), dtype=np.intp))
+        labels, columns = [], []
+        for place in range(len(first.names)):
+            own = [one.labels[place] for one in parts]
+            common = own[0] if all(one == own[0] for one in own) else _merged(own)
+            code = {label: at for at, label in enumerate(common)}
+            columns.append(
+                np.concatenate(
+                    [
+                        np.array([code[label] for label in one.labels[place]], dtype=np.intp)[one.codes[:, place]]
+                        for one in parts
+                    ]
+                )
+            )
+            labels.append(common)
+        return KeyIndex(first.names, tuple(labels), np.stack(columns, axis=1))
+
+
+def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Return distinct labels in their order; those of several kinds, which have none, as they first come.
+
+    Examples
+    --------
+    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1])
+    ((1, 2), ('b', 1))
+    """
+    distinct = dict.fromkeys(labels)
+    try:
+        return tuple(sorted(distinct))
+    except TypeError:
+        return tuple(distinct)
+
+
+def _merged(several: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the labels of all parts; in the order of the first part where the others add nothing."""
+    distinct = dict.fromkeys(label for own in several for label in own)
+    longest = max(several, key=len)
+    return longest if len(longest) == len(distinct) else ordered_labels(distinct)
+
+
+def _coded(column: Sequence[Any], code: Mapping[Any, int]) -> Codes:
+    return np.array([code[label] for label in column], dtype=np.intp)
+
+
+def _shortened(labels: Sequence[Any], most: int = 10) -> str:
+    shown = ", ".join(repr(label) for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown}, ... ({len(labels):,} in all)"

@@ -1,0 +1,319 @@
+"""A ledger as a folder of plain Parquet files, by chosen keys, which any engine can read.
+
+`ledger.json` says what the ledger is about. Below `tables/` one row is a row of a forecast table, with its model, event
+and keys; `n` and `n_events` count the cases of a table once, in its first row. Below `moments/` one row is a cell of the
+moments of one function. Subfolders such as `day=2026-01-01` hold the rows of one label, and more of them can be added.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.ledger.key_index import KeyIndex, ordered_labels
+from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
+from propriety.ledger.moments import OUTCOME, Moments
+from propriety.results import Floats
+from propriety.rules.registry import rule_from_dict, rule_to_dict
+from propriety.tables import frames
+from propriety.tables.events import Event
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from propriety.ledger.ledger import Ledger
+
+__all__ = ["read_ledger", "stored_tables", "write_ledger"]
+
+SCHEMA, VERSION = "propriety.ledger", 1
+FACTS = "ledger.json"
+SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")
+PER_CELL, PER_SERIES = ("n", "weight", "weight_squares"), ("mean", "lean", "spread")
+RESERVED = {"model", "event", "place", "rule", OUTCOME, "cluster", "time", "cells", "n_events", *COLUMNS}
+RESERVED |= {*PER_CELL, *PER_SERIES}
+
+
+def stored_tables(ledger: Ledger) -> Any:
+    """Return the rows of all tables of a ledger as one Arrow table."""
+    pa, _ = frames.pyarrow()
+    parts = [_table_rows(ledger, model, event) for model in ledger.models for event in ledger.events]
+    return pa.concat_tables(parts)
+
+
+def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: Sequence[str] = ()) -> None:
+    """Write a ledger, or add its partitions to one that is there."""
+    _, parquet = frames.pyarrow()
+    root = Path(folder)
+    reserved = [name for name in ledger.index.names if name in RESERVED]
+    if reserved:
+        law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
+        raise InputValueError(sentence(law, hint="give the key another name."))
+    facts = _facts(ledger, partition)
+    there = _facts_to_add_to(root, facts)
+    groups, _ = ledger.index.only(partition)
+    parts = {"tables": stored_tables(ledger), "moments": _stored_moments(ledger)}
+    for place in range(len(groups)):
+        labels = {name: groups.labels[at][groups.codes[place, at]] for at, name in enumerate(groups.names)}
+        inside = Path(*(f"{name}={quote(str(label), safe=' :.,+-')}" for name, label in labels.items()))
+        for kind, rows in parts.items():
+            if rows is None:
+                continue
+            target = root / kind / inside / "part-0.parquet"
+            if target.exists():
+                law = f"{target.parent} holds these cases already"
+                raise InputValueError(sentence(law, hint="write to another folder, or delete that one first."))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            parquet.write_table(_where(rows, labels), target, compression="zstd")
+    facts["dropped"] = ledger.dropped + (0 if there is None else there["dropped"])
+    root.mkdir(parents=True, exist_ok=True)
+    (root / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
+
+
+def read_ledger(folder: str | PathLike[str]) -> Ledger:
+    """Read what `write_ledger` wrote."""
+    from propriety.ledger.ledger import Ledger
+
+    root = Path(folder)
+    facts = _stored_facts(root)
+    models, events = tuple(facts["models"]), tuple(Event(kind, place) for kind, place in facts["events"])
+    rows = _read(root / "tables")
+    index, entry = _index(rows, list(facts["keys"]), facts["keys"])
+    belongs = _belongs(rows, models, events)
+    tables = {
+        place: _keyed(rows, belongs == number, entry, len(index))
+        for number, place in enumerate(itertools.product(models, events))
+    }
+    return Ledger(
+        models=models,
+        events=events,
+        labels=None if facts["labels"] is None else tuple(facts["labels"]),
+        index=index,
+        dependence=facts["dependence"],
+        is_weighted=facts["is_weighted"],
+        dropped=facts["dropped"],
+        _tables=tables,
+        _moments={one.rule: one for one in _read_moments(root, facts)},
+    )
+
+
+def _table_rows(ledger: Ledger, model: str, event: Event) -> Any:
+    pa, _ = frames.pyarrow()
+    keyed = ledger.keyed_tables(model, event)
+    rows, bounds = len(keyed.entry), keyed.bounds
+    first = bounds[:-1][np.diff(bounds) > 0]
+    columns: dict[str, Any] = {
+        "model": _repeated(model, rows),
+        "event": _repeated(event.kind, rows),
+        "place": np.full(rows, event.place),
+        **{name: _labels(ledger.index, name, keyed.entry) for name in ledger.index.names},
+        **{name: getattr(keyed, name) for name in (COLUMNS if ledger.is_weighted else COLUMNS[:3])},
+    }
+    for name in ("n", "n_events"):
+        column = np.zeros(rows, dtype=np.int64)
+        column[first] = getattr(keyed, name)[keyed.entry[first]]
+        columns[name] = column
+    return pa.table(columns | {"cells": np.full(rows, keyed.cells or 0, dtype=np.int64)})
+
+
+def _stored_moments(ledger: Ledger) -> Any:
+    pa, _ = frames.pyarrow()
+    parts = []
+    for place, rule in enumerate(ledger.rules):
+        one = ledger.moments(rule)
+        entries = np.arange(len(one.n))
+        columns: dict[str, Any] = {"rule": np.full(len(one.n), place)}
+        columns |= {name: _labels(one.index, name, entries) for name in one.index.names}
+        columns |= {name: getattr(one, name) for name in PER_CELL}
+        columns |= {name: _lists(getattr(one, name)) for name in PER_SERIES}
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts) if parts else None
+
+
+def _read_moments(root: Path, facts: Mapping[str, Any]) -> list[Moments]:
+    if not facts["rules"]:
+        return []
+    cells = _read(root / "moments")
+    names = [OUTCOME, *facts["keys"], *([] if facts["dependence"] is None else [facts["dependence"]])]
+    found = []
+    for place, stored in enumerate(facts["rules"]):
+        own = cells.filter(_numbers(cells, "rule") == place)
+        index, entry = _index(own, names, facts["keys"])
+        one = Moments(
+            n=_numbers(own, "n"),
+            weight=_numbers(own, "weight"),
+            weight_squares=_numbers(own, "weight_squares"),
+            **{name: _matrix(own.column(name)) for name in PER_SERIES},
+            models=tuple(facts["models"]),
+            rule=rule_from_dict(stored),
+            index=KeyIndex(index.names, index.labels, index.codes[entry]),
+            dropped=facts["dropped"],
+        )
+        found.append(Moments.merge([one]))
+    return found
+
+
+def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
+    facts = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "models": list(ledger.models),
+        "labels": None if ledger.labels is None else list(ledger.labels),
+        "events": [list(event) for event in ledger.events],
+        "keys": {name: _order(labels) for name, labels in ledger.keys.items()},
+        "dependence": ledger.dependence,
+        "is_weighted": ledger.is_weighted,
+        "rules": [rule_to_dict(rule) for rule in ledger.rules],
+        "partition": list(partition),
+    }
+    try:
+        return dict(json.loads(json.dumps(facts)))
+    except TypeError as error:
+        law = "the labels of classes must be numbers or texts to be stored"
+        raise InputTypeError(sentence(law, offender=str(error))) from error
+
+
+def _order(labels: tuple[Any, ...]) -> list[str] | None:
+    """Return text labels whose order is not that of the alphabet; None where their order need not be stored."""
+    texts = all(isinstance(label, str) for label in labels)
+    return list(labels) if texts and list(labels) != sorted(labels) else None
+
+
+def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is known of a ledger that is there, or refuse to add to it; None if there is none."""
+    if not (root / FACTS).exists():
+        return None
+    if not facts["partition"]:
+        law = f"{root} holds a ledger already"
+        raise InputValueError(sentence(law, hint="write to another folder, or by partition= of a key."))
+    there = _stored_facts(root)
+    differs = next((name for name in SAME if there[name] != facts[name]), None)
+    told = (there[differs], facts[differs]) if differs else (list(there["keys"]), list(facts["keys"]))
+    if differs or told[0] != told[1]:
+        law = f"a ledger can only be added to {root} if both have the same {differs or 'keys'}"
+        raise InputValueError(sentence(law, offender=f"they have {told[0]!r} and {told[1]!r}"))
+    return there
+
+
+def _stored_facts(root: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads((root / FACTS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputValueError(sentence(f"{root} must be a folder that holds a ledger; it has no {FACTS}")) from None
+    except ValueError as error:
+        raise InputValueError(sentence(f"{root / FACTS} must be JSON", offender=str(error))) from error
+    return frames.checked_schema(facts, SCHEMA, VERSION, [*SAME, "keys", "dropped"])
+
+
+def _read(folder: Path) -> Any:
+    """Return all files below a folder as one Arrow table."""
+    pa, _ = frames.pyarrow()
+    from pyarrow import dataset
+
+    try:
+        # The labels are columns of the files, so that the names of the folders need not be read.
+        return dataset.dataset(folder, format="parquet").to_table().combine_chunks()
+    except (pa.ArrowException, OSError) as error:
+        law = f"{folder} must hold whole Parquet files of a ledger"
+        raise InputValueError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+
+
+def _index(
+    rows: Any, names: Sequence[str], orders: Mapping[str, list[str] | None]
+) -> tuple[KeyIndex, NDArray[np.intp]]:
+    """Return the combinations of labels that occur, and the entry of each row."""
+    if not names:
+        return KeyIndex.single(), np.zeros(rows.num_rows, dtype=np.intp)
+    coded = [_coded(rows.column(name), orders.get(name)) for name in names]
+    codes = np.stack([codes for _, codes in coded], axis=1)
+    return KeyIndex(tuple(names), tuple(labels for labels, _ in coded), codes).distinct()
+
+
+def _coded(column: Any, order: list[str] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    encoded = column.combine_chunks().dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    labels = ordered_labels(distinct)
+    if order is not None:
+        known = set(distinct)
+        labels = (*(label for label in order if label in known), *(label for label in labels if label not in order))
+    place = {label: code for code, label in enumerate(labels)}
+    return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
+
+
+def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> NDArray[np.intp]:
+    """Return the number of the model and event that each row belongs to, in the order of their product."""
+    index, entry = _index(rows, ["model", "event", "place"], {})
+    number = {(model, *event): at for at, (model, event) in enumerate(itertools.product(models, events))}
+    combinations = zip(*(index.column(name) for name in index.names), strict=True)
+    places = [number.get(one, -1) for one in combinations]
+    if min(places) < 0:
+        raise InputValueError(sentence(f"the tables of a {SCHEMA} must be of its models and events"))
+    return np.array(places, dtype=np.intp)[entry]
+
+
+def _keyed(rows: Any, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: int) -> KeyedTables:
+    """Return the tables of one model and event; parts on different grids are brought to the coarsest."""
+    columns = {name: _numbers(rows, name)[own] for name in COLUMNS[:3]}
+    for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
+        columns[name] = _numbers(rows, name)[own] if name in rows.column_names else columns[weight]
+    at, grids = entry[own], _numbers(rows, "cells")[own]
+    none = np.zeros(entries, dtype=np.int64)
+    parts = []
+    for cells in np.unique(grids).tolist():
+        chosen = np.flatnonzero(grids == cells)
+        order = chosen[np.lexsort((columns["forecast"][chosen], at[chosen]))]
+        picked = {name: column[order] for name, column in columns.items()}
+        parts.append(KeyedTables(entry=at[order], **picked, n=none, n_events=none, cells=cells or None))
+    merged = KeyedTables.merge(parts, [np.arange(entries)] * len(parts), entries)
+    counts = {name: np.bincount(at, _numbers(rows, name)[own], minlength=entries) for name in ("n", "n_events")}
+    return replace(merged, **{name: column.astype(np.int64) for name, column in counts.items()})
+
+
+def _where(rows: Any, labels: Mapping[str, Any]) -> Any:
+    """Return the rows that have these labels."""
+    pa, _ = frames.pyarrow()
+    from pyarrow import compute
+
+    for name, label in labels.items():
+        rows = rows.filter(compute.equal(rows.column(name), pa.scalar(label, rows.column(name).type)))
+    return rows
+
+
+def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
+    """Return the labels of rows as an Arrow array."""
+    pa, _ = frames.pyarrow()
+    place = index.place(name)
+    try:
+        labels = pa.array(list(index.labels[place]))
+    except (pa.ArrowException, OverflowError) as error:
+        law = f"the labels of {name} must be of one kind that Arrow knows to be stored"
+        raise InputTypeError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+    return labels.take(pa.array(index.codes[entry, place]))
+
+
+def _repeated(text: str, rows: int) -> Any:
+    pa, _ = frames.pyarrow()
+    return pa.array([text]).take(pa.array(np.zeros(rows, dtype=np.int64)))
+
+
+def _lists(matrix: Floats) -> Any:
+    pa, _ = frames.pyarrow()
+    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])
+
+
+def _matrix(column: Any) -> Floats:
+    values = column.combine_chunks()
+    matrix: Floats = values.flatten().to_numpy().reshape(len(values), -1)
+    return matrix
+
+
+def _numbers(rows: Any, name: str) -> NDArray[Any]:
+    return np.asarray(rows.column(name).to_numpy())
