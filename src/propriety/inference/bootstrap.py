@@ -17,8 +17,8 @@ from propriety.errors import InputValueError, ProprietyError, sentence
 from propriety.progress import track
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.predictions import BinaryPredictions
 
 __all__ = ["Sample", "Units", "draws_for", "in_blocks", "overfits", "resampled_means", "resampled_tables"]
 
@@ -285,12 +285,12 @@ class Sample:
         return cls(table, occupied - len(table) * ~event, event, np.ones(len(occupied)), cells[occupied])
 
     @classmethod
-    def of_predictions(cls, predictions: BinaryPredictions, codes: NDArray[np.intp] | None = None) -> Sample:
-        """Keep each case where it has a weight or a cluster, and the table otherwise."""
-        table = ForecastTable.from_checked(predictions)
-        if predictions.weight is None and codes is None:
+    def of_cases(cls, cases: Cases, codes: NDArray[np.intp] | None = None, model: str | None = None) -> Sample:
+        """Keep each case where it has a weight or a cluster, and the table otherwise; of a model, or the only one."""
+        table = ForecastTable.from_cases(cases, model)
+        if cases.weight is None and codes is None:
             return cls.of_table(table)
-        forecast, event, given = predictions.gathered()
+        forecast, event, given = cases.gathered(model)
         weight = np.ones(len(event)) if given is None else given
         if not weight.all():
             kept = weight > 0.0

@@ -33,9 +33,7 @@ from propriety.inference.verdicts import (
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
-from propriety.tables.models import read_keys, read_models
-from propriety.tables.predictions import ClassPredictions
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 __all__ = ["Comparison", "Method", "compare", "compare_moments"]
 
@@ -249,9 +247,11 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         )
         raise InputValueError(sentence("compare takes cluster= or time=, not both", hint=hint))
     method = _method_for(method, "clusters" if cluster is not None else "times" if time is not None else "cases")
-    predictions = read_models(
+    cases = read_cases(
         y_true,
         forecasts,
+        cluster=cluster,
+        time=time,
         fewest=2,
         sample_weight=sample_weight,
         pos_label=pos_label,
@@ -259,12 +259,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         missing=missing,
         tolerance=tolerance,
     )
-    argument, values = ("cluster", cluster) if time is None else ("time", time)
-    keys = None
-    if values is not None:
-        keys = read_keys(values, argument, predictions[0], beside=y_true, forecasts=forecasts.values())
-    moments = moments_of(predictions, tuple(forecasts), rule, cluster=keys)
-    classes = len(predictions[0].labels) if isinstance(predictions[0], ClassPredictions) else None
+    moments = moments_of(cases, rule, cluster=cases.cluster if time is None else cases.time)
     found = compare_moments(
         moments,
         reference=reference,
@@ -273,10 +268,10 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         level=level,
         n_resamples=n_resamples,
         seed=seed,
-        proper=rule.properties(classes).proper,
+        proper=rule.properties(cases.classes).proper,
     )
-    numbers = {"cluster": None if cluster is None else found.units} | Evidence(predictions[0], None, None).outcomes()
-    return replace(found, note=_note(found.rule, rule.properties(classes).proper, numbers, found.statistic))
+    numbers = {"cluster": None if cluster is None else found.units} | Evidence(cases).outcomes()
+    return replace(found, note=_note(found.rule, rule.properties(cases.classes).proper, numbers, found.statistic))
 
 
 def compare_moments(

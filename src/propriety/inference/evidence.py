@@ -14,11 +14,10 @@ from propriety.inference.measures import Measure
 from propriety.inference.verdicts import counted
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule, Rule
-from propriety.rules.scoring import losses_by_chunk, observed_rates
+from propriety.rules.scoring import losses_of, observed_rates
+from propriety.tables.cases import Cases, Keys
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.models import Keys, read_keys
-from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
-from propriety.tables.validation import read_predictions
+from propriety.tables.validation import read_cases
 
 __all__ = ["Evidence", "few_in_words"]
 
@@ -27,71 +26,63 @@ FEWEST = {"cluster": 40, "event": 50, "non-event": 50}  # With fewer, an interva
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What the interval is made from: predictions with their clusters, or an unweighted table in their place."""
+    """What the interval is made from: the cases of one model, or an unweighted table in their place."""
 
-    predictions: Predictions | None
-    table: ForecastTable | None
-    keys: Keys | None
+    source: Cases | ForecastTable
 
     @classmethod
     def read(cls, y_true: object, y_proba: object, cluster: object, options: dict[str, Any]) -> Evidence:
-        """Judge what the user gave; the options are those of the door."""
+        """Read what the user gave; the options are those of `read_cases`."""
         if not isinstance(y_true, ForecastTable):
-            predictions = read_predictions(y_true, y_proba, **options)
-            keys = None
-            if cluster is not None:
-                keys = read_keys(cluster, "cluster", predictions, beside=y_true, forecasts=(y_proba,))
-            return cls(predictions, None, keys)
+            return cls(read_cases(y_true, y_proba, cluster=cluster, **options))
         if cluster is not None:
             law = "clusters need predictions, y_true and y_proba; a ForecastTable no longer knows its cases"
             raise InputTypeError(sentence(law))
         beside = {name: value for name, value in options.items() if name != "tolerance"}
-        return cls(None, ForecastTable.of(y_true, y_proba, **beside), None)
+        return cls(ForecastTable.of(y_true, y_proba, **beside))
 
     @property
-    def source(self) -> Predictions | ForecastTable:
-        """Return what is there."""
-        return self.table if self.predictions is None else self.predictions  # type: ignore[return-value]  # one is there
+    def keys(self) -> Keys | None:
+        """Clusters of the cases, if there are clusters."""
+        return None if isinstance(self.source, ForecastTable) else self.source.cluster
 
     @property
     def classes(self) -> int | None:
         """Number of classes of rows; None for one event."""
-        return len(self.source.labels) if isinstance(self.source, ClassPredictions) else None
+        return None if isinstance(self.source, ForecastTable) else self.source.classes
 
     @property
     def weight(self) -> Floats | None:
         """Weights of the cases, if they have any."""
-        given = None if self.predictions is None else self.predictions.weight
-        return None if given is None else given.astype(np.float64)
+        return None if isinstance(self.source, ForecastTable) else self.source.weights()
 
     @property
     def n(self) -> int:
         """Number of cases with weight."""
-        if isinstance(self.source, ForecastTable):
-            return self.source.n
-        return len(self.source) if self.weight is None else int(np.count_nonzero(self.weight))
+        return self.source.n
 
     @property
     def clusters(self) -> int | None:
         """Number of clusters with weight, if there are clusters."""
         if self.keys is None:
             return None
-        return len(self.keys) if self.weight is None else len(np.unique(self.keys.codes[self.weight > 0.0]))
+        weight = self.weight
+        return len(self.keys) if weight is None else len(np.unique(self.keys.codes[weight > 0.0]))
 
     def sample(self, measure: Measure) -> Sample:
         """Return the cases as those of one event."""
         if isinstance(self.source, ForecastTable):
             return Sample.of_table(self.source)
-        if isinstance(self.source, BinaryPredictions):
-            return Sample.of_predictions(self.source, None if self.keys is None else self.keys.codes)
-        law = f"{measure.name} needs the forecast of one event; got shape {self.source.forecast.shape}"
+        if self.source.classes is None:
+            return Sample.of_cases(self.source, None if self.keys is None else self.keys.codes)
+        shape = (len(self.source), self.source.classes)
+        law = f"{measure.name} needs the forecast of one event; got shape {shape}"
         raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
 
     def losses(self, rule: Rule, *, constant: bool = False) -> Floats:
         """Return the loss of each case, or cell of the table, or that of the constant observed rate."""
         if not isinstance(self.source, ForecastTable):
-            predictions = _constant(self.source) if constant else self.source
-            return np.concatenate([loss for loss, _ in losses_by_chunk(predictions, rule)])
+            return losses_of(_constant(self.source) if constant else self.source, rule)
         if not isinstance(rule, BinaryRule):
             law = f"{type(rule).__name__} scores rows with one column per class; a ForecastTable is of one event"
             raise InputValueError(sentence(law))
@@ -112,9 +103,9 @@ class Evidence:
         """Return the number of events and of non-events; nothing for classes."""
         if isinstance(self.source, ForecastTable):
             events = round(float(self.source.events.sum()))
-        elif isinstance(self.source, BinaryPredictions):
-            chunks = self.source.chunks()
-            events = sum(int(np.count_nonzero(event if w is None else event & (w > 0.0))) for _, event, w in chunks)
+        elif self.source.classes is None:
+            event, weight = self.source.outcomes(), self.source.weights()
+            events = int(np.count_nonzero(event if weight is None else event & (weight > 0.0)))
         else:
             return {}
         return {"event": events, "non-event": self.n - events}
@@ -132,6 +123,9 @@ def few_in_words(numbers: Mapping[str, int | None]) -> str:
     return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
 
 
-def _constant(predictions: Predictions) -> Predictions:
+def _constant(cases: Cases) -> Cases:
     """Return the same cases, all forecast at the observed rates."""
-    return replace(predictions, forecast=np.broadcast_to(observed_rates(predictions), predictions.forecast.shape))
+    rates = observed_rates(cases)
+    return replace(
+        cases, forecasts={model: np.broadcast_to(rates, one.shape) for model, one in cases.forecasts.items()}
+    )

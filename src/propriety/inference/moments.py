@@ -15,9 +15,9 @@ from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_by_chunk
-from propriety.tables.models import Keys, read_keys, read_models
-from propriety.tables.predictions import Predictions
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.cases import Cases, Keys
+from propriety.tables.keys import check_one_key
+from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -248,44 +248,36 @@ def loss_moments(
     >>> (moments + moments).cases
     4
     """
-    predictions = read_models(
+    check_names(forecasts)
+    if by is not None:
+        check_one_key(by)
+    cases = read_cases(
         y_true,
         forecasts,
+        by=by,
+        cluster=cluster,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         missing=missing,
         tolerance=tolerance,
     )
-    group, clusters = (
-        None
-        if values is None
-        else read_keys(values, argument, predictions[0], beside=y_true, forecasts=forecasts.values())
-        for values, argument in ((by, "by"), (cluster, "cluster"))
-    )
-    return moments_of(predictions, tuple(forecasts), rule, group=group, cluster=clusters)
+    return moments_of(cases, rule, group=cases.keys.get("group"), cluster=cases.cluster)
 
 
-def moments_of(
-    predictions: tuple[Predictions, ...],
-    models: tuple[str, ...],
-    rule: Rule,
-    *,
-    group: Keys | None = None,
-    cluster: Keys | None = None,
-) -> LossMoments:
-    """Return the moments of predictions that the door let through; see `loss_moments`."""
+def moments_of(cases: Cases, rule: Rule, *, group: Keys | None = None, cluster: Keys | None = None) -> LossMoments:
+    """Return the moments of the losses of all models; see `loss_moments`."""
     check_rule(rule)
     keys = {name: one for name, one in (("group", group), ("cluster", cluster)) if one is not None}
     codes, firsts = _cells([one.codes for one in keys.values()]) if keys else (None, np.zeros(1, dtype=np.intp))
-    sums = _gathered(predictions, rule, codes, len(firsts))
+    sums = _gathered(cases, rule, codes, len(firsts))
     labels = {name: _objects(one.labels)[one.codes[firsts]] for name, one in keys.items()}
     occupied = sums.weight > 0.0  # A cell whose cases have no weight is not there.
     return LossMoments(
         **{name: values[occupied] for name, values in (sums._asdict() | labels).items()},
-        models=models,
+        models=cases.models,
         rule=repr(rule),
-        dropped=predictions[0].dropped,
+        dropped=cases.dropped,
     )
 
 
@@ -300,12 +292,12 @@ class _Sums(NamedTuple):
     spread: Floats
 
 
-def _gathered(predictions: tuple[Predictions, ...], rule: Rule, codes: NDArray[np.intp] | None, cells: int) -> _Sums:
+def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp] | None, cells: int) -> _Sums:
     """Sum the cases of each cell, a chunk at a time."""
     parts: list[_Sums] = []
     places: list[NDArray[np.intp]] = []
     start, kept = 0, 0
-    for losses, weight in _chunks(predictions, rule):
+    for losses, weight in _chunks(cases, rule):
         if codes is None:
             present = np.zeros(1, dtype=np.intp)
             parts.append(_sums_of_one(losses, weight))
@@ -321,10 +313,10 @@ def _gathered(predictions: tuple[Predictions, ...], rule: Rule, codes: NDArray[n
     return _pool(np.concatenate(places), cells, _joined(parts))
 
 
-def _chunks(predictions: tuple[Predictions, ...], rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
+def _chunks(cases: Cases, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
     """Yield the series of some thousand cases, shape (series, cases), with their weights."""
-    pairs = list(itertools.combinations(range(len(predictions)), 2))
-    for chunk in zip(*(losses_by_chunk(one, rule) for one in predictions), strict=True):
+    pairs = list(itertools.combinations(range(len(cases.models)), 2))
+    for chunk in zip(*(losses_by_chunk(cases, rule, model) for model in cases.models), strict=True):
         losses, weight = [loss for loss, _ in chunk], chunk[0][1]
         with np.errstate(invalid="ignore"):
             series = np.stack([*losses, *(losses[one] - losses[other] for one, other in pairs)])

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -24,10 +23,10 @@ from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Rule, check_rule
+from propriety.tables.cases import Cases, Keys
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.models import Keys, read_binary_models, read_keys
-from propriety.tables.predictions import BinaryPredictions
-from propriety.tables.validation import Labels, Missing
+from propriety.tables.keys import check_one_key
+from propriety.tables.validation import Labels, Missing, read_cases
 
 __all__ = ["Slices", "group_names", "rules_of_slices", "slices", "slices_of_tables"]
 
@@ -187,16 +186,23 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     """
     _check_options(rule, level, smallest)
     rules = rules_of_slices(rule, threshold)
+    check_one_key(by)
     models = y_proba if isinstance(y_proba, Mapping) else {"forecast": y_proba}
-    predictions = read_binary_models(
-        y_true, models, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    cases = read_cases(
+        y_true,
+        models,
+        by=by,
+        cluster=cluster,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+        kind="event",
     )
-    read = partial(read_keys, predictions=predictions[0], beside=y_true, forecasts=models.values())
-    group = read(by, "by")
-    clusters = None if cluster is None else read(cluster, "cluster")
-    moments = [moments_of(predictions, tuple(models), one, group=group, cluster=clusters) for one in rules]
-    counts = _Counts.of(predictions[0], group)
-    tables = [_tables(one, group, counts.kept) for one in predictions]
+    group = cases.keys["group"]
+    moments = [moments_of(cases, one, group=group, cluster=cases.cluster) for one in rules]
+    counts = _Counts.of(cases, group)
+    tables = [_tables(cases.of(model), group, counts.kept) for model in cases.models]
     return _judged(moments, counts, tables, rule, threshold=threshold, level=level, smallest=smallest)
 
 
@@ -307,11 +313,11 @@ class _Counts(NamedTuple):
     event_rate: Floats
 
     @classmethod
-    def of(cls, predictions: BinaryPredictions, group: Keys) -> _Counts:
+    def of(cls, cases: Cases, group: Keys) -> _Counts:
         """Count in one pass."""
         sums = np.zeros((4, len(group)))
         start = 0
-        for _, event, weight in predictions.chunks():
+        for _, event, weight in cases.chunks(cases.models[0]):
             code = group.codes[start : start + len(event)]
             start += len(event)
             w = np.ones(len(event)) if weight is None else weight
@@ -366,14 +372,15 @@ def _miscalibrations(tables: Sequence[ForecastTable], rule: Rule, notes: Names) 
     return found
 
 
-def _tables(predictions: BinaryPredictions, group: Keys, kept: NDArray[np.intp]) -> list[ForecastTable]:
+def _tables(cases: Cases, group: Keys, kept: NDArray[np.intp]) -> list[ForecastTable]:
     """Return the table of each group."""
-    forecast, event, weight = predictions.gathered()
+    forecast, event, weight = cases.gathered()
     order = np.argsort(group.codes, kind="stable")
     ends = np.searchsorted(group.codes[order], np.arange(len(group) + 1))
     tables = []
     for code in kept.tolist():
-        cases = order[ends[code] : ends[code + 1]]
-        own = None if weight is None else weight[cases]
-        tables.append(ForecastTable.from_predictions(event[cases], forecast[cases], sample_weight=own))
+        own = order[ends[code] : ends[code + 1]]
+        group_weight = None if weight is None else weight[own]
+        some = Cases(outcome=event[own], forecasts={"forecast": forecast[own]}, weight=group_weight)
+        tables.append(ForecastTable.from_cases(some))
     return tables
