@@ -10,7 +10,7 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Sample, Units, in_blocks, resampled_means, resampled_tables
 from propriety.inference.moments import loss_moments
-from propriety.tables.validation import read_binary
+from propriety.tables.validation import read_cases
 
 RNG = np.random.default_rng(7)
 N = 5000
@@ -149,7 +149,7 @@ def test_drawn_tables_hold_what_was_drawn(kind):
     y, p = Y[:60], np.round(P[:60], 1)
     weight = np.arange(60) % 4 / 2 if kind == "weights" else None
     codes = np.arange(60) // 6 if kind == "clusters" else None
-    sample = Sample.of_predictions(read_binary(y, p, sample_weight=weight), codes)
+    sample = Sample.of_cases(read_cases(y, p, sample_weight=weight), codes)
     generator = np.random.default_rng(1)
     rates, numbers, squares = [], [], []
     for _ in range(600):
@@ -181,7 +181,7 @@ def test_other_errors_are_not_hidden():
 
 def test_a_cluster_without_weight_is_none():
     weight = np.array([1.0, 1.0, 0.0, 1.0])
-    sample = Sample.of_predictions(read_binary([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sample_weight=weight), np.arange(4))
+    sample = Sample.of_cases(read_cases([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sample_weight=weight), np.arange(4))
     assert sample.codes.tolist() == [0, 1, 2]
     assert sample.table.n == 3
 

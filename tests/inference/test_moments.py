@@ -11,7 +11,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference import moments as module
 from propriety.inference.moments import LossMoments, loss_moments
-from propriety.tables.predictions import CHUNK
+from propriety.tables.cases import CHUNK
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-12}
 RNG = np.random.default_rng(5)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.results import Floats
-from propriety.tables.predictions import BinaryChunk
+from propriety.tables.cases import Chunk
 
 __all__ = ["CellMoments", "Scale"]
 
@@ -37,9 +37,9 @@ class CellMoments:
         self.plain = np.zeros((len(self.pairs), 3, *grouped))
         self.squared = np.zeros((len(self.pairs), 6, *grouped))
 
-    def add(self, chunks: Sequence[BinaryChunk]) -> None:
+    def add(self, chunks: Sequence[Chunk]) -> None:
         """Add the same cases as each model forecasts them."""
-        event, weight = chunks[0].event, chunks[0].weight
+        event, weight = chunks[0].outcome, chunks[0].weight
         self.n += len(event) if weight is None else int(np.count_nonzero(weight))
         self.weight += float(len(event) if weight is None else weight.sum())
         self.weight_squares += float(len(event) if weight is None else (weight * weight).sum())

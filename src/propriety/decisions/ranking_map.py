@@ -16,9 +16,8 @@ from propriety.decisions.thresholds import read_thresholds
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog
-from propriety.tables.models import read_binary_models
-from propriety.tables.predictions import BinaryPredictions
-from propriety.tables.validation import Labels, Missing
+from propriety.tables.cases import Cases
+from propriety.tables.validation import Labels, Missing, read_cases
 
 __all__ = ["RankedInterval", "RankingMap", "Scale", "ranking_map"]
 
@@ -92,7 +91,7 @@ class RankingMap(Result):
     n: int
     dropped: int = 0
     marked: RankedInterval | None = None
-    predictions: tuple[BinaryPredictions, ...] = field(metadata={"hidden": True})
+    cases: Cases = field(metadata={"hidden": True})
 
     def rows(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per interval, with a column for the regret of each model."""
@@ -112,7 +111,7 @@ class RankingMap(Result):
         ('a', 0.122917)
         """
         RULES[self.scale](low, high)  # It judges the thresholds.
-        only = _rank(self.predictions, self.models, np.array([low, high], dtype=np.float64), self.scale, self.level)
+        only = _rank(self.cases, np.array([low, high], dtype=np.float64), self.scale, self.level)
         return RankedInterval(
             **{name: getattr(only, name).item() for name in COLUMNS},
             regrets=dict(zip(only.models, only.regrets[0].tolist(), strict=True)),
@@ -193,10 +192,17 @@ def ranking_map(
     (['sharp', 'sharp', 'sharp'], [0.1167, 0.1167, 0.1167], [False, False, True])
     """
     check_level(level)
-    predictions = read_binary_models(
-        y_true, forecasts, fewest=2, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    cases = read_cases(
+        y_true,
+        forecasts,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+        fewest=2,
+        kind="event",
     )
-    ranking = _rank(predictions, tuple(forecasts), _read_grid(grid, scale), scale, level)
+    ranking = _rank(cases, _read_grid(grid, scale), scale, level)
     if interval is None:
         return ranking
     if not isinstance(interval, tuple | list) or len(interval) != 2:
@@ -204,11 +210,10 @@ def ranking_map(
     return replace(ranking, marked=ranking.at(*interval))
 
 
-def _rank(
-    predictions: tuple[BinaryPredictions, ...], models: tuple[str, ...], grid: Floats, scale: Scale, level: float
-) -> RankingMap:
+def _rank(cases: Cases, grid: Floats, scale: Scale, level: float) -> RankingMap:
+    models = cases.models
     moments = CellMoments(len(models), grid, scale)
-    for chunks in zip(*(one.chunks() for one in predictions), strict=True):
+    for chunks in zip(*(cases.chunks(model) for model in models), strict=True):
         moments.add(chunks)
     starts, last_cells = np.triu_indices(len(grid) - 1)
     place = grid if scale == "linear" else logit(grid)
@@ -236,8 +241,8 @@ def _rank(
         scale=scale,
         level=level,
         n=moments.n,
-        dropped=predictions[0].dropped,
-        predictions=predictions,
+        dropped=cases.dropped,
+        cases=cases,
     )
 
 

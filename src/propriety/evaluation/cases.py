@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,50 +26,49 @@ from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import observed_rates
+from propriety.tables.cases import Cases, Keys
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.models import Keys
-from propriety.tables.predictions import ClassPredictions, Predictions
 
 __all__ = ["PredictedCases"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PredictedCases:
-    """Cases with the forecasts of every model, as the door let them through."""
+    """Cases with the forecasts of every model, read and checked."""
 
     kind: Kind
-    models: tuple[str, ...]
-    predictions: tuple[Predictions, ...]
-    group: Keys | None = None
-    cluster: Keys | None = None
-    time: Keys | None = None
+    cases: Cases
     calls: Calls = field(default_factory=Calls)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return self.cases.models
 
     @property
     def is_weighted(self) -> bool:
         """Whether the cases have weights."""
-        return self.predictions[0].weight is not None
+        return self.cases.weight is not None
 
     @property
     def dependence(self) -> str | None:
         """Within what cases may depend on each other: clusters, times, or nothing."""
-        return "clusters" if self.cluster is not None else "times" if self.time is not None else None
+        return "clusters" if self.cases.cluster is not None else "times" if self.cases.time is not None else None
 
     @property
     def n(self) -> int:
         """Number of cases with weight."""
-        first = self.predictions[0]
-        return len(first) if first.weight is None else int(np.count_nonzero(first.weight))
+        return self.cases.n
 
     @property
     def dropped(self) -> int:
         """Rows left out because of missing values."""
-        return self.predictions[0].dropped
+        return self.cases.dropped
 
     @cached_property
     def rates(self) -> Mapping[Any, float]:
         """Observed share of each class, or of the event."""
-        shares = observed_rates(self.predictions[0]).tolist()
+        shares = observed_rates(self.cases).tolist()
         return dict(zip(self._labels or ("event",), shares, strict=True))
 
     def tables(self, model: str) -> Mapping[Any, ForecastTable]:
@@ -81,12 +80,11 @@ class PredictedCases:
         return {model: self._tables_of(model) for model in self.models}
 
     def _tables_of(self, model: str) -> dict[Any, ForecastTable]:
-        y, p, weight = self._arguments(model)
         if self._labels is None:
-            return {"event": ForecastTable.from_predictions(y, p, sample_weight=weight)}
-        make = ForecastTable.per_cut_point if self.kind == "ordinal" else ForecastTable.per_class
-        tables = make(y, p, sample_weight=weight, tolerance=self._tolerance)
-        return {self._labels[place]: table for place, table in tables.items()}
+            return {"event": ForecastTable.from_cases(self.cases, model)}
+        what: Literal["class", "cut"] = "cut" if self.kind == "ordinal" else "class"
+        shown = self._labels[:-1] if what == "cut" else self._labels
+        return {label: ForecastTable.from_cases(self.cases, model, (what, k)) for k, label in enumerate(shown)}
 
     def decomposition(self, model: str) -> Decomposition:
         """Return the decomposition of the score of a model."""
@@ -100,7 +98,7 @@ class PredictedCases:
     def stands_alone(self, model: str, question: Question) -> bool:
         """Return whether `interval` gives this answer alone; it knows no times."""
         del model
-        return self.time is None or rule_of(read_measure(question.of)) is None
+        return self.cases.time is None or rule_of(read_measure(question.of)) is None
 
     def interval(self, model: str, question: Question, *, level: float, **options: Any) -> Interval:
         """Answer a question about a model."""
@@ -112,32 +110,32 @@ class PredictedCases:
             p,
             of=question.of,
             sample_weight=weight,
-            cluster=self._codes(self.cluster),
+            cluster=self._codes(self.cases.cluster),
             level=level,
             tolerance=self._tolerance,
             **options,
         )
-        return found if self.time is None else as_if_independent(found)
+        return found if self.cases.time is None else as_if_independent(found)
 
     def _in_time(self, model: str, question: Question, level: float) -> Interval:
-        measure, one = read_measure(question.of), self.predictions[self.models.index(model)]
+        measure, one = read_measure(question.of), self.cases.of(model)
         rule = rule_of(measure)
         assert rule is not None  # noqa: S101  (for the type checker; what is no mean is not asked here)
-        classes = None if self._labels is None else len(self._labels)
-        moments = moments_of((one,), (model,), rule, cluster=self.time)
-        return interval_in_time(moments, 0, measure, level=level, classes=classes, note=Evidence(one, None, None).few())
+        moments = moments_of(one, rule, cluster=one.time)
+        return interval_in_time(moments, 0, measure, level=level, classes=one.classes, note=Evidence(one).few())
 
     def comparison(self, rule: Rule, **options: Any) -> Comparison | None:
         """Compare the models, if there are several."""
         if len(self.models) < 2:
             return None
+        time = self.cases.time
         return compare(
-            self._outcome,
-            self._forecasts,
+            self.cases.outcome,
+            self.cases.forecasts,
             rule=rule,
-            sample_weight=self.predictions[0].weight,
-            cluster=self._codes(self.cluster),
-            time=None if self.time is None else np.array(self.time.labels)[self.time.codes],
+            sample_weight=self.cases.weight,
+            cluster=self._codes(self.cases.cluster),
+            time=None if time is None else np.array(time.labels)[time.codes],
             tolerance=self._tolerance,
             **options,
         )
@@ -150,7 +148,7 @@ class PredictedCases:
         """
         if len(self.models) < 2 or self._labels is not None:
             return None
-        found = ranking_map(self._outcome, self._forecasts, sample_weight=self.predictions[0].weight, **options)
+        found = ranking_map(self.cases.outcome, self.cases.forecasts, sample_weight=self.cases.weight, **options)
         if self.dependence is None:
             return found
         marked = None if found.marked is None else replace(found.marked, standard_error=math.nan, is_noise=True)
@@ -159,20 +157,21 @@ class PredictedCases:
 
     def slices(self, rule: Rule, **options: Any) -> Slices | None:
         """Judge the models in each group, if there are groups."""
-        if self.group is None or self._labels is not None:
+        group = self.cases.keys.get("group")
+        if group is None or self._labels is not None:
             return None
         found = slices(
-            self._outcome,
-            self._forecasts,
-            by=self.group.codes,
+            self.cases.outcome,
+            self.cases.forecasts,
+            by=group.codes,
             rule=rule,
-            sample_weight=self.predictions[0].weight,
+            sample_weight=self.cases.weight,
             # Cases of one time may depend on each other like those of a cluster; its neighbours count as independent.
-            cluster=self._codes(self.cluster if self.time is None else self.time),
+            cluster=self._codes(self.cases.cluster if self.cases.time is None else self.cases.time),
             **options,
         )
         # By their codes groups stay apart and in their order, whatever their labels are.
-        names = group_names(self.group.labels)
+        names = group_names(group.labels)
         return replace(found, group=np.array([names[int(code)] for code in found.group]))
 
     def means(self, model: str) -> ProbabilityMeans:
@@ -187,25 +186,14 @@ class PredictedCases:
 
     @property
     def _labels(self) -> tuple[Any, ...] | None:
-        first = self.predictions[0]
-        return first.labels if isinstance(first, ClassPredictions) else None
+        return self.cases.labels
 
     @property
     def _tolerance(self) -> float:
-        first = self.predictions[0]
-        return first.tolerance if isinstance(first, ClassPredictions) else 0.0
-
-    @property
-    def _outcome(self) -> Any:
-        return self.predictions[0].outcome
-
-    @property
-    def _forecasts(self) -> dict[str, Any]:
-        return {model: one.forecast for model, one in zip(self.models, self.predictions, strict=True)}
+        return self.cases.tolerance
 
     def _arguments(self, model: str) -> tuple[Any, Any, Any]:
-        one = self.predictions[self.models.index(model)]
-        return one.outcome, one.forecast, one.weight
+        return self.cases.outcome, self.cases.forecasts[model], self.cases.weight
 
     @staticmethod
     def _codes(keys: Keys | None) -> Any:

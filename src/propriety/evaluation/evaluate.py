@@ -15,11 +15,11 @@ from propriety.evaluation.engine_cases import cases_of_lazy_frame, classes_of_la
 from propriety.evaluation.evaluation import Cases, Evaluation, evaluation_of
 from propriety.evaluation.problem import Kind
 from propriety.inference.dependence import check_times
+from propriety.tables import cases as judged
 from propriety.tables.engine_source import Lazy
 from propriety.tables.frames import columns_of, known
-from propriety.tables.models import read_keys, read_models
-from propriety.tables.predictions import ClassPredictions, Predictions
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.keys import check_one_key
+from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
 
 __all__ = ["evaluate"]
 
@@ -116,38 +116,29 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
         frame = known(y_true)
         if isinstance(frame, nw.LazyFrame):
             named = _columns_of_models(forecasts)
-            read_models([0, 1], {model: [0.5, 0.5] for model in named})  # The door judges the names.
+            check_names(named)
             kind = _kind(any(len(own) > 1 for own in named.values()), thresholds, by, ordered=ordered)
             cases = _lazy_cases(frame, named, columns, kind, door, calls)
             return evaluation_of(cases, thresholds=thresholds, **drawing)
         arguments, models = _of_frame(y_true, forecasts, columns)
-    predictions = _read(arguments, models, door)
-    kind = _kind(isinstance(predictions[0], ClassPredictions), thresholds, arguments["by"], ordered=ordered)
-    keys = {
-        name: read_keys(
-            arguments[argument], argument, predictions[0], beside=arguments["y_true"], forecasts=models.values()
-        )
-        for name, argument in (("group", "by"), ("cluster", "cluster"), ("time", "time"))
-        if arguments[argument] is not None
-    }
-    if "time" in keys:
-        check_times(keys["time"].labels, None)
-    predicted = PredictedCases(kind=kind, models=tuple(models), predictions=predictions, calls=calls, **keys)
-    return evaluation_of(predicted, thresholds=thresholds, **drawing)
+    if arguments["by"] is not None:
+        check_one_key(arguments["by"])
+    read = _read(arguments, models, door)
+    kind = _kind(read.classes is not None, thresholds, arguments["by"], ordered=ordered)
+    if read.time is not None:
+        check_times(read.time.labels, None)
+    return evaluation_of(PredictedCases(kind=kind, cases=read, calls=calls), thresholds=thresholds, **drawing)
 
 
-def _read(arguments: Mapping[str, Any], models: Mapping[str, Any], door: Mapping[str, Any]) -> tuple[Predictions, ...]:
-    """Judge the forecasts of every model, all laws at once: further in nothing is refused."""
+def _read(arguments: Mapping[str, Any], models: Mapping[str, Any], door: Mapping[str, Any]) -> judged.Cases:
+    """Read the forecasts of every model and check all numbers at once: further in nothing is refused."""
+    shared = {name: arguments[name] for name in ("by", "cluster", "time", "sample_weight")}
     try:
-        predictions = read_models(arguments["y_true"], models, sample_weight=arguments["sample_weight"], **door)
-        for one in predictions:
-            for _ in one.chunks():
-                pass  # The laws are checked as the cases are handed out.
+        return read_cases(arguments["y_true"], models, **shared, **door).checked()
     except ProprietyError as error:
         if any(is_into_dataframe(one) for one in models.values()):
             error.add_note("If the columns of the frame are models, pass a mapping, {name: frame[name], ...}.")
         raise
-    return predictions
 
 
 def _kind(rows: bool, thresholds: object, by: object, *, ordered: bool) -> Kind:  # noqa: FBT001  (what is forecast)

@@ -125,7 +125,7 @@ class TabledCases:
         rule = rule_of(measure)
         moments = None if rule is None else self._moments(rule)
         # A weighted table does not know the number of its events.
-        outcomes = {} if table.is_weighted else Evidence(None, table, None).outcomes()
+        outcomes = {} if table.is_weighted else Evidence(table).outcomes()
         if moments is not None and self.clusters == "times":
             few = few_in_words(outcomes)
             return interval_in_time(moments, self.models.index(model), measure, level=level, note=few)

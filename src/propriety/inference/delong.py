@@ -16,8 +16,7 @@ from propriety.calibration.resampling import check_level
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Sample
 from propriety.results import Floats, Result
-from propriety.tables.models import read_binary_models, read_keys
-from propriety.tables.validation import Labels, Missing
+from propriety.tables.validation import Labels, Missing, check_names, read_cases
 
 __all__ = ["AreaDifferences", "AreasUnderRoc", "area_influence", "covariance_of", "delong", "on_logit_scale"]
 
@@ -186,16 +185,21 @@ def delong(
     (array([0.888889, 0.666667]), array([0.157135, 0.272166]))
     """
     check_level(level)
-    predictions = read_binary_models(
-        y_true, forecasts, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    check_names(forecasts)
+    cases = read_cases(
+        y_true,
+        forecasts,
+        cluster=cluster,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+        kind="event",
     )
-    first = predictions[0]
     # Each case by itself is a cluster of one, so that the cases of all models stand in the same order.
-    keys = (
-        None if cluster is None else read_keys(cluster, "cluster", first, beside=y_true, forecasts=forecasts.values())
-    )
-    order = np.arange(len(first)) if keys is None else keys.codes
-    samples = [Sample.of_predictions(one, order) for one in predictions]
+    keys = cases.cluster
+    order = np.arange(len(cases)) if keys is None else keys.codes
+    samples = [Sample.of_cases(cases, order, model) for model in cases.models]
     areas, influences = zip(*(area_influence(sample) for sample in samples), strict=True)
     clusters = None if keys is None else len(np.unique(samples[0].codes))  # type: ignore[arg-type]  # they are there
     covariance = covariance_of(np.stack(influences), samples[0].event, None if keys is None else samples[0].codes)
@@ -212,7 +216,7 @@ def delong(
         level=level,
         n=samples[0].table.n,
         clusters=clusters,
-        dropped=first.dropped,
+        dropped=cases.dropped,
     )
 
 

@@ -20,7 +20,7 @@ from propriety.results import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, read_predictions
+from propriety.tables.validation import TOLERANCE, read_cases
 
 __all__ = [
     "SHAPE",
@@ -91,8 +91,8 @@ def sums_of_batch(
         return sums
     proba = _column(forecast)
     proba = event_or_rows(rule, probabilities(proba, "margin") if from_logits else proba)
-    predictions = read_predictions(_column(outcome), proba, sample_weight=weight, tolerance=tolerance)
-    for loss, of_chunk in losses_by_chunk(predictions, rule):
+    cases = read_cases(_column(outcome), proba, sample_weight=weight, tolerance=tolerance)
+    for loss, of_chunk in losses_by_chunk(cases, rule):
         weights = np.ones(len(loss)) if of_chunk is None else of_chunk
         # A case without weight does not count, even where its loss is infinite.
         terms = np.multiply(loss, weights, where=weights > 0.0, out=np.zeros(len(loss)))

@@ -9,7 +9,7 @@ from propriety.errors import InputValueError, UnsupportedOperationError, sentenc
 from propriety.integrations.libraries import load_library
 from propriety.rules.operations import Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
-from propriety.tables.validation import TOLERANCE, read_predictions
+from propriety.tables.validation import TOLERANCE, read_cases
 
 __all__ = ["TORCH", "Reduction", "RuleLoss", "TorchOperations"]
 
@@ -185,8 +185,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         """Refuse what is no probability or no outcome."""
         tolerance = SOFTMAX_ROUNDING if self.from_logits else self.tolerance
         arrays = (tensor.detach().cpu().numpy() for tensor in (outcome, proba))
-        for _ in read_predictions(*arrays, tolerance=tolerance).chunks():
-            pass  # The cases are judged as they are handed out.
+        read_cases(*arrays, tolerance=tolerance).checked()
 
 
 def _event_losses(rule: BinaryRule, proba: Tensor, event: Tensor, ops: TorchOperations) -> Tensor:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 
-__all__ = ["Reading", "read_array"]
+__all__ = ["Reading", "missing_cases", "read_array"]
 
 OUTCOME = "y_true"
 
@@ -33,7 +33,9 @@ class Reading:
 
 
 def read_array(values: object, argument: str) -> Reading:
-    """Turn `values` into a `Reading`; nothing about the content is judged here."""
+    """Turn `values` into a `Reading`, unless they are one; nothing about the content is judged here."""
+    if isinstance(values, Reading):
+        return values
     if isinstance(values, np.ma.MaskedArray):
         data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
         hidden = _missing_objects(data) if data.dtype == object else None
@@ -54,6 +56,20 @@ def read_array(values: object, argument: str) -> Reading:
         law = f"{argument} must be an array, a series or an eager frame; got a lazy {type(values).__name__}"
         raise InputTypeError(sentence(law, hint="collect the column first."))
     return _read_plain(values, argument)
+
+
+def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:
+    """Return which cases have a missing entry; NaN and NaT are looked for in arrays of these kinds.
+
+    Examples
+    --------
+    >>> missing_cases(read_array([[0.2, 0.8], [float("nan"), 1.0]], "y_proba"))
+    array([False,  True])
+    """
+    values = reading.values
+    missing = np.zeros(values.shape, dtype=bool) if reading.missing is None else reading.missing
+    missing = missing | np.isnan(values) if values.dtype.kind in kinds else missing
+    return missing if missing.ndim == 1 else np.any(missing, axis=1)
 
 
 def _read_plain(values: object, argument: str) -> Reading:

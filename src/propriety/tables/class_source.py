@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
@@ -11,12 +11,12 @@ from operator import add, or_
 from typing import Any, NamedTuple
 
 import narwhals as nw
-import numpy as np
 
 from propriety.errors import InputValueError, sentence
+from propriety.tables.cases import CUMULATIVE_DECIMALS
 from propriety.tables.engine_source import Broken, Cast, Law, Lazy, Source, cast_columns, flag
-from propriety.tables.forecast_table import CUMULATIVE_DECIMALS
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+from propriety.tables.labels import class_labels
+from propriety.tables.validation import TOLERANCE, Labels, Missing, check_options
 
 __all__ = ["ClassEvent", "ClassSource", "read_class_source"]
 
@@ -122,7 +122,8 @@ def read_class_source(
     With `cut_points` there is an event for each cut point of the classes, before those of the classes themselves.
     """
     classes = len(next(iter(forecasts.values())))
-    named = _judged_labels(labels, classes, {"pos_label": pos_label, "missing": missing, "tolerance": tolerance})
+    check_options(missing, tolerance)
+    named = class_labels(classes, labels, pos_label)
     arguments = ["y_proba" if len(forecasts) == 1 else f"forecasts[{name!r}]" for name in forecasts]
     columns = {
         f"forecast_{model}_{place}": (column, arguments[model])
@@ -153,12 +154,6 @@ def read_class_source(
         engine=cast.engine,
         models=tuple(forecasts),
     )
-
-
-def _judged_labels(labels: Labels | None, classes: int, options: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Let the door judge labels and options, beside a row that keeps every law."""
-    first = next(iter(labels), 0) if isinstance(labels, Iterable) else 0
-    return read_classes([first], np.eye(1, classes), labels=labels, **options).labels
 
 
 def _held(labels: tuple[Any, ...], cast: Cast, *, labelled: bool) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, sentence
 from propriety.tables import frames
-from propriety.tables.validation import Labels, Missing, distinct_labels
+from propriety.tables.validation import Labels, Missing, check_options, distinct_labels
 
 __all__ = [
     "Broken",
@@ -213,8 +213,7 @@ def read_source(
         return read_class_source(
             frame, outcome=outcome, weight=weight, by=by, missing=missing, tolerance=tolerance, **classes
         )
-    if not isinstance(missing, str) or missing not in ("raise", "drop"):
-        raise InputValueError(sentence(f'missing must be "raise" or "drop"; got {missing!r}'))
+    check_options(missing)
     arguments = tuple("y_proba" if len(forecasts) == 1 else f"forecasts[{name!r}]" for name in forecasts)
     given = zip(forecasts.values(), arguments, strict=True)
     columns = {f"forecast_{position}": one for position, one in enumerate(given)}

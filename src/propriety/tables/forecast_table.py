@@ -12,17 +12,15 @@ import numpy as np
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.results import Floats, Result
 from propriety.tables import frames, pooling, table_laws
+from propriety.tables.cases import Cases, Event
 from propriety.tables.engine_source import read_source
-from propriety.tables.predictions import BinaryPredictions, ClassPredictions
 from propriety.tables.refinement import BUDGET, table_fields
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_binary, read_classes
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["ForecastTable"]
-
-CUMULATIVE_DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -92,10 +90,16 @@ class ForecastTable(Result):
         missing: Missing = "raise",
     ) -> ForecastTable:
         """Make the table of binary predictions; see `propriety.mean_score` for the arguments."""
-        predictions = read_binary(
-            y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+        cases = read_cases(
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            labels=labels,
+            missing=missing,
+            kind="event",
         )
-        return cls.from_checked(predictions)
+        return cls.from_cases(cases)
 
     @classmethod
     def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
@@ -129,14 +133,17 @@ class ForecastTable(Result):
         >>> ForecastTable.per_class([0, 2], [[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]])[2]
         ForecastTable(rows=2, n=2, weight=2, event_rate=0.5)
         """
-        predictions = read_classes(
-            y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
+        cases = read_cases(
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            labels=labels,
+            missing=missing,
+            tolerance=tolerance,
+            kind="classes",
         )
-        forecast, outcome, _ = predictions.gathered()
-        return {
-            label: cls.from_checked(_event(predictions, outcome == position, forecast[position]))
-            for position, label in enumerate(predictions.labels)
-        }
+        columns = cases.labels or ()
+        return {label: cls.from_cases(cases, event=("class", place)) for place, label in enumerate(columns)}
 
     @classmethod
     def per_cut_point(
@@ -155,15 +162,17 @@ class ForecastTable(Result):
         and those above 1 by no more than `tolerance`, which rows may be off by, are 1.
         The arguments are those of `propriety.mean_score`.
         """
-        predictions = read_classes(
-            y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
+        cases = read_cases(
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            labels=labels,
+            missing=missing,
+            tolerance=tolerance,
+            kind="classes",
         )
-        forecast, outcome, _ = predictions.gathered()
-        heads = np.minimum(np.round(np.cumsum(forecast, axis=0), CUMULATIVE_DECIMALS), 1.0)
-        return {
-            label: cls.from_checked(_event(predictions, outcome <= position, heads[position]))
-            for position, label in enumerate(predictions.labels[:-1])
-        }
+        columns = cases.labels or ()
+        return {label: cls.from_cases(cases, event=("cut", place)) for place, label in enumerate(columns[:-1])}
 
     @overload
     @classmethod
@@ -404,19 +413,20 @@ class ForecastTable(Result):
         )
 
     @classmethod
-    def from_checked(cls, predictions: BinaryPredictions) -> ForecastTable:
-        """Make the table of predictions that have been read by the package already."""
-        if predictions.weight is None:
-            n = len(predictions)
-            forecast, events, non_events = pooling.pool_counts(predictions.chunks(), n)
+    def from_cases(cls, cases: Cases, model: str | None = None, event: Event | None = None) -> ForecastTable:
+        """Make the table of a model, or of the only one: of one event, which of classes must be named."""
+        own = (cases if model is None else cases.of(model)) if event is None else cases.event(event, model)
+        if own.weight is None:
+            n = len(own)
+            forecast, events, non_events = pooling.pool_counts(own.chunks(), n)
             squares = float(n)
         else:
-            forecast, event, weight = predictions.gathered()
+            forecast, happened, weight = own.gathered()
             assert weight is not None  # noqa: S101  (for the type checker; there are weights)
             # Not a dot product, whose last bits change with the threads that BLAS may use.
             n, squares = int(np.count_nonzero(weight)), float((weight * weight).sum())
-            forecast, events, non_events = pooling.pool(forecast, weight * event, weight * ~event)
-        return cls._frozen(forecast, events, non_events, n=n, weight_squares=squares, dropped=predictions.dropped)
+            forecast, events, non_events = pooling.pool(forecast, weight * happened, weight * ~happened)
+        return cls._frozen(forecast, events, non_events, n=n, weight_squares=squares, dropped=own.dropped)
 
     @classmethod
     def _frozen(cls, forecast: Floats, events: Floats, non_events: Floats, **facts: Any) -> ForecastTable:
@@ -438,7 +448,3 @@ class ForecastTable(Result):
         facts |= {"dropped": self.dropped} if self.dropped else {}
         facts |= {"cells": self.cells} if self.cells else {}
         return facts | ({"refined": True} if self.refined else {})
-
-
-def _event(predictions: ClassPredictions, event: Any, forecast: Any) -> BinaryPredictions:
-    return BinaryPredictions(event, forecast, predictions.weight, dropped=predictions.dropped)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
-from propriety.tables.predictions import CHUNK, BinaryChunk
+from propriety.tables.cases import CHUNK, Chunk
 
 __all__ = ["checked", "pool", "pool_counts", "running_sum"]
 
@@ -72,7 +72,7 @@ def pool(forecast: Floats, events: Floats, non_events: Floats) -> tuple[Floats, 
     return forecast[first], np.add.reduceat(events[order], first), np.add.reduceat(non_events[order], first)
 
 
-def pool_counts(chunks: Iterable[BinaryChunk], cases: int) -> tuple[Floats, Floats, Floats]:
+def pool_counts(chunks: Iterable[Chunk], cases: int) -> tuple[Floats, Floats, Floats]:
     """Pool unweighted cases by sorting one integer key for each, which costs about an eighth of an argsort.
 
     The bits of a float in [0, 1], read as an integer, are in the order of the floats and leave the two
