@@ -24,7 +24,10 @@ __all__ = [
     "TOLERANCE",
     "Labels",
     "Missing",
+    "check_reading",
     "distinct_labels",
+    "labels_of_columns",
+    "labels_of_event",
     "read_binary",
     "read_classes",
     "read_predictions",
@@ -70,10 +73,7 @@ def read_predictions(
     tolerance : float
         How far a row may be from summing to one.
     """
-    if not isinstance(missing, str) or missing not in ("raise", "drop"):
-        raise InputValueError(sentence(f'missing must be "raise" or "drop"; got {missing!r}'))
-    if not isinstance(tolerance, float | int) or not 0.0 <= tolerance < 1.0:
-        raise InputValueError(sentence(f"tolerance must lie in [0, 1); got {tolerance!r}"))
+    check_reading(missing, tolerance)
     outcome, forecast, weight = _read_arguments(y_true, y_proba, sample_weight)
     readings = [reading for reading in (outcome, forecast, weight) if reading is not None]
     rows, dropped = _settle_missing(readings, drop=missing == "drop")
@@ -88,12 +88,20 @@ def read_predictions(
     if proba.ndim == 1:
         event = _events(truth, pos_label, labels, rows)
         return BinaryPredictions(event, proba, weights, dropped=dropped, rows=rows)
-    columns = _columns(proba.shape[1], labels, pos_label, forecast.names)
+    columns = labels_of_columns(proba.shape[1], labels, pos_label, forecast.names)
     index = truth if labels is None else _indices(truth, columns, rows)
     if index.dtype.kind not in "biuf":
         law = f"y_true holds {_kind(index)}, which cannot be matched to the columns of y_proba"
         raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
     return ClassPredictions(index, proba, columns, tolerance, weights, dropped=dropped, rows=rows)
+
+
+def check_reading(missing: object, tolerance: object) -> None:
+    """Refuse ways to read predictions that there are not."""
+    if not isinstance(missing, str) or missing not in ("raise", "drop"):
+        raise InputValueError(sentence(f'missing must be "raise" or "drop"; got {missing!r}'))
+    if not isinstance(tolerance, float | int) or not 0.0 <= tolerance < 1.0:
+        raise InputValueError(sentence(f"tolerance must lie in [0, 1); got {tolerance!r}"))
 
 
 def read_binary(y_true: object, y_proba: object, **options: Any) -> BinaryPredictions:
@@ -224,14 +232,8 @@ def _events(
 ) -> NDArray[Any]:
     """Resolve binary labels: boolean events, or numbers still to be checked to be 0 and 1."""
     if labels is not None:
-        names = distinct_labels(labels)
-        if len(names) != 2:
-            law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
-            raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
-        pos_label = names[1] if pos_label is None else pos_label
-        if pos_label not in names:
-            raise InputValueError(sentence(f"pos_label must be one of labels; got {pos_label!r}"))
-        return np.equal(_indices(outcome, names, rows), names.index(pos_label))
+        names, event = labels_of_event(labels, pos_label)
+        return np.equal(_indices(outcome, names, rows), names.index(event))
     if pos_label is not None:
         return _events_against_rest(outcome, pos_label)
     if outcome.dtype.kind in "biuf":
@@ -258,8 +260,22 @@ def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np
     return event
 
 
-def _columns(classes: int, labels: Labels | None, pos_label: object, names: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    """Return the label of each column of the rows."""
+def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any], Any]:
+    """Return the two labels of a binary outcome as they were given, and that of the event, the last by default."""
+    names = distinct_labels(labels)
+    if len(names) != 2:
+        law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
+        raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
+    event = names[1] if pos_label is None else pos_label
+    if event not in names:
+        raise InputValueError(sentence(f"pos_label must be one of labels; got {pos_label!r}"))
+    return (names[0], names[1]), event
+
+
+def labels_of_columns(
+    classes: int, labels: Labels | None, pos_label: object, names: tuple[Any, ...] | None = None
+) -> tuple[Any, ...]:
+    """Return the label of each column of rows; `names` are those that the columns have in a frame."""
     if pos_label is not None:
         law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
         raise InputValueError(sentence(law))
