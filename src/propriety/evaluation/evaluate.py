@@ -15,10 +15,10 @@ from propriety.evaluation.engine_cases import cases_of_lazy_frame, classes_of_la
 from propriety.evaluation.evaluation import Cases, Evaluation, evaluation_of
 from propriety.evaluation.problem import Kind
 from propriety.inference.dependence import check_times
-from propriety.tables.engine_source import Lazy
 from propriety.tables.frames import columns_of, known
 from propriety.tables.models import read_keys, read_models
 from propriety.tables.predictions import ClassPredictions, Predictions
+from propriety.tables.queries import Lazy
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = ["evaluate"]
@@ -216,8 +216,7 @@ def _lazy_cases(
     if kind != "binary":
         return classes_of_lazy_frame(frame, models, kind=kind, options=door, **shared)
     own = {model: name for model, (name,) in models.items()}
-    options = {name: value for name, value in door.items() if name != "tolerance"}
-    return cases_of_lazy_frame(frame, own, by=columns["by"], options=options, **shared)
+    return cases_of_lazy_frame(frame, own, by=columns["by"], options=door, **shared)
 
 
 def _of_frame(frame: object, forecasts: object, columns: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -12,7 +12,8 @@ import numpy as np
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.results import Floats, Result
 from propriety.tables import frames, pooling, table_laws
-from propriety.tables.engine_source import read_source
+from propriety.tables.events import CUMULATIVE_DECIMALS
+from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.predictions import BinaryPredictions, ClassPredictions
 from propriety.tables.refinement import BUDGET, table_fields
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_binary, read_classes
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["ForecastTable"]
-
-CUMULATIVE_DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -254,9 +253,10 @@ class ForecastTable(Result):
         options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
         found = frames.known(frame)
         if isinstance(found, nw.LazyFrame):
-            source = read_source(found, outcome=outcome, forecasts={None: forecast}, weight=weight, by=by, **options)
-            fields = table_fields(source, exact=exact, budget=budget, cells=cells)
-            tables = {source.label(group): cls._frozen(**given) for (_, group), given in fields.items()}
+            cases = read_lazy_cases(found, {forecast: forecast}, outcome=outcome, weight=weight, by=by, **options)
+            fields = table_fields(cases, keys=cases.keys, exact=exact, budget=budget, cells=cells)
+            one = isinstance(by, str)
+            tables = {key.group[0] if one else key.group: cls._frozen(**given) for key, given in fields.items()}
             return tables[()] if by is None else tables
         columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
         if by is None:

@@ -1,0 +1,250 @@
+"""Reading cases from a lazy frame: its columns are cast and its labels settled; its rows are judged when counted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import accumulate
+from numbers import Real
+from operator import add
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.tables import frames
+from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, unsupported
+from propriety.tables.validation import (
+    TOLERANCE,
+    Labels,
+    Missing,
+    check_reading,
+    labels_of_columns,
+    labels_of_event,
+)
+
+__all__ = ["read_lazy_cases"]
+
+WHOLE = 2.0**52  # From here on floats are whole numbers, so that adding it rounds, as NumPy does, half to even.
+
+
+class _Cast(NamedTuple):
+    """The columns of a lazy frame, cast, with what they are: `kind` is that of the outcomes as they were."""
+
+    frame: Lazy
+    engine: str
+    is_text: bool
+    kind: nw.dtypes.DType
+
+
+def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they are read)
+    frame: Lazy,
+    forecasts: Mapping[str, str | Sequence[str]],
+    *,
+    outcome: str,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    time: str | None = None,
+    ordered: bool = False,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> LazyCases:
+    """Cast the columns of a lazy frame and settle the labels.
+
+    The rows themselves are judged as they are counted. Only `pos_label` without `labels` asks the engine something
+    here: which other label there is, a query that ends at the first one found.
+
+    Parameters
+    ----------
+    frame : narwhals.LazyFrame
+        The frame.
+    forecasts : mapping
+        For each model the column of the event's probability, or the columns of all classes in order.
+    outcome, weight, cluster, time : str
+        Names of columns.
+    by : str or sequence of str, optional
+        Columns of the keys.
+    ordered : bool
+        Whether the classes have an order, so that there is an event for each cut point too.
+    pos_label, labels, missing, tolerance
+        As in `propriety.mean_score`.
+    """
+    check_reading(missing, tolerance)
+    columns = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
+    classes = _number_of_classes(columns)
+    if ordered and classes is None:
+        raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
+    known = None if classes is None else labels_of_columns(classes, labels, pos_label)
+    keys = _distinct(frames.group_keys(by))
+    arguments = tuple("y_proba" if len(forecasts) == 1 else f"forecasts[{model!r}]" for model in forecasts)
+    cast = _cast(
+        frame,
+        outcome=outcome,
+        weight=weight,
+        forecasts=_forecast_columns(columns, arguments),
+        keys={f"key_{place}": key for place, key in enumerate(keys)}
+        | {name: column for name, column in (("cluster", cluster), ("time", time)) if column is not None},
+    )
+    if known is None:
+        held, found = _held_event(cast, pos_label, labels), cast.frame
+    else:
+        held = _held_classes(known, cast, labelled=labels is not None)
+        found = _with_derived(cast.frame, len(columns), held, cut_points=ordered)
+    return LazyCases(
+        frame=found,
+        models=tuple(columns),
+        labels=known,
+        events=events_of(classes, ordered=ordered),
+        keys=keys,
+        cluster=cluster,
+        time=time,
+        weighted=weight is not None,
+        drop=missing == "drop",
+        tolerance=None if classes is None else tolerance,
+        engine=cast.engine,
+        arguments=arguments,
+        held=held,
+        named=() if labels is None else tuple(labels),
+        pos_label=None if labels is not None else pos_label,
+    )
+
+
+def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
+    """Return how many classes all models forecast, None for one event; refuse models that forecast different things."""
+    names = list(forecasts)
+    told = ["one event" if len(own) == 1 else f"{len(own)} classes" for own in forecasts.values()]
+    if not names or "0 classes" in told:
+        law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
+        raise InputTypeError(sentence(law, offender=f"it is {dict(forecasts)!r}"))
+    for name, what in zip(names, told, strict=True):
+        if what != told[0]:
+            law = f"forecasts must be of one kind; {names[0]!r} forecasts {told[0]} and {name!r} {what}"
+            raise InputValueError(sentence(law))
+    number = len(forecasts[names[0]])
+    return None if number == 1 else number
+
+
+def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
+    twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
+    if twice is not None:
+        raise InputValueError(sentence(f"by must name each column once; {twice!r} stands twice"))
+    return tuple(keys)
+
+
+def _forecast_columns(forecasts: Mapping[str, tuple[str, ...]], arguments: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Map the names of the cast columns to the columns themselves and the arguments that they came by."""
+    return {
+        f"forecast_{model}" if len(own) == 1 else f"forecast_{model}_{place}": (column, arguments[model])
+        for model, own in enumerate(forecasts.values())
+        for place, column in enumerate(own)
+    }
+
+
+def _cast(
+    frame: Lazy,
+    *,
+    outcome: str,
+    weight: str | None,
+    forecasts: Mapping[str, tuple[str, str]],
+    keys: Mapping[str, str],
+) -> _Cast:
+    own = [column for column, _ in forecasts.values()]
+    schema = frames.checked_columns(frame, [outcome, *own, *([] if weight is None else [weight]), *keys.values()])
+    engine, text = engine_of(frame), schema[outcome] in (nw.String, nw.Categorical, nw.Enum)
+    columns = {name: _number(column, schema, argument) for name, (column, argument) in forecasts.items()}
+    columns["outcome"] = nw.col(outcome).cast(nw.String) if text else _number(outcome, schema, "y_true")
+    if weight is not None:
+        columns["weight"] = _number(weight, schema, "sample_weight")
+    columns |= {name: _label(column, schema, engine) for name, column in keys.items()}
+    try:
+        return _Cast(frame.select(**columns), engine, text, schema[outcome])
+    except NotImplementedError as error:
+        raise unsupported(engine, "a cast of the columns", error) from error
+
+
+def _number(column: str, schema: Mapping[str, nw.dtypes.DType], argument: str) -> nw.Expr:
+    kind = schema[column]
+    if kind == nw.Boolean:
+        return nw.col(column).cast(nw.Int32).cast(nw.Float64)
+    if not kind.is_numeric():
+        law = f"{argument} must hold real numbers; got values of dtype {kind}"
+        raise InputTypeError(sentence(law, hint=f"cast {column!r} first."))
+    return nw.col(column).cast(nw.Float64)
+
+
+def _label(column: str, schema: Mapping[str, nw.dtypes.DType], engine: str) -> nw.Expr:
+    kind = schema[column]
+    if kind in (nw.Categorical, nw.Enum):
+        return nw.col(column).cast(nw.String)
+    if kind.is_float():  # A missing label is null in every engine.
+        return nw.when(~is_missing(nw.col(column), engine)).then(nw.col(column))
+    return nw.col(column)
+
+
+def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[Any, Any] | None:
+    """Return the other label and that of the event as the engine holds them; None for outcomes 0 and 1."""
+    if labels is not None:
+        names, event = labels_of_event(labels, pos_label)
+        other = names[0] if event == names[1] else names[1]
+        return _held(other, cast), _held(event, cast)
+    if pos_label is None:
+        if cast.is_text:
+            law = "y_true must hold 0 and 1 (or False and True) where no pos_label is given; got strings"
+            raise InputValueError(sentence(law, hint="pass pos_label=, the label whose probability y_proba gives."))
+        return None
+    event, outcome = _held(pos_label, cast), nw.col("outcome")
+    known = ~(outcome.is_null() if cast.is_text else is_missing(outcome, cast.engine))
+    found = fetched(cast.frame.filter(known & (outcome != event)).select("outcome").head(1))
+    others = found.column("outcome").to_pylist()
+    return (others[0] if others else event), event
+
+
+def _held(label: Any, cast: _Cast) -> Any:
+    """Return a label of an event as the cast column holds it: a string or a float."""
+    if cast.is_text and isinstance(label, str):
+        return label
+    if not cast.is_text and isinstance(label, Real | np.bool_) and abs(float(label)) <= sys.float_info.max:
+        return float(label)
+    law = f"y_true must hold labels of the kind of pos_label={label!r}; got values of dtype {cast.kind}"
+    raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
+
+
+def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tuple[Any, ...]:
+    """Return the labels of classes as the cast column holds them: strings or floats."""
+    if cast.is_text and not labelled:
+        law = "y_true holds strings, which cannot be matched to the columns of y_proba"
+        raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
+    if not all(isinstance(label, str if cast.is_text else Real) for label in labels):
+        law = f"y_true must hold only the labels {list(labels)}; got values of dtype {cast.kind}"
+        raise InputValueError(sentence(law, hint="name every class in labels=, as y_true holds it."))
+    return labels if cast.is_text else tuple(float(label) for label in labels)
+
+
+def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_points: bool) -> Lazy:
+    """Add what is made of a row: the place of its outcome, and of every model the sum, the ends and the heads."""
+    # Places are counted from 1, so that nothing is left of an outcome that is no label.
+    places = [flag(nw.col("outcome") == label) * float(place) for place, label in enumerate(labels, 1)]
+    columns = {"class": reduce(add, places) - 1.0}
+    for model in range(models):
+        own = [nw.col(f"forecast_{model}_{place}") for place in range(len(labels))]
+        heads = list(accumulate(own, add))
+        columns[f"total_{model}"] = heads[-1]
+        columns[f"lowest_{model}"] = nw.min_horizontal(*own)
+        columns[f"highest_{model}"] = nw.max_horizontal(*own)
+        if cut_points:
+            columns |= {f"head_{model}_{place}": _rounded(head) for place, head in enumerate(heads[:-1])}
+    return frame.with_columns(**columns)
+
+
+def _rounded(head: nw.Expr) -> nw.Expr:
+    """Round a cumulative forecast to the digits of `ForecastTable.per_cut_point`, to the last bit as NumPy does."""
+    scale = 10.0**CUMULATIVE_DECIMALS
+    # Polars multiplies by the reciprocal of a constant, which is off in the last bit; it divides by a column.
+    return (((head * scale + WHOLE) - WHOLE) / (head * 0.0 + scale)).clip(0.0, 1.0)
