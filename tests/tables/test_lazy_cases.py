@@ -189,3 +189,22 @@ def test_an_empty_frame_is_refused_for_any_number_of_models(lazy):
 def test_what_cannot_be_read_is_refused(forecasts, options, error, told):
     with pytest.raises(error, match=told):
         read_lazy_cases(nw.from_native(FRAME.lazy()), forecasts, outcome="y", **options)
+
+
+@pytest.mark.parametrize(("first", "kind"), [(2**53, pl.Int64), (-(2**63), pl.Int64), (2**64 - 2, pl.UInt64)], ids=str)
+def test_whole_labels_are_told_apart_whatever_their_size(lazy, first, kind):
+    big = FRAME.with_columns(y=pl.Series([first + happened for happened in FRAME["y"]], dtype=kind))
+    expected = ForecastTable.from_predictions(FRAME["y"], FRAME["a"]).to_dict()
+    for options in ({"labels": [first, first + 1]}, {"pos_label": first + 1}):
+        table = ForecastTable.from_frame(lazy(big), outcome="y", forecast="a", **options)
+        assert table.to_dict() == expected
+    with pytest.raises(InputValueError, match=f"one is {first + 1} "):
+        ForecastTable.from_frame(lazy(big), outcome="y", forecast="a", labels=[7, first])
+
+
+def test_labels_that_integers_cannot_be_are_in_no_row(lazy):
+    for labels in ([0.5, 1], [0, 10**30]):
+        with pytest.raises(InputValueError, match="y_true must hold only the labels"):
+            ForecastTable.from_frame(lazy(FRAME), outcome="y", forecast="a", labels=labels)
+    with pytest.raises(InputValueError, match="labels of the kind of pos_label"):
+        ForecastTable.from_frame(lazy(FRAME), outcome="y", forecast="a", labels=[0, 10**400])

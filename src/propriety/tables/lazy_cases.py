@@ -264,7 +264,7 @@ class LazyCases:
             known = (outcome * outcome == outcome) & (outcome <= 1.0)
         else:
             known = reduce(or_, [outcome == label for label in self.held])
-        if self.held is not None and isinstance(self.held[0], str):
+        if self.held is not None and isinstance(self.held[0], str | int):
             missing = outcome.is_null()
         else:
             missing, known = self._is_missing(outcome), self._excluding_nan(known, outcome)

@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import accumulate
 from numbers import Real
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -23,21 +23,23 @@ from propriety.tables.validation import (
     Labels,
     Missing,
     check_reading,
+    distinct_labels,
     labels_of_columns,
     labels_of_event,
 )
 
 __all__ = ["read_lazy_cases"]
 
+LARGEST = sys.float_info.max
 WHOLE = 2.0**52  # From here on floats are whole numbers, so that adding it rounds, as NumPy does, half to even.
 
 
 class _Cast(NamedTuple):
-    """The columns of a lazy frame, cast, with what they are: `kind` is that of the outcomes as they were."""
+    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were."""
 
     frame: Lazy
     engine: str
-    is_text: bool
+    outcomes: Literal["text", "whole", "real"]
     kind: nw.dtypes.DType
 
 
@@ -82,11 +84,13 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     if ordered and classes is None:
         raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
     known = None if classes is None else labels_of_columns(classes, labels, pos_label)
+    named = () if labels is None else distinct_labels(labels)
     keys = _distinct(frames.group_keys(by))
     arguments = tuple("y_proba" if len(forecasts) == 1 else f"forecasts[{model!r}]" for model in forecasts)
     cast = _cast(
         frame,
         outcome=outcome,
+        named=named if labels is not None or pos_label is None else (pos_label,),
         weight=weight,
         forecasts=_forecast_columns(columns, arguments),
         keys={f"key_{place}": key for place, key in enumerate(keys)}
@@ -111,7 +115,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         engine=cast.engine,
         arguments=arguments,
         held=held,
-        named=() if labels is None else tuple(labels),
+        named=named,
         pos_label=None if labels is not None else pos_label,
     )
 
@@ -151,22 +155,39 @@ def _cast(
     frame: Lazy,
     *,
     outcome: str,
+    named: tuple[Any, ...],
     weight: str | None,
     forecasts: Mapping[str, tuple[str, str]],
     keys: Mapping[str, str],
 ) -> _Cast:
     own = [column for column, _ in forecasts.values()]
     schema = frames.checked_columns(frame, [outcome, *own, *([] if weight is None else [weight]), *keys.values()])
-    engine, text = engine_of(frame), schema[outcome] in (nw.String, nw.Categorical, nw.Enum)
+    engine, outcomes = engine_of(frame), _held_as(schema[outcome], named)
     columns = {name: _number(column, schema, argument) for name, (column, argument) in forecasts.items()}
-    columns["outcome"] = nw.col(outcome).cast(nw.String) if text else _number(outcome, schema, "y_true")
+    if outcomes == "text":
+        columns["outcome"] = nw.col(outcome).cast(nw.String)
+    elif outcomes == "whole":
+        columns["outcome"] = nw.col(outcome) if schema[outcome] == nw.UInt64 else nw.col(outcome).cast(nw.Int64)
+    else:
+        columns["outcome"] = _number(outcome, schema, "y_true")
     if weight is not None:
         columns["weight"] = _number(weight, schema, "sample_weight")
     columns |= {name: _label(column, schema, engine) for name, column in keys.items()}
     try:
-        return _Cast(frame.select(**columns), engine, text, schema[outcome])
+        return _Cast(frame.select(**columns), engine, outcomes, schema[outcome])
     except NotImplementedError as error:
         raise unsupported(engine, "a cast of the columns", error) from error
+
+
+def _held_as(kind: nw.dtypes.DType, labels: tuple[Any, ...]) -> Literal["text", "whole", "real"]:
+    """Return how outcomes of a kind are held; as whole numbers for labels that are, as floats merge some of them."""
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        return "text"
+    if not labels or not kind.is_integer() or kind in (nw.Int128, nw.UInt128):
+        return "real"
+    low, high = (0, 2**64) if kind == nw.UInt64 else (-(2**63), 2**63)
+    whole = all(_is_number(label) and low <= label < high and int(label) == label for label in labels)
+    return "whole" if whole else "real"
 
 
 def _number(column: str, schema: Mapping[str, nw.dtypes.DType], argument: str) -> nw.Expr:
@@ -195,36 +216,42 @@ def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[
         other = names[0] if event == names[1] else names[1]
         return _held(other, cast), _held(event, cast)
     if pos_label is None:
-        if cast.is_text:
+        if cast.outcomes == "text":
             law = "y_true must hold 0 and 1 (or False and True) where no pos_label is given; got strings"
             raise InputValueError(sentence(law, hint="pass pos_label=, the label whose probability y_proba gives."))
         return None
     event, outcome = _held(pos_label, cast), nw.col("outcome")
-    known = ~(outcome.is_null() if cast.is_text else is_missing(outcome, cast.engine))
+    known = ~(is_missing(outcome, cast.engine) if cast.outcomes == "real" else outcome.is_null())
     found = fetched(cast.frame.filter(known & (outcome != event)).select("outcome").head(1))
     others = found.column("outcome").to_pylist()
     return (others[0] if others else event), event
 
 
 def _held(label: Any, cast: _Cast) -> Any:
-    """Return a label of an event as the cast column holds it: a string or a float."""
-    if cast.is_text and isinstance(label, str):
+    """Return a label of an event as the cast column holds it."""
+    if cast.outcomes == "text" and isinstance(label, str):
         return label
-    if not cast.is_text and isinstance(label, Real | np.bool_) and abs(float(label)) <= sys.float_info.max:
-        return float(label)
+    if cast.outcomes != "text" and _is_number(label) and -LARGEST <= label <= LARGEST:
+        return int(label) if cast.outcomes == "whole" else float(label)
     law = f"y_true must hold labels of the kind of pos_label={label!r}; got values of dtype {cast.kind}"
     raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
 
 
+def _is_number(label: object) -> bool:
+    return isinstance(label, Real | np.bool_)
+
+
 def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tuple[Any, ...]:
-    """Return the labels of classes as the cast column holds them: strings or floats."""
-    if cast.is_text and not labelled:
+    """Return the labels of classes as the cast column holds them."""
+    if cast.outcomes == "text" and not labelled:
         law = "y_true holds strings, which cannot be matched to the columns of y_proba"
         raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
-    if not all(isinstance(label, str if cast.is_text else Real) for label in labels):
+    if not all(isinstance(label, str if cast.outcomes == "text" else Real) for label in labels):
         law = f"y_true must hold only the labels {list(labels)}; got values of dtype {cast.kind}"
         raise InputValueError(sentence(law, hint="name every class in labels=, as y_true holds it."))
-    return labels if cast.is_text else tuple(float(label) for label in labels)
+    if cast.outcomes == "text":
+        return labels
+    return tuple(int(label) if cast.outcomes == "whole" else float(label) for label in labels)
 
 
 def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_points: bool) -> Lazy:
