@@ -209,3 +209,27 @@ def test_rows_of_classes_must_sum_to_one():
     with pytest.raises(MissingValuesError, match=r"y_proba must not hold missing values .*\(1 of 2 rows\)"):
         counted(missing, {"m": ["a", "b"]})
     assert counted(missing, {"m": ["a", "b"]}, missing="drop")["m", Event("class", 0)].dropped == 1
+
+
+def test_collected_cases_are_the_same_on_every_engine(lazy_engine):
+    frame = ROUNDED.head(400).with_columns(
+        p=pl.when(pl.int_range(400) < 5).then(None).otherwise("p"),
+        ward=pl.when(pl.int_range(400) % 7 == 0).then(None).otherwise("site"),
+    )
+    found, expected = (
+        read_lazy_cases(
+            nw.from_native(given),
+            {"a": "p", "b": "q"},
+            outcome="y",
+            weight="k",
+            by="site",
+            cluster="ward",
+            missing="drop",
+        ).collected()
+        for given in (lazy_engine(frame), frame.lazy())
+    )
+    assert len(found.outcome) == 395
+    assert [found.outcome.tolist(), found.weight.tolist()] == [expected.outcome.tolist(), expected.weight.tolist()]
+    assert (found.keys, found.cluster) == (expected.keys, expected.cluster)
+    for model, column in expected.forecasts.items():
+        assert found.forecasts[model].tolist() == column.tolist()
