@@ -80,7 +80,7 @@ class Within:
 
 
 def aggregate(
-    source: LazyCases,
+    cases: LazyCases,
     level: int | None,
     *,
     keys: Sequence[str] = (),
@@ -95,42 +95,42 @@ def aggregate(
     Counts are exact up to 2**53. A sum of m weights is as accurate as the engine's own, off by m / 10**16 of itself
     at the most and by the root of that as a rule; cells keep m small, and their sums are added pairwise.
     """
-    tables = [table for table in source.tables if within is None or within.of(*table)]
+    tables = [table for table in cases.tables if within is None or within.of(*table)]
     if not tables:
         return []
-    by = source.key_columns(keys)
+    by = cases.key_columns(keys)
     try:
-        parts = [_keyed(source, *table, level, by, within) for table in tables]
+        parts = [_keyed(cases, *table, level, by, within) for table in tables]
         if len(parts) == 1:
             rows, several = parts[0], []
         else:
             rows = nw.concat([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
             several = ["table"]
-        query = rows.group_by(*several, *by, "key").agg(*_sums(source, ends=ends))
+        query = rows.group_by(*several, *by, "key").agg(*_sums(cases, ends=ends))
     except NotImplementedError as error:
-        raise unsupported(source.engine, "the GROUP BY of a forecast table", error) from error
-    found = list(_counts(source, fetched(query), tables, by, ends=ends))
+        raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
+    found = list(_counts(cases, fetched(query), tables, by, ends=ends))
     return found if within is None else [counts.where(counts.key >= 0.0) for counts in found]
 
 
-def count_groups(source: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]:
+def count_groups(cases: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]:
     """Return the number of rows of each group; without groups, of the frame."""
-    cases, frame, by = nw.len().alias("cases"), source.frame, source.key_columns(keys)
-    table = fetched(frame.group_by(*by).agg(cases) if by else frame.select(cases))
+    rows, frame, by = nw.len().alias("rows"), cases.frame, cases.key_columns(keys)
+    table = fetched(frame.group_by(*by).agg(rows) if by else frame.select(rows))
     counted: dict[Group, int] = {}
-    for group, rows in _split(table, by):
-        counted[group] = counted.get(group, 0) + int(np.sum(table.column("cases").to_numpy()[rows]))
+    for group, places in _split(table, by):
+        counted[group] = counted.get(group, 0) + int(np.sum(table.column("rows").to_numpy()[places]))
     return counted
 
 
 def _keyed(
-    source: LazyCases, model: int, event: Event, level: int | None, by: Sequence[str], within: Within | None
+    cases: LazyCases, model: int, event: Event, level: int | None, by: Sequence[str], within: Within | None
 ) -> Lazy:
     """Return the plain columns that are to be added up, with their key, confined to the wanted cells."""
-    happened, weight = source.happened(event), nw.col("weight")
+    happened, weight = cases.happened(event), nw.col("weight")
     columns: dict[str, nw.Expr] = {name: nw.col(name) for name in by}
-    columns |= {"key": _key(source, model, event, level), "forecast": source.forecast(model, event)}
-    if source.weighted:
+    columns |= {"key": _key(cases, model, event, level), "forecast": cases.forecast(model, event)}
+    if cases.weighted:
         columns |= {
             "events": weight * happened,
             "non_events": weight * (1.0 - happened),
@@ -139,15 +139,15 @@ def _keyed(
         }
     else:
         columns["events"] = happened
-    rows = source.frame if within is None else _confined(source, model, event, by, within)
+    rows = cases.frame if within is None else _confined(cases, model, event, by, within)
     return rows.select(**columns)
 
 
-def _key(source: LazyCases, model: int, event: Event, level: int | None) -> nw.Expr:
+def _key(cases: LazyCases, model: int, event: Event, level: int | None) -> nw.Expr:
     """Return the forecast of each row, or its cell; of a row that breaks laws which ones, and -1 for 0 beside cells."""
-    laws = source.laws(model).values()
-    lawful = [law.lawful for law in source.laws(model, positive=None if level is None else event).values()]
-    if source.drop and len(source.tables) > 1:
+    laws = cases.laws(model).values()
+    lawful = [law.lawful for law in cases.laws(model, positive=None if level is None else event).values()]
+    if cases.drop and len(cases.tables) > 1:
         lawful += [~law.missing for law in laws]
     faults = [
         nw.when(law.missing)
@@ -159,26 +159,26 @@ def _key(source: LazyCases, model: int, event: Event, level: int | None) -> nw.E
     # condition, of a missing value, takes the other one everywhere.
     chosen = nw.when(_all(lawful))
     if level is None:
-        return chosen.then(source.forecast(model, event)).otherwise(_total(faults) - 1.0)
-    return chosen.then(_cell(source, model, event, level)).otherwise(_total(faults) - 1.0).cast(nw.Int64)
+        return chosen.then(cases.forecast(model, event)).otherwise(_total(faults) - 1.0)
+    return chosen.then(_cell(cases, model, event, level)).otherwise(_total(faults) - 1.0).cast(nw.Int64)
 
 
-def _cell(source: LazyCases, model: int, event: Event, level: int) -> nw.Expr:
+def _cell(cases: LazyCases, model: int, event: Event, level: int) -> nw.Expr:
     """Return the cell that a lawful forecast lies in; of 0 that of the smallest ones."""
-    forecast = source.forecast(model, event)
+    forecast = cases.forecast(model, event)
     # Ibis makes a whole number of a floor, and fails at a NaN or a huge number even where the other branch is taken.
-    safe = forecast.clip(0.0, 1.0) if source.engine.startswith("ibis") else forecast
+    safe = forecast.clip(0.0, 1.0) if cases.engine.startswith("ibis") else forecast
     return (safe * 2.0**level).floor()
 
 
-def _confined(source: LazyCases, model: int, event: Event, by: Sequence[str], within: Within) -> Lazy:
+def _confined(cases: LazyCases, model: int, event: Event, by: Sequence[str], within: Within) -> Lazy:
     """Keep the rows of the wanted cells by a semi-join with a small frame; a null joins nothing, so it is filtered.
 
     The cell alone is asked for here: rows that break a law may pass, and their keys say so afterwards.
     """
     pa, _ = frames.pyarrow()
-    cell = _cell(source, model, event, within.level).cast(nw.Float64)
-    rows = source.frame.filter(source.forecast(model, event) > 0.0).with_columns(cell=cell)  # A 0 was kept as it is.
+    cell = _cell(cases, model, event, within.level).cast(nw.Float64)
+    rows = cases.frame.filter(cases.forecast(model, event) > 0.0).with_columns(cell=cell)  # A 0 was kept as it is.
     patterns: dict[tuple[bool, ...], list[tuple[Group, Floats]]] = {}
     for group, cells in within.of(model, event).items():
         patterns.setdefault(tuple(label is None for label in group), []).append((group, cells))
@@ -208,28 +208,28 @@ def _beside(frame: Lazy, wanted: Any) -> Lazy:
     return small
 
 
-def _sums(source: LazyCases, *, ends: bool) -> list[nw.Expr]:
-    names = ["events", "non_events", "squares", "positive"] if source.weighted else ["events"]
+def _sums(cases: LazyCases, *, ends: bool) -> list[nw.Expr]:
+    names = ["events", "non_events", "squares", "positive"] if cases.weighted else ["events"]
     sums = [nw.len().alias("cases"), *(nw.col(name).sum() for name in names)]
     forecast = nw.col("forecast")
     return [*sums, forecast.min().alias("lowest"), forecast.max().alias("highest")] if ends else sums
 
 
 def _counts(
-    source: LazyCases, table: Any, tables: Sequence[tuple[int, Event]], by: Sequence[str], *, ends: bool
+    cases: LazyCases, table: Any, tables: Sequence[tuple[int, Event]], by: Sequence[str], *, ends: bool
 ) -> Iterator[Counts]:
     several = len(tables) > 1
     for label, rows in _split(table, [*(["table"] if several else []), *by]):
-        columns = {name: table.column(name).to_numpy().astype(np.float64)[rows] for name in _numeric(source, ends=ends)}
-        if not source.weighted:
+        columns = {name: table.column(name).to_numpy().astype(np.float64)[rows] for name in _numeric(cases, ends=ends)}
+        if not cases.weighted:
             columns["non_events"] = columns["cases"] - columns["events"]
             columns |= {"squares": columns["cases"], "positive": columns["cases"]}
         model, event = tables[int(label[0])] if several else tables[0]
         yield Counts(model, event, label[1:] if several else label, **columns)
 
 
-def _numeric(source: LazyCases, *, ends: bool) -> list[str]:
-    names = ["key", "cases", "events", *(["non_events", "squares", "positive"] if source.weighted else [])]
+def _numeric(cases: LazyCases, *, ends: bool) -> list[str]:
+    names = ["key", "cases", "events", *(["non_events", "squares", "positive"] if cases.weighted else [])]
     return [*names, "lowest", "highest"] if ends else names
 
 

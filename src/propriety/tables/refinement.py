@@ -102,7 +102,7 @@ class Rows:
 
 
 def table_fields(
-    source: LazyCases,
+    cases: LazyCases,
     *,
     keys: Sequence[str] = (),
     exact: bool = True,
@@ -113,7 +113,7 @@ def table_fields(
 
     Parameters
     ----------
-    source : LazyCases
+    cases : LazyCases
         The cases.
     keys : sequence of str
         The keys whose labels tell the groups; none for tables of all cases.
@@ -128,14 +128,14 @@ def table_fields(
     if cells is not None:
         check_cells(cells)
     check_budget(budget)
-    level = _first_level(source, keys, budget, cells) if exact else _level(cells or CELLS)
+    level = _first_level(cases, keys, budget, cells) if exact else _level(cells or CELLS)
     first = {}
     facts: dict[TableKey, Fields] = {}
-    counted = aggregate(source, level, keys=keys, ends=exact and level is not None)
+    counted = aggregate(cases, level, keys=keys, ends=exact and level is not None)
     if not counted:
         raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
-    for counts in _in_order(source, counted):
-        kept, dropped = _judged(source, counts, keys)
+    for counts in _in_order(cases, counted):
+        kept, dropped = _judged(cases, counts, keys)
         table = counts.table
         first[table] = Rows.of(kept, level)
         facts[table] = {
@@ -145,15 +145,15 @@ def table_fields(
             "cells": None if level is None else 2**level,
         }
     if exact and level is not None:
-        first = _refined(source, keys, first, budget)
+        first = _refined(cases, keys, first, budget)
     return {table: _fields(rows, facts[table], exact=exact) for table, rows in first.items()}
 
 
-def _first_level(source: LazyCases, keys: Sequence[str], budget: int, cells: int | None) -> int | None:
+def _first_level(cases: LazyCases, keys: Sequence[str], budget: int, cells: int | None) -> int | None:
     """Return the level of the first grid; None to fetch all forecasts, where the rows are few."""
-    groups = count_groups(source, keys)
-    rows, tables = sum(groups.values()), max(len(groups), 1) * len(source.tables)
-    if rows * len(source.tables) <= budget:
+    groups = count_groups(cases, keys)
+    rows, tables = sum(groups.values()), max(len(groups), 1) * len(cases.tables)
+    if rows * len(cases.tables) <= budget:
         return None
     level = _level(cells or (MANY_CELLS if rows > MANY_ROWS else CELLS))
     if cells is not None and not keys:
@@ -166,12 +166,12 @@ def _level(cells: int) -> int:
     return int(cells).bit_length() - 1
 
 
-def _refined(source: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows], budget: int) -> dict[TableKey, Rows]:
+def _refined(cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows], budget: int) -> dict[TableKey, Rows]:
     """Count again what may hide a vertex of a hull, until nothing does; all cells where they hold few enough cases."""
     tables = dict(tables)
     if sum(float(rows.cases[rows.coarse].sum()) for rows in tables.values()) <= budget:
         coarse = {table: rows for table, rows in tables.items() if rows.coarse.any()}
-        for counts in aggregate(source, None, keys=keys) if coarse else ():
+        for counts in aggregate(cases, None, keys=keys) if coarse else ():
             tables[counts.table] = Rows.of(counts.where(counts.key >= 0.0), None)
         return tables
     while True:
@@ -182,10 +182,10 @@ def _refined(source: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows
         level = min(levels)
         wanted = {table: chosen & (tables[table].level == level) for table, chosen in wanted.items()}
         cells = {table: tables[table].cells(level, chosen) for table, chosen in wanted.items() if chosen.any()}
-        cases = sum(float(tables[table].cases[chosen].sum()) for table, chosen in wanted.items())
-        finer = _finer(level, sum(map(len, cells.values())), cases, budget)
-        found = aggregate(source, finer, keys=keys, ends=finer is not None, within=Within(level, cells))
-        if sum(float(counts.cases.sum()) for counts in found) != cases:
+        rows = sum(float(tables[table].cases[chosen].sum()) for table, chosen in wanted.items())
+        finer = _finer(level, sum(map(len, cells.values())), rows, budget)
+        found = aggregate(cases, finer, keys=keys, ends=finer is not None, within=Within(level, cells))
+        if sum(float(counts.cases.sum()) for counts in found) != rows:
             law = "frame must hold the same rows in every query; it changed between two of them"
             raise InputValueError(sentence(law, hint="store it first, or pass exact=False, which needs one query."))
         for counts in found:
@@ -205,23 +205,23 @@ def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
     return hidden
 
 
-def _finer(level: int, cells: int, cases: float, budget: int) -> int | None:
+def _finer(level: int, cells: int, rows: float, budget: int) -> int | None:
     """Return the level of the next grid, or None to fetch the forecasts themselves."""
-    if cases <= budget or level >= FINEST:
+    if rows <= budget or level >= FINEST:
         return None
     return min(level + max(_level(budget // cells), 1), FINEST)
 
 
-def _in_order(source: LazyCases, counted: list[Counts]) -> list[Counts]:
+def _in_order(cases: LazyCases, counted: list[Counts]) -> list[Counts]:
     """Put the counts in the order of the models, of their events and of the labels of the groups."""
-    tables = {table: place for place, table in enumerate(source.tables)}
+    tables = {table: place for place, table in enumerate(cases.tables)}
     groups = {group: place for place, group in enumerate(frames.ordered({counts.group for counts in counted}))}
     return sorted(counted, key=lambda counts: (tables[counts.model, counts.event], groups[counts.group]))
 
 
-def _judged(source: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
+def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
     try:
-        return judged(source, counts, keys)
+        return judged(cases, counts, keys)
     except ProprietyError as error:
         if counts.group:
             label = counts.group[0] if len(counts.group) == 1 else counts.group
