@@ -7,10 +7,10 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
-from propriety.inference.engine_moments import moments_of_source
+from propriety.inference.engine_moments import moments_of_lazy
 from propriety.rules.catalogue import RULES
 from propriety.rules.rule import ClassRule
-from propriety.tables.class_source import read_class_source
+from propriety.tables.lazy_reading import read_lazy_cases
 
 RNG = np.random.default_rng(10)
 N = 500
@@ -37,8 +37,9 @@ DRAWS = {"seed": 1, "n_resamples": 20}
 @pytest.mark.parametrize("lazy_engine", ["polars lazy", "duckdb"], indirect=True, ids=["polars", "duckdb"])
 def test_the_moments_of_every_rule_are_those_of_numpy(lazy_engine, same_moments):
     frame = nw.from_native(lazy_engine(FRAME))
-    source = read_class_source(frame, forecasts=NAMED, weight="w", by=["site", "ward"], **LABELLED)
-    for rule, one in zip(CLASS_RULES, moments_of_source(source, CLASS_RULES, group=True, cluster=True), strict=True):
+    cases = read_lazy_cases(frame, NAMED, weight="w", by="site", cluster="ward", **LABELLED)
+    found = moments_of_lazy(cases, CLASS_RULES, keys=["site"], dependent="cluster")
+    for rule, one in zip(CLASS_RULES, found, strict=True):
         expected = pr.loss_moments(
             FRAME["y"],
             ROWS,
@@ -84,6 +85,6 @@ def test_bad_rows_are_refused_before_anything_is_computed(lazy_engine):
 
 
 def test_a_rule_of_one_event_is_refused():
-    source = read_class_source(nw.from_native(FRAME.lazy()), forecasts=NAMED, **LABELLED)
+    cases = read_lazy_cases(nw.from_native(FRAME.lazy()), NAMED, **LABELLED)
     with pytest.raises(InputValueError, match="scores the forecast of one event; got rows"):
-        moments_of_source(source, [pr.Elementary(0.3)])
+        moments_of_lazy(cases, [pr.Elementary(0.3)])

@@ -13,7 +13,7 @@ from propriety import ForecastTable
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError
 from propriety.tables import refinement
-from propriety.tables.engine_source import read_source
+from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import Rows, wanted_rows
 
 forecasts = st.one_of(
@@ -173,11 +173,11 @@ def test_more_rows_begin_with_more_cells(monkeypatch, rows, models, cells):
         refinement, "aggregate", lambda *given, **how: levels.append(given[1]) or counted(*given, **how)
     )
     frame = frame_of([(k % 3 == 0, k / rows) for k in range(rows)])
-    source = read_source(nw.from_native(frame.lazy()), outcome="y", forecasts=dict.fromkeys(range(models), "p"))
-    refinement.table_fields(source, budget=60)
+    lazy = read_lazy_cases(nw.from_native(frame.lazy()), dict.fromkeys("abc"[:models], "p"), outcome="y")
+    refinement.table_fields(lazy, budget=60)
     assert 2 ** levels[0] == cells
     levels.clear()
-    refinement.table_fields(source, budget=60, exact=False)
+    refinement.table_fields(lazy, budget=60, exact=False)
     assert levels == [4]
 
 
@@ -196,7 +196,7 @@ def test_a_frame_that_changes_between_queries_is_refused(monkeypatch):
     monkeypatch.setattr(
         refinement,
         "aggregate",
-        lambda source, level, *, ends, within=None: [] if within else counted(source, level, ends=ends),
+        lambda *given, within=None, **how: [] if within else counted(*given, **how),
     )
     with pytest.raises(InputValueError, match="must hold the same rows in every query"):
         refined(frame, cells=4, budget=1)

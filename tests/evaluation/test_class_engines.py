@@ -212,8 +212,8 @@ def test_one_class_alone_cannot_be_improved_on():
 def test_the_queries_are_as_many_for_many_models_and_classes(monkeypatch):
     asked = []
     for module in (engines, engine_moments):
-        own = module.collected
-        monkeypatch.setattr(module, "collected", lambda query, own=own: (asked.append(query), own(query))[1])
+        own = module.fetched
+        monkeypatch.setattr(module, "fetched", lambda query, own=own: (asked.append(query), own(query))[1])
     counts = []
     for models in ({"flat": NAMED["flat"]}, NAMED):
         asked.clear()

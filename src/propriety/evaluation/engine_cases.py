@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from propriety.errors import InputValueError, sentence
 from propriety.evaluation.calls import Calls
 from propriety.evaluation.problem import Kind, Problem
-from propriety.evaluation.tabled_cases import TabledCases, check_keys
+from propriety.evaluation.tabled_cases import TabledCases, check_keys, dependence_of
 from propriety.evaluation.tabled_classes import TabledClasses
-from propriety.inference.engine_moments import moments_of_source
+from propriety.inference.engine_moments import moments_of_lazy
 from propriety.inference.measures import read_measure, rule_of
-from propriety.tables.class_source import ClassSource, read_class_source
-from propriety.tables.engine_source import Lazy, read_source
+from propriety.tables.engines import TableKey
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.lazy_reading import read_lazy_cases
+from propriety.tables.queries import Lazy
 from propriety.tables.refinement import table_fields
 
 __all__ = ["cases_of_lazy_frame", "classes_of_lazy_frame"]
@@ -36,21 +36,18 @@ def cases_of_lazy_frame(
     calls: Calls,
 ) -> TabledCases:
     """Make the tables of an event by every model and group by queries of the engine; the options are the door's."""
-    dependent = cluster if cluster is not None else time
-
-    def tables(group: str | None) -> Tables:
-        source = read_source(frame, outcome=outcome, forecasts=forecasts, weight=weight, by=group, **options)
-        found: Tables = {model: {} for model in forecasts}
-        for (position, label), fields in table_fields(source).items():
-            found[source.names[position]][label[0] if label else None] = ForecastTable(**fields)
-        return found
-
-    keys = [name for name in (by, dependent) if name is not None]
+    cases = read_lazy_cases(
+        frame, forecasts, outcome=outcome, weight=weight, by=by, cluster=cluster, time=time, **options
+    )
+    whole = {cases.models[table.model]: ForecastTable(**given) for table, given in table_fields(cases).items()}
+    groups: Tables = {model: {} for model in cases.models}
+    for table, given in table_fields(cases, keys=cases.keys).items() if by is not None else ():
+        groups[cases.models[table.model]][table.group[0]] = ForecastTable(**given)
     return TabledCases(
-        event_tables={model: own[None] for model, own in tables(None).items()},
-        group_tables=None if by is None else tables(by),
-        clusters=_dependence(cluster, time),
-        source=read_source(frame, outcome=outcome, forecasts=forecasts, weight=weight, by=keys or None, **options),
+        event_tables=whole,
+        group_tables=None if by is None else groups,
+        clusters=_clusters(cases),
+        lazy=cases,
         calls=calls,
     )
 
@@ -68,54 +65,45 @@ def classes_of_lazy_frame(
     calls: Calls,
 ) -> TabledClasses:
     """Make the tables of every class and cut point and the moments of every rule; the options are the door's."""
-    _check_kinds(forecasts)
-    clusters, dependent = _dependence(cluster, time), cluster if cluster is not None else time
-    source = read_class_source(
+    cases = read_lazy_cases(
         frame,
+        forecasts,
         outcome=outcome,
-        forecasts=forecasts,
         weight=weight,
-        by=dependent,
-        cut_points=kind == "ordinal",
+        cluster=cluster,
+        time=time,
+        ordered=kind == "ordinal",
         **options,
     )
-    class_tables, cut_tables = _tables_of_classes(source)
-    dropped = next(iter(next(iter(class_tables.values())).values())).dropped
+    tables = {table: ForecastTable(**given) for table, given in table_fields(cases).items()}
+    dropped = next(iter(tables.values())).dropped
     asked = (rule_of(read_measure(question.of)) for question in Problem(kind=kind).questions)
     rules = [rule for rule in asked if rule is not None]
-    by_class = replace(source, by=("class", *source.by))
-    moments = moments_of_source(by_class, rules, group=True, cluster=dependent is not None, dropped=dropped)
-    check_keys(moments[0], clusters)
+    moments = moments_of_lazy(cases, rules, dependent=dependence_of(cases), by_class=True, dropped=dropped)
+    check_keys(moments[0], _clusters(cases))
     return TabledClasses(
         kind=kind,
-        labels=source.named or tuple(range(source.classes)),
-        class_tables=class_tables,
-        cut_tables=cut_tables if kind == "ordinal" else None,
+        labels=cases.labels or (),
+        class_tables=_tables_of(cases, tables, "class"),
+        cut_tables=_tables_of(cases, tables, "cut") if kind == "ordinal" else None,
         moments={one.rule: one for one in moments},
-        is_weighted=source.weighted,
-        clusters=clusters,
+        is_weighted=cases.weighted,
+        clusters=_clusters(cases),
         calls=calls,
     )
 
 
-def _tables_of_classes(source: ClassSource) -> tuple[Tables, Tables]:
-    """Return the tables of the classes and of the cut points, by model and label."""
-    found: tuple[Tables, Tables] = {model: {} for model in source.models}, {model: {} for model in source.models}
-    for (position, _), given in table_fields(replace(source, by=())).items():
-        event = source.events[position]
-        found[event.is_cut][source.models[event.model]][source.names[position]] = ForecastTable(**given)
+def _tables_of(cases: LazyCases, tables: Mapping[TableKey, ForecastTable], kind: Literal["class", "cut"]) -> Tables:
+    """Return the tables of the classes, or of the cut points, by model and label."""
+    labels = cases.labels or ()
+    found: Tables = {model: {} for model in cases.models}
+    for (model, event, _), table in tables.items():
+        if event.kind == kind:
+            found[cases.models[model]][labels[event.place]] = table
     return found
 
 
-def _dependence(cluster: str | None, time: str | None) -> str | None:
-    return "clusters" if cluster is not None else None if time is None else "times"
-
-
-def _check_kinds(forecasts: Mapping[str, tuple[str, ...]]) -> None:
-    """Refuse models that forecast different things."""
-    names = list(forecasts)
-    told = ["one event" if len(own) == 1 else f"{len(own)} classes" for own in forecasts.values()]
-    for name, what in zip(names, told, strict=True):
-        if what != told[0]:
-            law = f"forecasts must be of one kind; {names[0]!r} forecasts {told[0]} and {name!r} {what}"
-            raise InputValueError(sentence(law))
+def _clusters(cases: LazyCases) -> str | None:
+    """Return what the clusters of the moments are."""
+    dependent = dependence_of(cases)
+    return None if dependent is None else f"{dependent}s"

@@ -15,7 +15,7 @@ from propriety.evaluation.problem import Kind, Problem, Question
 from propriety.evaluation.times import as_if_independent, interval_in_time
 from propriety.inference.comparison import Comparison, Method, compare_moments
 from propriety.inference.dependence import check_times
-from propriety.inference.engine_moments import moments_of_source
+from propriety.inference.engine_moments import Dependent, moments_of_lazy
 from propriety.inference.evidence import Evidence, few_in_words
 from propriety.inference.intervals import Interval, interval, interval_of_mean
 from propriety.inference.measures import Measure, read_measure, rule_of
@@ -23,11 +23,11 @@ from propriety.inference.moments import LossMoments
 from propriety.inference.slices import Slices, rules_of_slices, slices_of_tables
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
-from propriety.tables.engine_source import Source
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.models import check_tables
 
-__all__ = ["TabledCases", "check_keys"]
+__all__ = ["TabledCases", "check_keys", "dependence_of"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,14 +35,14 @@ class TabledCases:
     """Forecast tables of an event by each model, and the moments of their losses.
 
     `group_tables` are those of each group by model; `clusters` says what the clusters of the moments are, if there are
-    any: clusters, or times. A `source` is asked for the moments once it is known of which rules they are needed.
+    any: clusters, or times. `lazy` cases are asked for the moments once it is known of which rules they are needed.
     """
 
     event_tables: Mapping[str, ForecastTable]
     moments: tuple[LossMoments, ...] = ()
     group_tables: Mapping[str, Mapping[Any, ForecastTable]] | None = None
     clusters: str | None = None
-    source: Source | None = None
+    lazy: LazyCases | None = None
     calls: Calls = field(default_factory=lambda: Calls(tabled=True))
     kind: Kind = "binary"
     models: tuple[str, ...] = field(init=False)
@@ -56,8 +56,8 @@ class TabledCases:
                 raise InputValueError(sentence(law))
 
     def prepared(self, problem: Problem) -> TabledCases:
-        """Return the cases with the moments that the problem asks for, by one query of the source if there is one."""
-        if self.source is None:
+        """Return the cases with the moments that the problem asks for, by one query where they are lazy."""
+        if self.lazy is None:
             return self
         measures = [read_measure(question.of) for question in problem.questions]
         rules = [rule for rule in map(rule_of, measures) if rule is not None]
@@ -65,15 +65,11 @@ class TabledCases:
             threshold = problem.thresholds if isinstance(problem.thresholds, float) else None
             rules += rules_of_slices(problem.rule, threshold)
         distinct = list({repr(rule): rule for rule in rules}.values())
-        moments = moments_of_source(
-            self.source,
-            distinct,
-            group=self.group_tables is not None,
-            cluster=self.clusters is not None,
-            dropped=self.dropped,
+        moments = moments_of_lazy(
+            self.lazy, distinct, keys=self.lazy.keys, dependent=dependence_of(self.lazy), dropped=self.dropped
         )
         check_keys(moments[0], self.clusters)
-        return replace(self, moments=moments, source=None)
+        return replace(self, moments=moments, lazy=None)
 
     @property
     def is_weighted(self) -> bool:
@@ -166,6 +162,11 @@ class TabledCases:
         if found is None:
             return None
         return found.pooled() if found.cluster is None else found.pooled("cluster")
+
+
+def dependence_of(cases: LazyCases) -> Dependent:
+    """Return within what the cases may depend on each other."""
+    return "cluster" if cases.cluster is not None else None if cases.time is None else "time"
 
 
 def check_keys(moments: LossMoments, clusters: str | None) -> None:

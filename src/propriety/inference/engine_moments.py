@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
@@ -16,25 +16,108 @@ from propriety.inference.moments import LossMoments
 from propriety.results import Floats
 from propriety.rules.operations import JUDGED, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
-from propriety.tables.class_source import ClassSource
-from propriety.tables.engine_source import Lazy, Source, collected
+from propriety.tables.events import Event
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.queries import Lazy, fetched
 
-__all__ = ["moments_of_source"]
+__all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_lazy", "sums_of_lazy"]
+
+Dependent: TypeAlias = Literal["cluster", "time"] | None
 
 # Engines add one number after another, but for a whole column of Polars, and a sum of m terms is off by up to m
 # roundings. Where no groups or clusters keep m small, cells of the forecast do; their sums are added up afterwards.
-PART = "by_part"
+PART = "part"
 PARTS = 2.0**10
 
 ROUNDING = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
 
 
-def moments_of_source(
-    source: Source, rules: Sequence[Rule], *, group: bool = False, cluster: bool = False, dropped: int = 0
-) -> tuple[LossMoments, ...]:
-    r"""Return the moments of each rule for all models of a source whose rows were judged, in one query.
+class RuleSums(NamedTuple):
+    """Moments of the losses under one rule, of shape (cells, series); see `LossMoments`."""
 
-    The first label of a row is its group, if `group`, and the last its cluster, if `cluster`.
+    mean: Floats
+    lean: Floats
+    spread: Floats
+
+
+class LossSums(NamedTuple):
+    """What one query says about the losses of all models under some rules, a row for each cell of cases.
+
+    A series is the loss of a model, or the difference of two, first minus second, after those of the models. The cells
+    are in no order, and an engine may return one in parts.
+
+    Parameters
+    ----------
+    keys : dict
+        For each key the label of every cell.
+    classes : list of int or None
+        The place of the class that happened, or whether the event did, if the cells are by class.
+    units : list or None
+        Labels of the clusters or times, if the cells are by one of them.
+    n, weight, weight_squares : ndarray of shape (cells,)
+        Number of cases with a positive weight, and the sums of their weights and of the squares.
+    rules : tuple of RuleSums
+        The moments of the series under each rule.
+    """
+
+    keys: dict[str, list[Any]]
+    classes: list[int] | None
+    units: list[Any] | None
+    n: NDArray[np.int64]
+    weight: Floats
+    weight_squares: Floats
+    rules: tuple[RuleSums, ...]
+
+
+def moments_of_lazy(
+    cases: LazyCases,
+    rules: Sequence[Rule],
+    *,
+    keys: Sequence[str] = (),
+    dependent: Dependent = None,
+    by_class: bool = False,
+    dropped: int = 0,
+) -> tuple[LossMoments, ...]:
+    """Return the moments of each rule for all models, by one key or by class and by cluster or time.
+
+    The rows must have been judged; `dropped` of them were left out.
+    """
+    if len(keys) + by_class > 1:
+        law = "moments of losses are kept by one key, or by class"
+        raise InputValueError(sentence(law, offender=f"the keys are {list(keys)} and by_class is {by_class}"))
+    sums = sums_of_lazy(cases, rules, keys=keys, dependent=dependent, by_class=by_class)
+    group = sums.classes if by_class else next(iter(sums.keys.values()), None)
+    labels = {name: _objects(found) for name, found in (("group", group), ("cluster", sums.units)) if found is not None}
+    shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares}
+    cells = [
+        LossMoments(**shared, **own._asdict(), **labels, models=cases.models, rule=repr(rule), dropped=dropped)  # type: ignore[arg-type]  # by name
+        for rule, own in zip(rules, sums.rules, strict=True)
+    ]
+    return tuple(LossMoments.merge([one]) for one in cells)  # In the order of the labels, with no cell in parts.
+
+
+def sums_of_lazy(
+    cases: LazyCases,
+    rules: Sequence[Rule],
+    *,
+    keys: Sequence[str] = (),
+    dependent: Dependent = None,
+    by_class: bool = False,
+) -> LossSums:
+    r"""Return the moments of the losses of all models under all rules, in one query of rows that were judged.
+
+    Parameters
+    ----------
+    cases : LazyCases
+        The cases.
+    rules : sequence of Rule
+        Rules of one event, or of classes, as the cases are.
+    keys : sequence of str
+        The keys by which the cells are told apart.
+    dependent : {"cluster", "time"}, optional
+        Whether they are by cluster or by time too.
+    by_class : bool
+        Whether they are by the class that happened too.
 
     Notes
     -----
@@ -43,43 +126,57 @@ def moments_of_source(
     large, and differences of losses are series of their own, so that nothing is lost there. A spread that is no larger
     than the rounding error of its sums is none: the losses are all the same.
     """
-    keys = [name for name, used in (("group", group), ("cluster", cluster)) if used]
-    names = source.models if isinstance(source, ClassSource) else tuple(str(name) for name in source.names)
+    by = {name: nw.col(name) for name in cases.key_columns(keys)}
+    if by_class:
+        by["class"] = cases.place
+    if dependent is not None:
+        by[dependent] = nw.col(dependent)
+    is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:
-        query = _query(source, rules, len(names))
+        query = _query(cases, rules, by, parted=not is_small)
     except (NotImplementedError, RuntimeError) as error:  # The latter is how Dask says it, through narwhals.
-        law = f"{source.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
+        law = f"{cases.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
         raise UnsupportedOperationError(sentence(law, offender=str(error).rstrip("."))) from error
-    table = collected(query)
-    if PART in table.column_names:
-        table = _whole(table, list(source.by))
-    labels = {key: _labels(table.column(name)) for key, name in zip(keys, source.by, strict=True)}
-    columns = {
-        name: table.column(name).to_numpy().astype(np.float64) for name in table.column_names if name not in source.by
+    table = fetched(query)
+    if not is_small:
+        table = _whole(table, list(by))
+    columns = {name: table.column(name).to_numpy().astype(np.float64) for name in table.column_names if name not in by}
+    occupied = columns["n"] > 0.0
+    if not occupied.any():
+        raise InputValueError(sentence("no row has a positive weight and keeps every law"))
+    columns = {name: column[occupied] for name, column in columns.items()}
+    labels = {
+        name: [label for label, kept in zip(table.column(name).to_pylist(), occupied, strict=True) if kept]
+        for name in by
     }
-    return tuple(_moments(columns, place, len(names), names, rule, labels, dropped) for place, rule in enumerate(rules))
+    return LossSums(
+        keys=dict(zip(keys, map(labels.__getitem__, cases.key_columns(keys)), strict=True)),
+        classes=[int(place) for place in labels["class"]] if by_class else None,
+        units=None if dependent is None else labels[dependent],
+        n=columns["n"].astype(np.int64),
+        weight=columns.get("weight", columns["n"]),
+        weight_squares=columns.get("squares", columns["n"]),
+        rules=tuple(_moments(columns, place, len(cases.models)) for place in range(len(rules))),
+    )
 
 
-def _query(source: Source, rules: Sequence[Rule], models: int) -> Any:
+def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], *, parted: bool) -> Lazy:
     """Build the query: lawful rows, their losses, the differences, their products with the weights, the sums."""
-    parted = all(name == "class" for name in source.by) and (source.engine != "polars" or bool(source.by))
-    by = {name: nw.col(name) for name in (*source.by, *([PART] if parted else []))}
     weight = nw.col("weight")
-    weights = {"weight": weight} if source.weighted else {}
-    kept = by | weights
+    weights = {"weight": weight} if cases.weighted else {}
+    kept = labels | weights
     if parted:
-        kept[PART] = (source.forecast(0) * PARTS).floor()
-    if isinstance(source, ClassSource):
-        rows, losses = _of_classes(source, rules, kept)
-    else:
-        rows, losses = _of_events(source, rules, kept)
-    if source.engine.startswith("ibis"):
+        kept[PART] = (cases.forecast(0, cases.events[0]) * PARTS).floor()
+    by = {name: nw.col(name) for name in (*labels, *([PART] if parted else []))}
+    rows, losses = (_of_event if cases.labels is None else _of_classes)(cases, rules, kept)
+    if cases.engine.startswith("ibis"):
         # Ibis writes constants as decimal numbers and takes them for floats; what a float multiplies is one.
         losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
     rows = rows.select(**by, **weights, **losses)
-    if source.weighted:
+    if cases.weighted:
         rows = rows.filter(weight > 0.0)  # A case without weight does not count, even where its loss is infinite.
     series = {name: nw.col(name) for name in losses}
+    models = len(cases.models)
     for place in range(len(rules)):
         for pair, (one, other) in enumerate(itertools.combinations(range(models), 2), models):
             series[f"x_{place}_{pair}"] = nw.col(f"x_{place}_{one}") - nw.col(f"x_{place}_{other}")
@@ -87,11 +184,11 @@ def _query(source: Source, rules: Sequence[Rule], models: int) -> Any:
     products: dict[str, nw.Expr] = {}
     for name in series:
         x = nw.col(name)
-        if source.weighted:
+        if cases.weighted:
             products |= {f"s{name}": weight * x, f"t{name}": weight * weight * x, f"u{name}": weight * x * (weight * x)}
         else:
             products |= {f"s{name}": x, f"u{name}": x * x}
-    if source.weighted:
+    if cases.weighted:
         products["squares"] = weight * weight
     rows = rows.select(**by, **weights, **products)
     sums = [nw.len().alias("n"), *(nw.col(name).sum() for name in (*weights, *products))]
@@ -105,35 +202,34 @@ def _whole(table: Any, by: list[str]) -> Any:
     return whole.select([*by, *(f"{name}_sum" for name in sums)]).rename_columns([*by, *sums])
 
 
-def _of_events(source: Source, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
+def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
     """Return the lawful rows of forecasts of an event, and the losses of the models under each rule."""
-    models = range(len(source.names))
-    rows = _lawful(source, models).select(
+    models = range(len(cases.models))
+    (event,) = cases.events
+    rows = cases.lawful_rows().select(
         **kept,
-        event=source.event(0),
-        float_one=source.forecast(0) * 0.0 + 1.0,
-        **{f"p_{position}": source.forecast(position) for position in models},
+        event=cases.happened(event),
+        float_one=cases.forecast(0, event) * 0.0 + 1.0,
+        **{f"p_{model}": cases.forecast(model, event) for model in models},
     )
     losses = {
-        f"x_{place}_{position}": nw.when(nw.col("event") > 0.5)
-        .then(rule.loss(nw.col(f"p_{position}"), event=True, ops=JUDGED))
-        .otherwise(rule.loss(nw.col(f"p_{position}"), event=False, ops=JUDGED))
+        f"x_{place}_{model}": nw.when(nw.col("event") > 0.5)
+        .then(rule.loss(nw.col(f"p_{model}"), event=True, ops=JUDGED))
+        .otherwise(rule.loss(nw.col(f"p_{model}"), event=False, ops=JUDGED))
         for place, rule in enumerate(map(_binary, rules))
-        for position in models
+        for model in models
     }
     return rows, losses
 
 
-def _of_classes(
-    source: ClassSource, rules: Sequence[Rule], kept: dict[str, nw.Expr]
-) -> tuple[Lazy, dict[str, nw.Expr]]:
-    """Return the like of rows of classes."""
-    models, places = range(len(source.models)), range(source.classes)
-    rows = _lawful(source, [source.first_event(model) for model in models]).select(
+def _of_classes(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
+    """Return the lawful rows of forecasts of classes, and the losses of the models under each rule."""
+    models, places = range(len(cases.models)), range(len(cases.labels or ()))
+    rows = cases.lawful_rows().select(
         **kept,
-        float_one=source.columns(0)[0] * 0.0 + 1.0,
-        **{f"y_{place}": source.happened(place) for place in places},
-        **{f"p_{model}_{place}": source.columns(model)[place] for model in models for place in places},
+        float_one=cases.forecasts(0)[0] * 0.0 + 1.0,
+        **{f"y_{place}": cases.happened(Event("class", place)) for place in places},
+        **{f"p_{model}_{place}": own for model in models for place, own in enumerate(cases.forecasts(model))},
         **{f"top_{model}": nw.col(f"highest_{model}") for model in models},
     )
     outcome = [nw.col(f"y_{place}") for place in places]
@@ -166,57 +262,25 @@ class _WithTop:
         return getattr(JUDGED, name)
 
 
-def _lawful(source: Source, positions: Iterable[int]) -> Lazy:
-    if not source.drop:
-        return source.frame  # All of its rows were judged lawful.
-    laws = [law for position in positions for law in source.laws(position).values()]
-    return source.frame.filter(*(~missing & lawful for missing, lawful, _, _ in laws))
-
-
-def _moments(
-    columns: dict[str, Floats],
-    place: int,
-    models: int,
-    names: tuple[str, ...],
-    rule: Rule,
-    labels: dict[str, NDArray[np.object_]],
-    dropped: int,
-) -> LossMoments:
+def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
+    """Make the moments of the rule in this place of its sums."""
     series = [f"x_{place}_{number}" for number in range(models + models * (models - 1) // 2)]
-    n = columns["n"]
-    weight = columns.get("weight", n)
-    occupied = n > 0.0
-    if not occupied.any():
-        raise InputValueError(sentence("no row has a positive weight and keeps every law"))
-    squares = columns.get("squares", n)
-    plain = np.stack([columns[f"s{name}"] for name in series], axis=1)[occupied]
-    tilted = np.stack([columns.get(f"t{name}", columns[f"s{name}"]) for name in series], axis=1)[occupied]
-    squared = np.stack([columns[f"u{name}"] for name in series], axis=1)[occupied]
-    weight, squares = weight[occupied], squares[occupied]
+    n = columns["n"][:, None]
+    weight, squares = (columns.get(name, columns["n"])[:, None] for name in ("weight", "squares"))
+    plain = np.stack([columns[f"s{name}"] for name in series], axis=1)
+    tilted = np.stack([columns.get(f"t{name}", columns[f"s{name}"]) for name in series], axis=1)
+    squared = np.stack([columns[f"u{name}"] for name in series], axis=1)
     with np.errstate(invalid="ignore"):
-        mean = plain / weight[:, None]
-        lean = tilted - mean * squares[:, None]
-        spread = squared - mean * (2.0 * tilted - mean * squares[:, None])
-        same = spread <= ROUNDING * n[occupied][:, None] * squared
-        lean, spread = np.where(same, 0.0, lean), np.where(same, 0.0, spread)
-    cells = LossMoments(
-        n=n[occupied].astype(np.int64),
-        weight=weight,
-        weight_squares=squares,
-        mean=mean,
-        lean=lean,
-        spread=spread,
-        models=names,
-        rule=repr(rule),
-        dropped=dropped,
-        **{key: found[occupied] for key, found in labels.items()},
-    )
-    return LossMoments.merge([cells])  # In the order of the labels; an engine may return a cell in parts.
+        mean = plain / weight
+        lean = tilted - mean * squares
+        spread = squared - mean * (2.0 * tilted - mean * squares)
+        same = spread <= ROUNDING * n * squared
+    return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread))
 
 
-def _labels(column: Any) -> NDArray[np.object_]:
-    found = np.empty(len(column), dtype=object)
-    found[:] = column.to_pylist()
+def _objects(labels: list[Any]) -> NDArray[np.object_]:
+    found = np.empty(len(labels), dtype=object)
+    found[:] = labels
     return found
 
 

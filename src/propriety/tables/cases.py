@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.results import Floats
 from propriety.tables import laws
+from propriety.tables.events import CUMULATIVE_DECIMALS, Event
 
-__all__ = ["CUMULATIVE_DECIMALS", "TOLERANCE", "Cases", "Chunk", "Event", "Keys", "judged_forecast"]
+__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "judged_forecast"]
 
 CHUNK = 2**14
 FEWEST_ROWS = 1024  # With many classes a chunk outgrows the cache, because each class costs a call.
 TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one.
-CUMULATIVE_DECIMALS = 12  # Of cumulative forecasts, because the noise of their sums would split ties.
 ALL = slice(None)
 
 Event: TypeAlias = tuple[Literal["class", "cut"], int]  # "y is this class", or at a cut point "y is at most this".
@@ -38,7 +38,7 @@ class Keys:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def where(self, kept: NDArray[np.bool_]) -> Keys:
+    def where(self, kept: NDArray[Any]) -> Keys:
         """Return the keys of some of the cases, without the labels that no longer occur.
 
         Examples
@@ -180,8 +180,8 @@ class Cases:
         object.__setattr__(own, "_checked", self._checked)
         return own
 
-    def where(self, kept: NDArray[np.bool_]) -> Cases:
-        """Return some of the cases; keys keep the labels that still occur.
+    def where(self, kept: NDArray[Any]) -> Cases:
+        """Return some of the cases, marked or by their places; keys keep the labels that still occur.
 
         Examples
         --------
@@ -197,13 +197,13 @@ class Cases:
             keys={name: key.where(kept) for name, key in self.keys.items()},
             cluster=None if self.cluster is None else self.cluster.where(kept),
             time=None if self.time is None else self.time.where(kept),
-            rows=np.flatnonzero(kept) if self.rows is None else self.rows[kept],
+            rows=np.arange(len(self))[kept] if self.rows is None else self.rows[kept],
         )
         some._checked.update(self._checked)  # noqa: SLF001  (of the same class)
         return some
 
     def event(self, event: Event, model: str | None = None) -> Cases:
-        """Return cases of classes as those of one event: "y is this class", or at a cut point "y is at most this".
+        """Return the cases of one event: the event itself, "y is this class", or at a cut point "y is at most this".
 
         Cumulative forecasts are rounded to 12 decimals, and those above 1 by no more than the tolerance are 1.
 
@@ -211,7 +211,7 @@ class Cases:
         --------
         >>> rows = np.array([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]])
         >>> cases = Cases(outcome=np.array([2, 1]), forecasts={"a": rows}, labels=("low", "mid", "high"))
-        >>> cases.event(("cut", 1)).gathered()
+        >>> cases.event(Event("cut", 1)).gathered()
         Chunk(forecast=array([0.5, 0.9]), outcome=array([False,  True]), weight=None)
         """
         name = self._named(model)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -18,20 +18,33 @@ from numpy.typing import NDArray
 
 from propriety.results import Floats
 from propriety.tables import frames
-from propriety.tables.engine_source import Group, Lazy, Source, collected, flag, unsupported
+from propriety.tables.events import Event
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.queries import Lazy, fetched, flag, unsupported
 
-__all__ = ["Counts", "Within", "aggregate", "count_groups"]
+__all__ = ["Counts", "Group", "TableKey", "Within", "aggregate", "count_groups"]
+
+Group: TypeAlias = tuple[Any, ...]
+
+
+class TableKey(NamedTuple):
+    """What a table is of: the position of a model, an event, and the labels of a group, one for each key."""
+
+    model: int
+    event: Event
+    group: Group = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """What one query counted for a model and a group: a row per key.
+    """What one query counted for an event by a model in a group: a row per key.
 
     `cases` counts rows of the frame, `positive` those with a positive weight; `lowest` and `highest` are the ends of
     the forecasts of a cell, where they were asked for.
     """
 
-    position: int
+    model: int
+    event: Event
     group: Group
     key: Floats
     cases: Floats
@@ -42,123 +55,144 @@ class Counts:
     lowest: Floats | None = None
     highest: Floats | None = None
 
+    @property
+    def table(self) -> TableKey:
+        """The table that these counts are of."""
+        return TableKey(self.model, self.event, self.group)
+
     def where(self, rows: NDArray[np.bool_]) -> Counts:
         """Return some of the rows."""
-        columns = {name: getattr(self, name) for name in self.__slots__[2:]}
+        columns = {name: getattr(self, name) for name in self.__slots__[3:]}
         kept = {name: None if column is None else column[rows] for name, column in columns.items()}
-        return Counts(self.position, self.group, **kept)  # type: ignore[arg-type]  # by name
+        return Counts(self.model, self.event, self.group, **kept)  # type: ignore[arg-type]  # by name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
-    """Cells of a grid of `2**level` to which a query is confined: for each model and group, their numbers."""
+    """Cells of a grid of `2**level` to which a query is confined: for each table, their numbers."""
 
     level: int
-    cells: Mapping[tuple[int, Group], Floats]
+    cells: Mapping[TableKey, Floats]
+
+    def of(self, model: int, event: Event) -> dict[Group, Floats]:
+        """Return the cells of an event by a model, for each group."""
+        return {table.group: cells for table, cells in self.cells.items() if table[:2] == (model, event)}
 
 
-def aggregate(source: Source, level: int | None, *, ends: bool = False, within: Within | None = None) -> list[Counts]:
-    """Count the rows by forecast, or by cell of a grid of `2**level`, for every model and group in one query.
+def aggregate(
+    cases: LazyCases,
+    level: int | None,
+    *,
+    keys: Sequence[str] = (),
+    ends: bool = False,
+    within: Within | None = None,
+) -> list[Counts]:
+    """Count the rows by forecast, or by cell of a grid of `2**level`, for every model, event and group in one query.
 
-    `ends` asks for the smallest and largest forecast of each cell; a query confined `within` cells returns lawful rows.
+    A group is a combination of the labels of `keys`; without any there is one of all rows. `ends` asks for the smallest
+    and largest forecast of each cell; a query confined `within` cells returns lawful rows.
 
     Counts are exact up to 2**53. A sum of m weights is as accurate as the engine's own, off by m / 10**16 of itself
     at the most and by the root of that as a rule; cells keep m small, and their sums are added pairwise.
     """
+    tables = [table for table in cases.tables if within is None or within.of(*table)]
+    if not tables:
+        return []
+    by = cases.key_columns(keys)
     try:
-        parts = [_keyed(source, position, level, within) for position in range(len(source.names))]
-        rows = parts[0] if len(parts) == 1 else nw.concat(parts)
-        keys = [*(["model"] if len(parts) > 1 else []), *source.by, "key"]
-        query = rows.group_by(*keys).agg(*_sums(source, ends=ends))
+        parts = [_keyed(cases, *table, level, by, within) for table in tables]
+        if len(parts) == 1:
+            rows, several = parts[0], []
+        else:
+            rows = nw.concat([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
+            several = ["table"]
+        query = rows.group_by(*several, *by, "key").agg(*_sums(cases, ends=ends))
     except NotImplementedError as error:
-        raise unsupported(source.engine, "the GROUP BY of a forecast table", error) from error
-    found = list(_counts(source, collected(query), ends=ends))
+        raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
+    found = list(_counts(cases, fetched(query), tables, by, ends=ends))
     return found if within is None else [counts.where(counts.key >= 0.0) for counts in found]
 
 
-def count_groups(source: Source) -> dict[Group, int]:
+def count_groups(cases: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]:
     """Return the number of rows of each group; without groups, of the frame."""
-    cases, frame = nw.len().alias("cases"), source.frame
-    table = collected(frame.group_by(*source.by).agg(cases) if source.by else frame.select(cases))
+    rows, frame, by = nw.len().alias("rows"), cases.frame, cases.key_columns(keys)
+    table = fetched(frame.group_by(*by).agg(rows) if by else frame.select(rows))
     counted: dict[Group, int] = {}
-    for group, rows in _split(table, source.by):
-        counted[group] = counted.get(group, 0) + int(np.sum(table.column("cases").to_numpy()[rows]))
+    for group, places in _split(table, by):
+        counted[group] = counted.get(group, 0) + int(np.sum(table.column("rows").to_numpy()[places]))
     return counted
 
 
-def _keyed(source: Source, position: int, level: int | None, within: Within | None) -> Lazy:
+def _keyed(
+    cases: LazyCases, model: int, event: Event, level: int | None, by: Sequence[str], within: Within | None
+) -> Lazy:
     """Return the plain columns that are to be added up, with their key, confined to the wanted cells."""
-    forecast, event, weight = source.forecast(position), source.event(position), nw.col("weight")
-    columns: dict[str, nw.Expr] = {name: nw.col(name) for name in source.by}
-    if len(source.names) > 1:
-        columns["model"] = nw.lit(position)
-    columns |= {"key": _key(source, position, level), "forecast": forecast}
-    if source.weighted:
+    happened, weight = cases.happened(event), nw.col("weight")
+    columns: dict[str, nw.Expr] = {name: nw.col(name) for name in by}
+    columns |= {"key": _key(cases, model, event, level), "forecast": cases.forecast(model, event)}
+    if cases.weighted:
         columns |= {
-            "events": weight * event,
-            "non_events": weight * (1.0 - event),
+            "events": weight * happened,
+            "non_events": weight * (1.0 - happened),
             "squares": weight * weight,
             "positive": flag(weight > 0.0),
         }
     else:
-        columns["events"] = event
-    rows = source.frame if within is None else _confined(source, position, within)
+        columns["events"] = happened
+    rows = cases.frame if within is None else _confined(cases, model, event, by, within)
     return rows.select(**columns)
 
 
-def _key(source: Source, position: int, level: int | None) -> nw.Expr:
+def _key(cases: LazyCases, model: int, event: Event, level: int | None) -> nw.Expr:
     """Return the forecast of each row, or its cell; of a row that breaks laws which ones, and -1 for 0 beside cells."""
-    laws, forecast = source.laws(position).values(), source.forecast(position)
-    lawful = [law for _, law, _, _ in source.laws(position, zero=level is None).values()]
-    if source.drop and len(source.names) > 1:
-        lawful += [~missing for missing, _, _, _ in laws]
+    laws = cases.laws(model).values()
+    lawful = [law.lawful for law in cases.laws(model, positive=None if level is None else event).values()]
+    if cases.drop and len(cases.tables) > 1:
+        lawful += [~law.missing for law in laws]
     faults = [
-        nw.when(missing)
-        .then(nw.lit(-float(absent)))
-        .otherwise(nw.when(law).then(nw.lit(0.0)).otherwise(nw.lit(-float(bad))))
-        for missing, law, absent, bad in laws
+        nw.when(law.missing)
+        .then(nw.lit(-float(law.missing_bit)))
+        .otherwise(nw.when(law.lawful).then(nw.lit(0.0)).otherwise(nw.lit(-float(law.broken_bit))))
+        for law in laws
     ]
     # Engines choose the first branch for nearly every row, and evaluate the other only where they need it. A null
     # condition, of a missing value, takes the other one everywhere.
     chosen = nw.when(_all(lawful))
     if level is None:
-        return chosen.then(forecast).otherwise(_total(faults) - 1.0)
-    return chosen.then(_cell(source, position, level)).otherwise(_total(faults) - 1.0).cast(nw.Int64)
+        return chosen.then(cases.forecast(model, event)).otherwise(_total(faults) - 1.0)
+    return chosen.then(_cell(cases, model, event, level)).otherwise(_total(faults) - 1.0).cast(nw.Int64)
 
 
-def _cell(source: Source, position: int, level: int) -> nw.Expr:
+def _cell(cases: LazyCases, model: int, event: Event, level: int) -> nw.Expr:
     """Return the cell that a lawful forecast lies in; of 0 that of the smallest ones."""
-    forecast = source.forecast(position)
+    forecast = cases.forecast(model, event)
     # Ibis makes a whole number of a floor, and fails at a NaN or a huge number even where the other branch is taken.
-    safe = forecast.clip(0.0, 1.0) if source.engine.startswith("ibis") else forecast
+    safe = forecast.clip(0.0, 1.0) if cases.engine.startswith("ibis") else forecast
     return (safe * 2.0**level).floor()
 
 
-def _confined(source: Source, position: int, within: Within) -> Lazy:
+def _confined(cases: LazyCases, model: int, event: Event, by: Sequence[str], within: Within) -> Lazy:
     """Keep the rows of the wanted cells by a semi-join with a small frame; a null joins nothing, so it is filtered.
 
     The cell alone is asked for here: rows that break a law may pass, and their keys say so afterwards.
     """
     pa, _ = frames.pyarrow()
-    cell = _cell(source, position, within.level).cast(nw.Float64)
-    rows = source.frame.filter(source.forecast(position) > 0.0).with_columns(cell=cell)  # A 0 was kept as it is.
+    cell = _cell(cases, model, event, within.level).cast(nw.Float64)
+    rows = cases.frame.filter(cases.forecast(model, event) > 0.0).with_columns(cell=cell)  # A 0 was kept as it is.
     patterns: dict[tuple[bool, ...], list[tuple[Group, Floats]]] = {}
-    for (model, group), cells in within.cells.items():
-        if model == position:
-            patterns.setdefault(tuple(label is None for label in group), []).append((group, cells))
+    for group, cells in within.of(model, event).items():
+        patterns.setdefault(tuple(label is None for label in group), []).append((group, cells))
     parts = []
     for pattern, wanted in patterns.items():
-        known = [name for name, absent in zip(source.by, pattern, strict=True) if not absent]
+        known = [name for name, absent in zip(by, pattern, strict=True) if not absent]
         part = rows
-        for name, absent in zip(source.by, pattern, strict=True):
+        for name, absent in zip(by, pattern, strict=True):
             part = part.filter(nw.col(name).is_null()) if absent else part
         columns = {"cell": np.concatenate([cells for _, cells in wanted])}
-        for place, name in enumerate(source.by):
+        for place, name in enumerate(by):
             if name in known:
                 columns[name] = [group[place] for group, cells in wanted for _ in range(len(cells))]  # type: ignore[assignment]  # labels
         parts.append(part.join(_beside(part, pa.table(columns)), on=["cell", *known], how="semi"))
-    if not parts:
-        return rows.filter(nw.col("cell") < -1000)
     return parts[0] if len(parts) == 1 else nw.concat(parts)
 
 
@@ -174,25 +208,28 @@ def _beside(frame: Lazy, wanted: Any) -> Lazy:
     return small
 
 
-def _sums(source: Source, *, ends: bool) -> list[nw.Expr]:
-    names = ["events", "non_events", "squares", "positive"] if source.weighted else ["events"]
+def _sums(cases: LazyCases, *, ends: bool) -> list[nw.Expr]:
+    names = ["events", "non_events", "squares", "positive"] if cases.weighted else ["events"]
     sums = [nw.len().alias("cases"), *(nw.col(name).sum() for name in names)]
     forecast = nw.col("forecast")
     return [*sums, forecast.min().alias("lowest"), forecast.max().alias("highest")] if ends else sums
 
 
-def _counts(source: Source, table: Any, *, ends: bool) -> Iterator[Counts]:
-    several = len(source.names) > 1
-    for label, rows in _split(table, [*(["model"] if several else []), *source.by]):
-        columns = {name: table.column(name).to_numpy().astype(np.float64)[rows] for name in _numeric(source, ends=ends)}
-        if not source.weighted:
+def _counts(
+    cases: LazyCases, table: Any, tables: Sequence[tuple[int, Event]], by: Sequence[str], *, ends: bool
+) -> Iterator[Counts]:
+    several = len(tables) > 1
+    for label, rows in _split(table, [*(["table"] if several else []), *by]):
+        columns = {name: table.column(name).to_numpy().astype(np.float64)[rows] for name in _numeric(cases, ends=ends)}
+        if not cases.weighted:
             columns["non_events"] = columns["cases"] - columns["events"]
             columns |= {"squares": columns["cases"], "positive": columns["cases"]}
-        yield Counts(int(label[0]) if several else 0, label[1:] if several else label, **columns)
+        model, event = tables[int(label[0])] if several else tables[0]
+        yield Counts(model, event, label[1:] if several else label, **columns)
 
 
-def _numeric(source: Source, *, ends: bool) -> list[str]:
-    names = ["key", "cases", "events", *(["non_events", "squares", "positive"] if source.weighted else [])]
+def _numeric(cases: LazyCases, *, ends: bool) -> list[str]:
+    names = ["key", "cases", "events", *(["non_events", "squares", "positive"] if cases.weighted else [])]
     return [*names, "lowest", "highest"] if ends else names
 
 

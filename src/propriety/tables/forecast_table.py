@@ -12,8 +12,9 @@ import numpy as np
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.results import Floats, Result
 from propriety.tables import frames, pooling, table_laws
-from propriety.tables.cases import Cases, Event
-from propriety.tables.engine_source import read_source
+from propriety.tables.cases import Cases
+from propriety.tables.events import Event
+from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import BUDGET, table_fields
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
@@ -143,7 +144,7 @@ class ForecastTable(Result):
             kind="classes",
         )
         columns = cases.labels or ()
-        return {label: cls.from_cases(cases, event=("class", place)) for place, label in enumerate(columns)}
+        return {label: cls.from_cases(cases, event=Event("class", place)) for place, label in enumerate(columns)}
 
     @classmethod
     def per_cut_point(
@@ -172,7 +173,7 @@ class ForecastTable(Result):
             kind="classes",
         )
         columns = cases.labels or ()
-        return {label: cls.from_cases(cases, event=("cut", place)) for place, label in enumerate(columns[:-1])}
+        return {label: cls.from_cases(cases, event=Event("cut", place)) for place, label in enumerate(columns[:-1])}
 
     @overload
     @classmethod
@@ -263,9 +264,10 @@ class ForecastTable(Result):
         options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
         found = frames.known(frame)
         if isinstance(found, nw.LazyFrame):
-            source = read_source(found, outcome=outcome, forecasts={None: forecast}, weight=weight, by=by, **options)
-            fields = table_fields(source, exact=exact, budget=budget, cells=cells)
-            tables = {source.label(group): cls._frozen(**given) for (_, group), given in fields.items()}
+            cases = read_lazy_cases(found, {forecast: forecast}, outcome=outcome, weight=weight, by=by, **options)
+            fields = table_fields(cases, keys=cases.keys, exact=exact, budget=budget, cells=cells)
+            one = isinstance(by, str)
+            tables = {key.group[0] if one else key.group: cls._frozen(**given) for key, given in fields.items()}
             return tables[()] if by is None else tables
         columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
         if by is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -81,7 +81,7 @@ def _key(value: Any) -> Any:
     return None if value is None or value != value else value  # noqa: PLR0124  (only NaN differs from itself)
 
 
-def ordered(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def ordered(keys: Collection[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the labels of groups in order."""
     try:
         return sorted(keys)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.tables import laws
 
-__all__ = ["Labels", "class_labels", "distinct_labels", "events_of", "kind_in_words", "places_of"]
+__all__ = ["Labels", "class_labels", "distinct_labels", "happened_of", "kind_in_words", "labels_of_event", "places_of"]
 
 Labels: TypeAlias = Sequence[Any] | NDArray[Any]
 
@@ -48,19 +48,25 @@ def class_labels(classes: int, labels: Labels | None, pos_label: object = None) 
     return columns
 
 
-def events_of(
+def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any], Any]:
+    """Return the two labels of a binary outcome as they were given, and that of the event, the last by default."""
+    names = distinct_labels(labels)
+    if len(names) != 2:
+        law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
+        raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
+    event = names[1] if pos_label is None else pos_label
+    if event not in names:
+        raise InputValueError(sentence(f"pos_label must be one of labels; got {pos_label!r}"))
+    return (names[0], names[1]), event
+
+
+def happened_of(
     outcome: NDArray[Any], pos_label: object, labels: Labels | None, rows: NDArray[np.intp] | None
 ) -> NDArray[Any]:
     """Resolve binary labels: boolean events, or numbers still to be checked to be 0 and 1."""
     if labels is not None:
-        names = distinct_labels(labels)
-        if len(names) != 2:
-            law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
-            raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
-        pos_label = names[1] if pos_label is None else pos_label
-        if pos_label not in names:
-            raise InputValueError(sentence(f"pos_label must be one of labels; got {pos_label!r}"))
-        return np.equal(_labelled(outcome, names, rows), names.index(pos_label))
+        names, event = labels_of_event(labels, pos_label)
+        return np.equal(_labelled(outcome, names, rows), names.index(event))
     if pos_label is not None:
         return _events_against_rest(outcome, pos_label)
     if outcome.dtype.kind in "biuf":

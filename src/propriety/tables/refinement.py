@@ -15,7 +15,7 @@ blocks of the refined table are those of the cases, and its other cells are rows
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +26,9 @@ from propriety.errors import InputValueError, ProprietyError, sentence
 from propriety.results import Floats
 from propriety.tables import frames, pooling
 from propriety.tables.engine_laws import judged
-from propriety.tables.engine_source import Group, Source
-from propriety.tables.engines import Counts, Within, aggregate, count_groups
-from propriety.tables.table_laws import check_cells
+from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.table_laws import check_budget, check_cells
 
 __all__ = ["BUDGET", "Rows", "table_fields", "wanted_rows"]
 
@@ -102,14 +102,21 @@ class Rows:
 
 
 def table_fields(
-    source: Source, *, exact: bool = True, budget: int = BUDGET, cells: int | None = None
-) -> dict[tuple[int, Group], Fields]:
-    """Return the fields of a forecast table for every model and group of a source.
+    cases: LazyCases,
+    *,
+    keys: Sequence[str] = (),
+    exact: bool = True,
+    budget: int = BUDGET,
+    cells: int | None = None,
+) -> dict[TableKey, Fields]:
+    """Return the fields of a forecast table for every model, event and group.
 
     Parameters
     ----------
-    source : Source
-        The frame.
+    cases : LazyCases
+        The cases.
+    keys : sequence of str
+        The keys whose labels tell the groups; none for tables of all cases.
     exact : bool
         Whether to refine the grid until the blocks are those of the cases.
     budget : int
@@ -120,14 +127,16 @@ def table_fields(
     """
     if cells is not None:
         check_cells(cells)
-    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
-        raise InputValueError(sentence(f"budget must be a whole number of at least 1; got {budget!r}"))
-    level = _first_level(source, budget, cells) if exact else _level(cells or CELLS)
+    check_budget(budget)
+    level = _first_level(cases, keys, budget, cells) if exact else _level(cells or CELLS)
     first = {}
-    facts: dict[tuple[int, Group], Fields] = {}
-    for counts in _in_order(aggregate(source, level, ends=exact and level is not None)):
-        kept, dropped = _judged(source, counts)
-        table = (counts.position, counts.group)
+    facts: dict[TableKey, Fields] = {}
+    counted = aggregate(cases, level, keys=keys, ends=exact and level is not None)
+    if not counted:
+        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+    for counts in _in_order(cases, counted):
+        kept, dropped = _judged(cases, counts, keys)
+        table = counts.table
         first[table] = Rows.of(kept, level)
         facts[table] = {
             "n": int(kept.positive.sum()),
@@ -136,18 +145,18 @@ def table_fields(
             "cells": None if level is None else 2**level,
         }
     if exact and level is not None:
-        first = _refined(source, first, budget)
+        first = _refined(cases, keys, first, budget)
     return {table: _fields(rows, facts[table], exact=exact) for table, rows in first.items()}
 
 
-def _first_level(source: Source, budget: int, cells: int | None) -> int | None:
+def _first_level(cases: LazyCases, keys: Sequence[str], budget: int, cells: int | None) -> int | None:
     """Return the level of the first grid; None to fetch all forecasts, where the rows are few."""
-    groups = count_groups(source)
-    rows, tables = sum(groups.values()), max(len(groups), 1) * len(source.names)
-    if rows * len(source.names) <= budget:
+    groups = count_groups(cases, keys)
+    rows, tables = sum(groups.values()), max(len(groups), 1) * len(cases.tables)
+    if rows * len(cases.tables) <= budget:
         return None
     level = _level(cells or (MANY_CELLS if rows > MANY_ROWS else CELLS))
-    if cells is not None and not source.by:
+    if cells is not None and not keys:
         return level
     # The cells of all tables come back at once, so that many tables begin with fewer each.
     return min(level, max(_level(budget // tables), COARSEST))
@@ -157,13 +166,13 @@ def _level(cells: int) -> int:
     return int(cells).bit_length() - 1
 
 
-def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int) -> dict[tuple[int, Group], Rows]:
+def _refined(cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows], budget: int) -> dict[TableKey, Rows]:
     """Count again what may hide a vertex of a hull, until nothing does; all cells where they hold few enough cases."""
     tables = dict(tables)
     if sum(float(rows.cases[rows.coarse].sum()) for rows in tables.values()) <= budget:
         coarse = {table: rows for table, rows in tables.items() if rows.coarse.any()}
-        for counts in aggregate(source, None) if coarse else ():
-            tables[counts.position, counts.group] = Rows.of(counts.where(counts.key >= 0.0), None)
+        for counts in aggregate(cases, None, keys=keys) if coarse else ():
+            tables[counts.table] = Rows.of(counts.where(counts.key >= 0.0), None)
         return tables
     while True:
         wanted = {table: wanted_rows(rows) for table, rows in tables.items()}
@@ -173,15 +182,14 @@ def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int)
         level = min(levels)
         wanted = {table: chosen & (tables[table].level == level) for table, chosen in wanted.items()}
         cells = {table: tables[table].cells(level, chosen) for table, chosen in wanted.items() if chosen.any()}
-        cases = sum(float(tables[table].cases[chosen].sum()) for table, chosen in wanted.items())
-        finer = _finer(level, sum(map(len, cells.values())), cases, budget)
-        found = aggregate(source, finer, ends=finer is not None, within=Within(level, cells))
-        if sum(float(counts.cases.sum()) for counts in found) != cases:
+        rows = sum(float(tables[table].cases[chosen].sum()) for table, chosen in wanted.items())
+        finer = _finer(level, sum(map(len, cells.values())), rows, budget)
+        found = aggregate(cases, finer, keys=keys, ends=finer is not None, within=Within(level, cells))
+        if sum(float(counts.cases.sum()) for counts in found) != rows:
             law = "frame must hold the same rows in every query; it changed between two of them"
             raise InputValueError(sentence(law, hint="store it first, or pass exact=False, which needs one query."))
         for counts in found:
-            table = (counts.position, counts.group)
-            tables[table] = tables[table].replaced(wanted[table], Rows.of(counts, finer))
+            tables[counts.table] = tables[counts.table].replaced(wanted[counts.table], Rows.of(counts, finer))
 
 
 def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
@@ -197,25 +205,27 @@ def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
     return hidden
 
 
-def _finer(level: int, cells: int, cases: float, budget: int) -> int | None:
+def _finer(level: int, cells: int, rows: float, budget: int) -> int | None:
     """Return the level of the next grid, or None to fetch the forecasts themselves."""
-    if cases <= budget or level >= FINEST:
+    if rows <= budget or level >= FINEST:
         return None
     return min(level + max(_level(budget // cells), 1), FINEST)
 
 
-def _in_order(counted: list[Counts]) -> list[Counts]:
-    found = {(counts.position, counts.group): counts for counts in counted}
-    groups = {group: place for place, group in enumerate(frames.ordered({group for _, group in found}))}
-    return [found[table] for table in sorted(found, key=lambda table: (table[0], groups[table[1]]))]
+def _in_order(cases: LazyCases, counted: list[Counts]) -> list[Counts]:
+    """Put the counts in the order of the models, of their events and of the labels of the groups."""
+    tables = {table: place for place, table in enumerate(cases.tables)}
+    groups = {group: place for place, group in enumerate(frames.ordered({counts.group for counts in counted}))}
+    return sorted(counted, key=lambda counts: (tables[counts.model, counts.event], groups[counts.group]))
 
 
-def _judged(source: Source, counts: Counts) -> tuple[Counts, int]:
+def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
     try:
-        return judged(source, counts)
+        return judged(cases, counts, keys)
     except ProprietyError as error:
-        if source.by:
-            error.args = (f"In the group {source.label(counts.group)!r}: {error}",)
+        if counts.group:
+            label = counts.group[0] if len(counts.group) == 1 else counts.group
+            error.args = (f"In the group {label!r}: {error}",)
         raise
 
 

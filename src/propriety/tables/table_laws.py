@@ -14,7 +14,7 @@ from propriety.results import Floats
 if TYPE_CHECKING:
     from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["ROUNDING", "check_cells", "check_facts", "column", "total", "weights_agree"]
+__all__ = ["ROUNDING", "check_budget", "check_cells", "check_facts", "column", "total", "weights_agree"]
 
 # Squares below the one have lost their digits; those above the other are no numbers.
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
@@ -41,6 +41,12 @@ def total(values: Iterable[float]) -> float:
         return math.fsum(values)
     except OverflowError:
         return math.inf
+
+
+def check_budget(budget: object) -> None:
+    """Refuse a number of values to bring into memory that is none."""
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
+        raise InputValueError(sentence(f"budget must be a whole number of at least 1; got {budget!r}"))
 
 
 def check_facts(table: ForecastTable) -> None:

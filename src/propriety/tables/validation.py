@@ -22,7 +22,7 @@ from propriety.tables.arguments import Arguments, Kind, about, check_kind, check
 from propriety.tables.arrays import Reading, read_array
 from propriety.tables.cases import TOLERANCE, Cases, judged_forecast
 from propriety.tables.keys import read_keys
-from propriety.tables.labels import Labels, class_labels, distinct_labels, events_of, places_of
+from propriety.tables.labels import Labels, class_labels, distinct_labels, happened_of, places_of
 
 __all__ = [
     "TOLERANCE",
@@ -256,7 +256,7 @@ def _settle_labels(
     truth = given.truth(rows, labelled=labels is not None or pos_label is not None)
     shape = next(iter(given.forecasts.values())).values.shape
     if len(shape) == 1:
-        return events_of(truth, pos_label, labels, rows), None
+        return happened_of(truth, pos_label, labels, rows), None
     columns = class_labels(shape[1], labels, pos_label)
     for reading in given.forecasts.values():
         _check_column_names(reading.names, columns)
