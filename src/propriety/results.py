@@ -52,7 +52,7 @@ class Result:
         """Columns of the tidy table: the array fields, or one row of plain fields where there are none."""
         fields = self._fields()
         arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
-        return arrays or {name: [value] for name, value in fields.items()}
+        return arrays or {name: [str(value) if hasattr(value, "stored") else value] for name, value in fields.items()}
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
         """Return the tidy table as a pandas, Polars or PyArrow frame (`backend`; the first installed if not given)."""
@@ -187,6 +187,8 @@ def _plain(value: object) -> object:
         return value.tolist()
     if isinstance(value, Result | Score):
         return value.to_dict()
+    if hasattr(value, "stored"):
+        return value.stored()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):

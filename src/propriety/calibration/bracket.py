@@ -28,7 +28,7 @@ class CalibrationBracket(Result):
         What the forecasts, rounded to the centres of their cells, lose to the recalibrated cases: at least, at most.
     discrimination_low, discrimination_high : float
         What the recalibrated cases gain on the constant event rate: at least, at most.
-    rule : str
+    rule : Rule
         The rule.
     n : int
         Number of cases.
@@ -40,7 +40,7 @@ class CalibrationBracket(Result):
     miscalibration_high: float
     discrimination_low: float
     discrimination_high: float
-    rule: str
+    rule: Rule
     n: int
     cells: int | None = None
 
@@ -87,7 +87,7 @@ def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> Calibrat
         miscalibration_high=most,
         discrimination_low=low,
         discrimination_high=high,
-        rule=repr(rule),
+        rule=rule,
         n=table.n,
         cells=table.cells,
     )

@@ -38,7 +38,7 @@ class MiscalibrationTest(Result):
     spiegelhalter_z, spiegelhalter_p_value : float
         Spiegelhalter's statistic, standard normal if the forecasts are calibrated and cases many, and its
         two-sided p-value; NaN where all forecasts are 0, 1/2 or 1 and came true as they say.
-    rule : str
+    rule : Rule
         The rule.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
@@ -52,7 +52,7 @@ class MiscalibrationTest(Result):
     p_value: float
     spiegelhalter_z: float
     spiegelhalter_p_value: float
-    rule: str
+    rule: Rule
     n: int
     dropped: int
     method: str
@@ -143,7 +143,7 @@ def miscalibration_test(
         p_value=float((1 + np.count_nonzero(as_much)) / (1 + n_resamples)),
         spiegelhalter_z=z,
         spiegelhalter_p_value=p_value,
-        rule=repr(rule),
+        rule=rule,
         n=table.n,
         dropped=table.dropped,
         method="outcomes drawn given forecasts" + (" and weights" if table.is_weighted else ""),

@@ -19,7 +19,7 @@ from propriety.rules.bounded import BoundedBrier, BoundedLog
 from propriety.tables.cases import Cases
 from propriety.tables.validation import Labels, Missing, read_cases
 
-__all__ = ["RankedInterval", "RankingMap", "Scale", "ranking_map"]
+__all__ = ["RankedInterval", "RankingMap", "Scale", "ranking_map", "ranking_of"]
 
 Names: TypeAlias = NDArray[np.str_]
 
@@ -202,6 +202,18 @@ def ranking_map(
         fewest=2,
         kind="event",
     )
+    return ranking_of(cases, grid=grid, scale=scale, level=level, interval=interval)
+
+
+def ranking_of(
+    cases: Cases,
+    *,
+    grid: ArrayLike | None = None,
+    scale: Scale = "linear",
+    level: float = 0.95,
+    interval: tuple[float, float] | None = None,
+) -> RankingMap:
+    """Rank the models of judged cases; see `ranking_map`."""
     ranking = _rank(cases, _read_grid(grid, scale), scale, level)
     if interval is None:
         return ranking

@@ -23,12 +23,12 @@ class Scores(Result):
     ----------
     model, measure : ndarray of str
         The model, and the short key of what is measured.
-    name : ndarray of str
+    label : ndarray of str
         What is measured, in words.
-    estimate, low, high, standard_error : ndarray of float
+    value, low, high, standard_error : ndarray of float
         The number and its interval; NaN where the sample does not tell.
     bias : ndarray of float
-        How much of the estimate is expected by chance alone; NaN where that is nothing to speak of.
+        How much of the value is expected by chance alone; NaN where that is nothing to speak of.
     higher_is_better : ndarray of bool
         Whether more of it is better.
     method, note, call : ndarray of str
@@ -39,8 +39,8 @@ class Scores(Result):
 
     model: Names
     measure: Names
-    name: Names
-    estimate: Floats
+    label: Names
+    value: Floats
     low: Floats
     high: Floats
     standard_error: Floats

@@ -81,6 +81,12 @@ class Rule(ABC):
         given = ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
         return f"{type(self).__name__}({given})"
 
+    def stored(self) -> dict[str, Any]:
+        """Return the rule as plain data, by the name of its class; see `propriety.rules.registry`."""
+        from propriety.rules.registry import rule_to_dict
+
+        return rule_to_dict(self)
+
     def properties(self, classes: int | None = None) -> Properties:  # noqa: ARG002  (for rules that depend on it)
         """Return what the rule claims about itself with rows of so many classes; None is one event, 1-D."""
         return Properties()

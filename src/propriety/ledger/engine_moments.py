@@ -11,8 +11,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, UnsupportedOperationError, sentence
-from propriety.inference.moments import LossMoments
+from propriety.errors import InputValueError, MissingValuesError, UnsupportedOperationError, sentence
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.moments import OUTCOME, Moments
 from propriety.results import Floats
 from propriety.rules.operations import JUDGED, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
@@ -20,7 +21,7 @@ from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, fetched
 
-__all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_lazy", "sums_of_lazy"]
+__all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_lazy"]
 
 Dependent: TypeAlias = Literal["cluster", "time"] | None
 
@@ -33,7 +34,7 @@ ROUNDING = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the wo
 
 
 class RuleSums(NamedTuple):
-    """Moments of the losses under one rule, of shape (cells, series); see `LossMoments`."""
+    """Moments of the losses under one rule, of shape (cells, series); see `Moments`."""
 
     mean: Floats
     lean: Floats
@@ -69,31 +70,35 @@ class LossSums(NamedTuple):
     rules: tuple[RuleSums, ...]
 
 
-def moments_of_lazy(
-    cases: LazyCases,
-    rules: Sequence[Rule],
-    *,
-    keys: Sequence[str] = (),
-    dependent: Dependent = None,
-    by_class: bool = False,
-    dropped: int = 0,
-) -> tuple[LossMoments, ...]:
-    """Return the moments of each rule for all models, by one key or by class and by cluster or time.
+def moments_of_engine(cases: LazyCases, rules: Sequence[Rule], *, dropped: int = 0) -> dict[Rule, Moments]:
+    """Return the moments of each function for all models, by outcome, key, and cluster or time, in one query.
 
     The rows must have been judged; `dropped` of them were left out.
     """
-    if len(keys) + by_class > 1:
-        law = "moments of losses are kept by one key, or by class"
-        raise InputValueError(sentence(law, offender=f"the keys are {list(keys)} and by_class is {by_class}"))
-    sums = sums_of_lazy(cases, rules, keys=keys, dependent=dependent, by_class=by_class)
-    group = sums.classes if by_class else next(iter(sums.keys.values()), None)
-    labels = {name: _objects(found) for name, found in (("group", group), ("cluster", sums.units)) if found is not None}
-    shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares}
-    cells = [
-        LossMoments(**shared, **own._asdict(), **labels, models=cases.models, rule=repr(rule), dropped=dropped)  # type: ignore[arg-type]  # by name
-        for rule, own in zip(rules, sums.rules, strict=True)
-    ]
-    return tuple(LossMoments.merge([one]) for one in cells)  # In the order of the labels, with no cell in parts.
+    dependent: Dependent = "cluster" if cases.cluster is not None else "time" if cases.time is not None else None
+    sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True)
+    labels: dict[str, list[Any]] = {OUTCOME: sums.classes or [], **sums.keys}
+    if dependent is not None:
+        labels[dependent] = sums.units or []
+    _check_labels(labels, sums.n)
+    index = KeyIndex.of_columns(labels)
+    shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares, "index": index}
+    found = {}
+    for rule, own in zip(rules, sums.rules, strict=True):
+        cells = Moments(**shared, **own._asdict(), models=cases.models, rule=rule, dropped=dropped)  # type: ignore[arg-type]  # by name
+        found[rule] = Moments.merge([cells])  # In the order of the labels, with no cell in parts.
+    return found
+
+
+def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
+    """Refuse keys, clusters or times that are not known of every case, as those in memory are."""
+    for name, own in labels.items():
+        absent = [place for place, label in enumerate(own) if label is None]
+        if absent:
+            argument = name if name in ("cluster", "time") else "by"
+            count = f"{n[absent].sum():,} of {n.sum():,} rows"
+            hint = f"leave these rows out, or give each of them a label of its own in {argument}."
+            raise MissingValuesError(sentence(f"{argument} must be known of every case", count=count, hint=hint))
 
 
 def sums_of_lazy(
