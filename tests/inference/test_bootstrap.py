@@ -8,8 +8,9 @@ from scipy import stats
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference.bootstrap import Sample, Units, in_blocks, resampled_means, resampled_tables
+from propriety.inference.bootstrap import Units, in_blocks, resampled_means
 from propriety.inference.moments import loss_moments
+from propriety.inference.samples import Sample, resampled_tables
 from propriety.tables.validation import read_binary
 
 RNG = np.random.default_rng(7)

@@ -14,7 +14,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 
 from propriety.calibration.resampling import check_level
 from propriety.errors import InputValueError, sentence
-from propriety.inference.bootstrap import Sample
+from propriety.inference.samples import Sample
 from propriety.results import Floats, Result
 from propriety.tables.models import read_binary_models, read_keys
 from propriety.tables.validation import Labels, Missing

@@ -13,7 +13,6 @@ from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.recalibration import proper_binary_rule
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles
 from propriety.errors import InputValueError, sentence
-from propriety.inference.bootstrap import Sample, draws_for, overfits, resampled_tables
 from propriety.inference.delong import area_influence, covariance_of, on_logit_scale
 from propriety.inference.evidence import Evidence
 from propriety.inference.measures import (
@@ -28,6 +27,7 @@ from propriety.inference.measures import (
     rule_of,
 )
 from propriety.inference.moments import LossMoments
+from propriety.inference.samples import Sample, draws_for, overfits, resampled_tables
 from propriety.inference.verdicts import ROUNDING
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
