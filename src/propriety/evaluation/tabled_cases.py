@@ -124,8 +124,7 @@ class TabledCases:
         table, measure = self.event_tables[model], read_measure(question.of)
         rule = rule_of(measure)
         moments = None if rule is None else self._moments(rule)
-        # A weighted table does not know the number of its events.
-        outcomes = {} if table.is_weighted else Evidence(None, table, None).outcomes()
+        outcomes = Evidence(None, table, None).outcomes()
         if moments is not None and self.clusters == "times":
             few = few_in_words(outcomes)
             return interval_in_time(moments, self.models.index(model), measure, level=level, note=few)

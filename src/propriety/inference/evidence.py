@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.inference.bootstrap import Sample, Units
+from propriety.inference.bootstrap import Units
 from propriety.inference.measures import Measure
+from propriety.inference.samples import Sample
 from propriety.inference.verdicts import counted
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule, Rule
@@ -111,7 +112,7 @@ class Evidence:
     def outcomes(self) -> dict[str, int | None]:
         """Return the number of events and of non-events; nothing for classes."""
         if isinstance(self.source, ForecastTable):
-            events = round(float(self.source.events.sum()))
+            events = self.source.n_events
         elif isinstance(self.source, BinaryPredictions):
             chunks = self.source.chunks()
             events = sum(int(np.count_nonzero(event if w is None else event & (w > 0.0))) for _, event, w in chunks)

@@ -211,15 +211,14 @@ def slices_of_tables(
 ) -> Slices:
     """Judge groups whose tables, by model and group, and moments were made elsewhere; see `slices`.
 
-    `moments` are by group, of the rules that `rules_of_slices` names. Weighted tables do not know the number of their
-    events, which is then taken for the number of cases times the event rate.
+    `moments` are by group, of the rules that `rules_of_slices` names.
     """
     _check_options(rule, level, smallest)
     first = next(iter(tables.values()))
     own = [list(groups.values()) for groups in tables.values()]
     rates = np.array([table.event_rate for table in own[0]])
-    n = np.array([table.n for table in own[0]], dtype=np.int64)
-    counts = _Counts(np.arange(len(n)), tuple(first), n, np.rint(n * rates).astype(np.int64), rates)
+    n, events = np.array([(table.n, table.n_events) for table in own[0]], dtype=np.int64).T
+    counts = _Counts(np.arange(len(n)), tuple(first), n, events, rates)
     return _judged(moments, counts, own, rule, threshold=threshold, level=level, smallest=smallest)
 
 

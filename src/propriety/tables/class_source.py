@@ -15,7 +15,7 @@ import numpy as np
 
 from propriety.errors import InputValueError, sentence
 from propriety.tables.engine_source import Broken, Cast, Law, Lazy, Source, cast_columns, flag
-from propriety.tables.forecast_table import CUMULATIVE_DECIMALS
+from propriety.tables.predictions import CUMULATIVE_DECIMALS
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
 
 __all__ = ["ClassEvent", "ClassSource", "read_class_source"]

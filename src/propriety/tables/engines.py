@@ -7,6 +7,7 @@ it is a negative number that says which laws, so that the same GROUP BY counts t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -22,13 +23,17 @@ from propriety.tables.engine_source import Group, Lazy, Source, collected, flag,
 
 __all__ = ["Counts", "Within", "aggregate", "count_groups"]
 
+SMALL = 1e-150
+WEIGHTED = ("non_events", "event_squares", "non_event_squares", "positive", "positive_events")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
     """What one query counted for a model and a group: a row per key.
 
-    `cases` counts rows of the frame, `positive` those with a positive weight; `lowest` and `highest` are the ends of
-    the forecasts of a cell, where they were asked for.
+    `cases` counts rows of the frame, `positive` those with a positive weight, `positive_events` those among them in
+    which the event happened. The squares of the weights are None where there are no weights. Of cells, `forecasts` is
+    the weighted sum of the forecasts, and `lowest` and `highest` are their ends, where they were asked for.
     """
 
     position: int
@@ -38,9 +43,19 @@ class Counts:
     events: Floats
     non_events: Floats
     positive: Floats
-    squares: Floats
+    positive_events: Floats
+    event_squares: Floats | None = None
+    non_event_squares: Floats | None = None
+    forecasts: Floats | None = None
     lowest: Floats | None = None
     highest: Floats | None = None
+
+    @property
+    def squares(self) -> Floats:
+        """Squared weights of each key."""
+        if self.event_squares is None or self.non_event_squares is None:
+            return self.cases
+        return self.event_squares + self.non_event_squares
 
     def where(self, rows: NDArray[np.bool_]) -> Counts:
         """Return some of the rows."""
@@ -69,10 +84,11 @@ def aggregate(source: Source, level: int | None, *, ends: bool = False, within: 
         parts = [_keyed(source, position, level, within) for position in range(len(source.names))]
         rows = parts[0] if len(parts) == 1 else nw.concat(parts)
         keys = [*(["model"] if len(parts) > 1 else []), *source.by, "key"]
-        query = rows.group_by(*keys).agg(*_sums(source, ends=ends))
+        names = _summed(source, level)
+        query = rows.group_by(*keys).agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
         raise unsupported(source.engine, "the GROUP BY of a forecast table", error) from error
-    found = list(_counts(source, collected(query), ends=ends))
+    found = list(_counts(source, collected(query), [*names, *(["lowest", "highest"] if ends else [])]))
     return found if within is None else [counts.where(counts.key >= 0.0) for counts in found]
 
 
@@ -94,14 +110,19 @@ def _keyed(source: Source, position: int, level: int | None, within: Within | No
         columns["model"] = nw.lit(position)
     columns |= {"key": _key(source, position, level), "forecast": forecast}
     if source.weighted:
+        other, positive = 1.0 - event, flag(weight > 0.0)
         columns |= {
             "events": weight * event,
-            "non_events": weight * (1.0 - event),
-            "squares": weight * weight,
-            "positive": flag(weight > 0.0),
+            "non_events": weight * other,
+            "event_squares": weight * weight * event,
+            "non_event_squares": weight * weight * other,
+            "positive": positive,
+            "positive_events": positive * event,
         }
     else:
         columns["events"] = event
+    if level is not None:
+        columns["forecasts"] = _weighted(source, position) if source.weighted else _safe(source, position)
     rows = source.frame if within is None else _confined(source, position, within)
     return rows.select(**columns)
 
@@ -128,10 +149,24 @@ def _key(source: Source, position: int, level: int | None) -> nw.Expr:
 
 def _cell(source: Source, position: int, level: int) -> nw.Expr:
     """Return the cell that a lawful forecast lies in; of 0 that of the smallest ones."""
+    return (_safe(source, position) * 2.0**level).floor()
+
+
+def _safe(source: Source, position: int) -> nw.Expr:
+    """Return the forecast, within its law where an engine would fail at others."""
     forecast = source.forecast(position)
     # Ibis makes a whole number of a floor, and fails at a NaN or a huge number even where the other branch is taken.
-    safe = forecast.clip(0.0, 1.0) if source.engine.startswith("ibis") else forecast
-    return (safe * 2.0**level).floor()
+    return forecast.clip(0.0, 1.0) if source.engine.startswith("ibis") else forecast
+
+
+def _weighted(source: Source, position: int) -> nw.Expr:
+    """Return the forecast times the weight."""
+    weight, forecast = nw.col("weight"), _safe(source, position)
+    if source.engine != "ibis on postgres":
+        return weight * forecast
+    # PostgreSQL fails where a product of numbers other than 0 rounds to 0.
+    lost = (forecast < SMALL) | (weight < SMALL) | (weight > sys.float_info.max)
+    return nw.when(lost).then(nw.lit(0).cast(nw.Float64)).otherwise(weight * forecast)
 
 
 def _confined(source: Source, position: int, within: Within) -> Lazy:
@@ -174,26 +209,26 @@ def _beside(frame: Lazy, wanted: Any) -> Lazy:
     return small
 
 
-def _sums(source: Source, *, ends: bool) -> list[nw.Expr]:
-    names = ["events", "non_events", "squares", "positive"] if source.weighted else ["events"]
+def _summed(source: Source, level: int | None) -> list[str]:
+    """Return the names of the columns that are added up."""
+    names = ["events", *(WEIGHTED if source.weighted else [])]
+    return names if level is None else [*names, "forecasts"]
+
+
+def _sums(names: Sequence[str], *, ends: bool) -> list[nw.Expr]:
     sums = [nw.len().alias("cases"), *(nw.col(name).sum() for name in names)]
     forecast = nw.col("forecast")
     return [*sums, forecast.min().alias("lowest"), forecast.max().alias("highest")] if ends else sums
 
 
-def _counts(source: Source, table: Any, *, ends: bool) -> Iterator[Counts]:
+def _counts(source: Source, table: Any, names: Sequence[str]) -> Iterator[Counts]:
     several = len(source.names) > 1
     for label, rows in _split(table, [*(["model"] if several else []), *source.by]):
-        columns = {name: table.column(name).to_numpy().astype(np.float64)[rows] for name in _numeric(source, ends=ends)}
+        columns = {name: table.column(name).to_numpy().astype(np.float64)[rows] for name in ("key", "cases", *names)}
         if not source.weighted:
             columns["non_events"] = columns["cases"] - columns["events"]
-            columns |= {"squares": columns["cases"], "positive": columns["cases"]}
+            columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
         yield Counts(int(label[0]) if several else 0, label[1:] if several else label, **columns)
-
-
-def _numeric(source: Source, *, ends: bool) -> list[str]:
-    names = ["key", "cases", "events", *(["non_events", "squares", "positive"] if source.weighted else [])]
-    return [*names, "lowest", "highest"] if ends else names
 
 
 def _split(table: Any, keys: Sequence[str]) -> Iterator[tuple[Group, Any]]:

@@ -19,6 +19,7 @@ from propriety.tables import laws
 __all__ = ["BinaryChunk", "BinaryPredictions", "ClassChunk", "ClassPredictions", "Predictions"]
 
 CHUNK = 2**14
+CUMULATIVE_DECIMALS = 12
 FEWEST_ROWS = 1024  # With many classes a chunk outgrows the cache, because each class costs a call.
 
 
@@ -118,6 +119,20 @@ class ClassPredictions:
         forecasts, outcomes, weights = zip(*self.chunks(), strict=True)
         weight = None if self.weight is None else np.concatenate(weights)
         return ClassChunk(np.concatenate(forecasts, axis=1), np.concatenate(outcomes), weight)
+
+    def events(self) -> dict[Any, BinaryPredictions]:
+        """Return the predictions of each class: the event is "y is this class"."""
+        forecast, outcome, _ = self.gathered()
+        return {label: self._event(outcome == place, forecast[place]) for place, label in enumerate(self.labels)}
+
+    def cut_points(self) -> dict[Any, BinaryPredictions]:
+        """Return the predictions at each cut point: the event is "y is at most this class"."""
+        forecast, outcome, _ = self.gathered()
+        heads = np.minimum(np.round(np.cumsum(forecast, axis=0), CUMULATIVE_DECIMALS), 1.0)
+        return {label: self._event(outcome <= place, heads[place]) for place, label in enumerate(self.labels[:-1])}
+
+    def _event(self, event: NDArray[np.bool_], forecast: Floats) -> BinaryPredictions:
+        return BinaryPredictions(event, forecast, self.weight, dropped=self.dropped)
 
     def _indices(self, part: slice, classes: int) -> NDArray[np.intp]:
         outcome = self.outcome[part]
