@@ -219,7 +219,7 @@ def unsampled(n, distinct):
     count = np.diff(np.linspace(0, n, distinct + 1).astype(int)).astype(float)
     events = np.floor(count / 2)
     forecast = (np.arange(distinct) + 0.5) / distinct
-    return pr.ForecastTable(forecast=forecast, events=events, non_events=count - events, n=n, weight_squares=float(n))
+    return pr.ForecastTable(forecast=forecast, events=events, non_events=count - events)
 
 
 @pytest.mark.parametrize(

@@ -36,16 +36,23 @@ CONTINUOUS, ROUNDED = cases(), cases(decimals=2)
 
 
 def same(table, expected, *, exact=True):
-    assert table.forecast.tolist() == expected.forecast.tolist()
+    if expected.cells is None:
+        assert table.forecast.tolist() == expected.forecast.tolist()
+    else:
+        np.testing.assert_allclose(table.forecast, expected.forecast, rtol=1e-12)
+        assert np.floor(table.forecast * table.cells).tolist() == np.floor(expected.forecast * table.cells).tolist()
     assert (table.n, table.dropped, table.cells, table.refined) == (expected.n, expected.dropped, expected.cells, False)
+    assert table.n_events == expected.n_events
     if exact:
         assert table.events.tolist() == expected.events.tolist()
         assert table.non_events.tolist() == expected.non_events.tolist()
-        assert table.weight_squares == expected.weight_squares
+        assert table.event_squares.tolist() == expected.event_squares.tolist()
+        assert table.non_event_squares.tolist() == expected.non_event_squares.tolist()
     else:
         np.testing.assert_allclose(table.events, expected.events, rtol=1e-12)
         np.testing.assert_allclose(table.non_events, expected.non_events, rtol=1e-12)
-        np.testing.assert_allclose(table.weight_squares, expected.weight_squares, rtol=1e-12)
+        np.testing.assert_allclose(table.event_squares, expected.event_squares, rtol=1e-12)
+        np.testing.assert_allclose(table.non_event_squares, expected.non_event_squares, rtol=1e-12)
 
 
 @pytest.mark.parametrize("frame", [CONTINUOUS, ROUNDED], ids=["continuous", "rounded"])
@@ -99,7 +106,7 @@ def test_missing_rows_are_dropped_and_counted(engine):
 
 
 def fields(table):
-    names = ("forecast", "events", "non_events", "n", "weight_squares")
+    names = ("forecast", "events", "non_events", "event_squares", "non_event_squares", "n", "n_events")
     return {name: getattr(table, name) for name in names}
 
 
@@ -107,6 +114,19 @@ def test_a_grid_is_that_of_numpy(lazy_engine):
     frame = lazy_engine(CONTINUOUS)
     table = ForecastTable.from_frame(frame, outcome="y", forecast="p", exact=False, cells=256)
     same(table, ForecastTable.from_predictions(CONTINUOUS["y"], CONTINUOUS["p"]).grid(256))
+
+
+@pytest.mark.parametrize("by", [None, "site"])
+def test_a_weighted_grid_is_that_of_numpy(lazy_engine, by):
+    edges = pl.DataFrame({"p": [5e-324, 1e-200, np.nextafter(0.5, 0), np.nextafter(1, 0)] * 2})
+    edges = edges.with_columns(y=pl.lit(1, pl.Int8), w=pl.Series([0.3, 1.0, 0.7, 0.1] * 2), site=pl.lit("c"))
+    frame = pl.concat([CONTINUOUS.select("p", "y", "w", "site"), edges])
+    columns = {"outcome": "y", "forecast": "p", "weight": "w", "by": by}
+    found = ForecastTable.from_frame(lazy_engine(frame), **columns, exact=False, cells=64)
+    expected = ForecastTable.from_frame(frame, **columns)
+    found, expected = ({None: found}, {None: expected}) if by is None else (found, expected)
+    for group, table in found.items():
+        same(table, expected[group].grid(64), exact=False)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,8 @@ def test_tables_and_what_is_read_from_them_are_those_of_the_arrays(engine, case)
             other = found.tables[model][label]
             assert other.forecast.tolist() == table.forecast.tolist(), (model, label)
             assert (other.n, other.cells, other.dropped) == (table.n, table.cells, table.dropped)
-            for name in ("events", "non_events", "weight_squares"):
+            assert other.n_events == table.n_events
+            for name in ("events", "non_events", "event_squares", "non_event_squares"):
                 np.testing.assert_allclose(getattr(other, name), getattr(table, name), **exact)
         alike(found.decompositions[model].rows(), whole.decompositions[model].rows(), 1e-11)
         means, expected = found.probability_means[model], whole.probability_means[model]

@@ -76,6 +76,19 @@ def test_weights_are_known_to_the_means(lazy):
     assert str(found.comparison) == str(whole.comparison)
 
 
+def test_weighted_groups_know_how_many_events_they_have(lazy):
+    light = COLUMNS | {"w": np.where(Y == 1, 0.02, 1.0) * COLUMNS["w"]}
+    frame = pl.DataFrame(light)
+    relation = frame.lazy() if isinstance(lazy, pl.LazyFrame) else duckdb.from_arrow(frame.to_arrow())
+    found = pr.evaluate(relation, ["honest"], outcome="y", by="site", sample_weight="w", **DRAWS)
+    whole = pr.evaluate(Y, {"honest": TRUTH}, by=light["site"], sample_weight=light["w"], **DRAWS)
+    assert found.slices.events.tolist() == whole.slices.events.tolist()
+    assert found.slices.events.tolist() == [int(Y[light["site"] == site].sum()) for site in ("north", "south", "west")]
+    assert found.slices.rows()["note"].tolist() == whole.slices.rows()["note"].tolist()
+    few = pr.evaluate(frame.head(150).lazy(), ["honest"], outcome="y", sample_weight="w", **DRAWS)
+    assert f"{Y[:150].sum()} events" in few.scores.at("honest", "brier")["note"]
+
+
 def test_missing_values_are_dropped_for_all_models():
     frame = pl.DataFrame(COLUMNS).with_columns(
         pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise(pl.col("bold")).alias("bold")

@@ -14,7 +14,6 @@ from scipy import stats
 import propriety as pr
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.bootstrap import Sample, overfits
 from propriety.inference.delong import delong
 from propriety.inference.intervals import interval, interval_of_mean
 from propriety.inference.measures import (
@@ -27,6 +26,7 @@ from propriety.inference.measures import (
     read_measure,
 )
 from propriety.inference.moments import loss_moments
+from propriety.inference.samples import Sample, overfits
 
 RNG = np.random.default_rng(11)
 N = 400
@@ -327,7 +327,7 @@ def test_limits_stay_in_the_range_of_the_rule():
 
 
 def test_many_rows_take_fewer_draws_and_the_method_says_so(monkeypatch):
-    monkeypatch.setattr("propriety.inference.bootstrap.WORK", 10_000)
+    monkeypatch.setattr("propriety.inference.samples.WORK", 10_000)
     found = interval(Y, P, of=Miscalibration(), seed=1)
     assert found.n_resamples == 10_000 // N
     assert found.method.endswith(f"at the recalibrated rates, {10_000 // N} of them for {N} rows")

@@ -23,7 +23,8 @@ def tables():
     plain = pr.ForecastTable.from_predictions(CASES["y"], CASES["a"])
     dropped = pr.ForecastTable.from_predictions([*CASES["y"], None], [*CASES["a"], 0.5], missing="drop")
     refined = pr.ForecastTable.from_dict(plain.grid(8).to_dict() | {"refined": True})
-    return {"plain": plain, "dropped": dropped, "grid": plain.grid(8), "refined": refined}
+    weighted = pr.ForecastTable.from_predictions(CASES["y"], CASES["a"], sample_weight=CASES["weight"])
+    return {"plain": plain, "dropped": dropped, "grid": plain.grid(8), "refined": refined, "weighted": weighted}
 
 
 def moments():

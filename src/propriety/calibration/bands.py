@@ -138,15 +138,8 @@ def _grouped(table: ForecastTable) -> ForecastTable:
     group[:ENDS] = np.arange(ENDS) - ENDS
     group[-ENDS:] = groups + np.arange(ENDS)
     start = np.flatnonzero(np.diff(group, prepend=-np.inf))
-    weight = np.add.reduceat(table.weights, start)
-    events = np.add.reduceat(table.events, start)
-    return ForecastTable(
-        forecast=np.add.reduceat(table.weights * table.forecast, start) / weight,
-        events=events,
-        non_events=np.maximum(weight - events, 0.0),
-        n=table.n,
-        weight_squares=table.weight_squares,
-    )
+    weights = table.weights
+    return table.gathered(start, np.add.reduceat(weights * table.forecast, start) / np.add.reduceat(weights, start))
 
 
 def _resampled(

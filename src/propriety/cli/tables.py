@@ -25,8 +25,8 @@ cells_option = click.option(
     "--cells",
     type=int,
     metavar="N",
-    help="Round forecasts to the centres of so many equal cells, a power of two, so that tables stay small and of any "
-    "number of cases can be added.",
+    help="Pool forecasts in so many equal cells, a power of two, at the mean of each, so that tables stay small and of "
+    "any number of cases can be added.",
 )
 
 

@@ -3,7 +3,7 @@
 Floats added in another order give another sum, so a mean loss is not kept as a sum of floats. A float64 is a whole
 number of 53 binary digits times a power of two; for each power the digits are summed as integers, which is exact in any
 order, and so partial sums add. The mean is the quotient of two such sums, rounded once. A forecast table on a grid is
-kept as the number of events and non-events in each cell.
+kept as the number of events and non-events in each cell, with the sum of the places of the forecasts in it.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ Integers: TypeAlias = NDArray[np.int64]
 DIGITS = 53
 HALF = 26  # The digits are kept as two halves, so that 2**36 cases fit into 64 bits.
 LOWEST = -1073  # The exponent of the smallest float64, as `numpy.frexp` gives it; the largest has 1024.
+TINIEST = float(np.finfo(np.float64).smallest_subnormal)
 INFINITE = 1024 - LOWEST + 1  # The last column counts infinite terms.
 SHAPE = (2, 2, INFINITE + 1)  # Losses and weights, by upper and lower half and by power of two.
 
@@ -121,9 +122,10 @@ def check_cells(cells: int) -> None:
 def counts_of_batch(
     outcome: NDArray[Any], forecast: NDArray[Any], *, cells: int, from_logits: bool = False
 ) -> Integers:
-    """Return the number of events and non-events in each cell, shape (2, cells + 2).
+    """Return what a batch adds to the cells, shape (3, cells + 2); integers of several batches add.
 
-    The first and last columns are the forecasts of exactly 0 and 1. Integers of several batches add.
+    The rows are the number of events, that of non-events, and the sum of the places of the forecasts in their cell,
+    from 0 to 2**26. The first and last columns are the forecasts of exactly 0 and 1.
 
     Parameters
     ----------
@@ -138,38 +140,44 @@ def counts_of_batch(
 
     Examples
     --------
-    >>> counts_of_batch(np.array([0, 1, 1]), np.array([0.1, 0.6, 1.0]), cells=2)
-    array([[0, 0, 1, 1],
-           [0, 1, 0, 0]])
+    >>> counts_of_batch(np.array([0, 1, 1]), np.array([0.25, 0.5, 1.0]), cells=2)
+    array([[       0,        0,        1,        1],
+           [       0,        1,        0,        0],
+           [       0, 33554432,        0,        0]])
     """
     proba = _column(forecast)
     proba = probabilities(proba, "margin") if from_logits else proba
-    table = ForecastTable.from_predictions(_column(outcome), proba).grid(cells)
-    cell = np.ceil(table.forecast * cells).astype(np.intp) + (table.forecast == 1.0)
-    counts = np.zeros((2, cells + 2), dtype=np.int64)
-    counts[:, cell] = table.events, table.non_events
+    table = ForecastTable.from_predictions(_column(outcome), proba)
+    scaled = table.forecast * cells
+    cell = np.floor(scaled)
+    place = np.rint((scaled - cell) * 2**HALF)
+    column = np.where(table.forecast == 0.0, 0, cell + 1).astype(np.intp)
+    counts = np.zeros((3, cells + 2), dtype=np.int64)
+    for row, terms in zip(counts, (table.events, table.non_events, table.weights * place), strict=True):
+        np.add.at(row, column, terms.astype(np.int64))
     return counts
 
 
 def table_of_counts(counts: Integers) -> ForecastTable:
-    """Return the forecast table of counts, its forecasts at the centres of the cells.
+    """Return the forecast table of counts, its forecasts the means of the cells to 2**-27 of a cell.
 
     Examples
     --------
-    >>> table_of_counts(np.array([[0, 0, 1, 1], [0, 1, 0, 0]])).forecast
-    array([0.25, 0.75, 1.  ])
+    >>> table_of_counts(np.array([[0, 0, 1, 1], [0, 1, 0, 0], [0, 2**25, 2**24, 0]])).forecast
+    array([0.25 , 0.625, 1.   ])
     """
     cells = counts.shape[1] - 2
-    centres = np.concatenate([[0.0], (np.arange(cells) + 0.5) / cells, [1.0]])
-    used = counts.any(axis=0)
-    n = int(counts.sum())
-    if n == 0:
+    used = np.flatnonzero(counts[:2].any(axis=0))
+    if len(used) == 0:
         law = "a forecast table needs at least one case; there is none"
         raise InputValueError(sentence(law, hint="update the metric before asking for its value."))
-    events, non_events = counts[:, used].astype(np.float64)
-    return ForecastTable(
-        forecast=centres[used], events=events, non_events=non_events, n=n, weight_squares=float(n), cells=cells
-    )
+    events, non_events, places = counts[:, used].astype(np.float64)
+    cell = used - 1.0
+    mean = (cell + places / ((events + non_events) * 2**HALF)) / cells
+    # A forecast above 0 is no certainty, and a mean that was rounded up stays in its cell.
+    mean = np.clip(mean, np.maximum(cell / cells, TINIEST), np.nextafter((cell + 1.0) / cells, 0.0))
+    forecast = np.where(used == 0, 0.0, np.where(used == cells + 1, 1.0, mean))
+    return ForecastTable(forecast=forecast, events=events, non_events=non_events, cells=cells)
 
 
 def _add(sums: Integers, terms: Floats) -> None:

@@ -163,8 +163,8 @@ class ForecastTableMetric(_IntegerMetric):
     """The forecast table of an event on a grid, and what its mean score is made of at the end of an epoch.
 
     The logs hold four values: the metric's name with ``_score``, ``_miscalibration``, ``_discrimination`` and
-    ``_uncertainty``; see `propriety.decompose`. Forecasts are counted in equal cells of [0, 1] and stand at their
-    centres, at most half a cell away; those of exactly 0 and 1 stay what they are.
+    ``_uncertainty``; see `propriety.decompose`. Forecasts are counted in equal cells of [0, 1], each of which keeps
+    their mean; those of exactly 0 and 1 stay what they are.
 
     Parameters
     ----------
@@ -180,14 +180,14 @@ class ForecastTableMetric(_IntegerMetric):
     >>> metric = ForecastTableMetric(cells=4)
     >>> metric.update_state([0, 1, 1, 1], [0.1, 0.2, 0.8, 1.0])
     >>> round(float(metric.result()["brier_miscalibration"]), 6)
-    0.074219
+    0.07125
     >>> metric.forecast_table()
     ForecastTable(rows=3, n=4, weight=4, event_rate=0.75, cells=4)
     """
 
     def __init__(self, cells: int = 2**10, *, from_logits: bool = False, name: str = "brier") -> None:
         check_cells(cells)
-        super().__init__((2, int(cells) + 2), name)
+        super().__init__((3, int(cells) + 2), name)
         self.cells = int(cells)
         self.from_logits = from_logits
 

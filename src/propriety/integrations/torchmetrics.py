@@ -116,8 +116,8 @@ class RuleMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so 
 class ForecastTableMetric(Metric):  # type: ignore[misc]  # as above
     """The forecast table of an event on a grid, and what its mean score is made of at the end of an epoch.
 
-    Forecasts are counted in equal cells of [0, 1] and stand at their centres, at most half a cell away; those of
-    exactly 0 and 1 stay what they are. The counts are exact over batches and processes.
+    Forecasts are counted in equal cells of [0, 1], each of which keeps their mean; those of exactly 0 and 1 stay what
+    they are. The counts are exact over batches and processes.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class ForecastTableMetric(Metric):  # type: ignore[misc]  # as above
     >>> metric.update(torch.tensor([0.1, 0.2, 0.8]), torch.tensor([0, 1, 1]))
     >>> metric.update(torch.tensor([1.0]), torch.tensor([1]))
     >>> metric.compute()["miscalibration"]
-    tensor(0.0742, dtype=torch.float64)
+    tensor(0.0712, dtype=torch.float64)
     >>> metric.forecast_table()
     ForecastTable(rows=3, n=4, weight=4, event_rate=0.75, cells=4)
     """
@@ -152,7 +152,7 @@ class ForecastTableMetric(Metric):  # type: ignore[misc]  # as above
         self.cells = int(cells)
         self.rule = proper_binary_rule(rule)
         self.from_logits = from_logits
-        self.add_state("counts", torch.zeros((2, self.cells + 2), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("counts", torch.zeros((3, self.cells + 2), dtype=torch.int64), dist_reduce_fx="sum")
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Add a batch.

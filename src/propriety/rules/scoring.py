@@ -292,13 +292,7 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
         raise InputTypeError(sentence(law, hint="compare with another forecast from predictions."))
     if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
         raise InputValueError(sentence(f"reference must lie in [0, 1]; got {rate!r}"))
-    return ForecastTable(
-        forecast=np.array([rate], dtype=np.float64),
-        events=table.events.sum(keepdims=True),
-        non_events=table.non_events.sum(keepdims=True),
-        n=table.n,
-        weight_squares=table.weight_squares,
-    )
+    return table.gathered([0], np.array([rate], dtype=np.float64))
 
 
 def _reference_cases(cases: Cases, reference: object, y_true: object, **options: Any) -> Cases:

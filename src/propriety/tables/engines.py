@@ -7,6 +7,7 @@ it is a negative number that says which laws, so that the same GROUP BY counts t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -22,9 +23,12 @@ from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, fetched, flag, unsupported
 
-__all__ = ["Counts", "Group", "TableKey", "Within", "aggregate", "count_groups"]
+__all__ = ["Counted", "Counts", "Group", "TableKey", "Within", "aggregate", "count", "count_groups"]
 
 Group: TypeAlias = tuple[Any, ...]
+
+SMALL = 1e-150
+WEIGHTED = ("non_events", "event_squares", "non_event_squares", "positive", "positive_events")
 
 
 class TableKey(NamedTuple):
@@ -39,8 +43,9 @@ class TableKey(NamedTuple):
 class Counts:
     """What one query counted for an event by a model in a group: a row per key.
 
-    `cases` counts rows of the frame, `positive` those with a positive weight; `lowest` and `highest` are the ends of
-    the forecasts of a cell, where they were asked for.
+    `cases` counts rows of the frame, `positive` those with a positive weight, `positive_events` those among them in
+    which the event happened. The squares of the weights are None where there are no weights. Of cells, `forecasts` is
+    the weighted sum of the forecasts, and `lowest` and `highest` are their ends, where they were asked for.
     """
 
     model: int
@@ -51,7 +56,10 @@ class Counts:
     events: Floats
     non_events: Floats
     positive: Floats
-    squares: Floats
+    positive_events: Floats
+    event_squares: Floats | None = None
+    non_event_squares: Floats | None = None
+    forecasts: Floats | None = None
     lowest: Floats | None = None
     highest: Floats | None = None
 
@@ -59,6 +67,13 @@ class Counts:
     def table(self) -> TableKey:
         """The table that these counts are of."""
         return TableKey(self.model, self.event, self.group)
+
+    @property
+    def squares(self) -> Floats:
+        """Squared weights of each key."""
+        if self.event_squares is None or self.non_event_squares is None:
+            return self.cases
+        return self.event_squares + self.non_event_squares
 
     def where(self, rows: NDArray[np.bool_]) -> Counts:
         """Return some of the rows."""
@@ -95,10 +110,44 @@ def aggregate(
     Counts are exact up to 2**53. A sum of m weights is as accurate as the engine's own, off by m / 10**16 of itself
     at the most and by the root of that as a rule; cells keep m small, and their sums are added pairwise.
     """
+    counted = count(cases, level, keys=keys, ends=ends, within=within)
+    if counted is None:
+        return []
+    found = list(_counts(cases, counted, cases.key_columns(keys)))
+    return found if within is None else [one.where(one.key >= 0.0) for one in found]
+
+
+class Counted(NamedTuple):
+    """What one query counted, as plain columns: a row per table, group and key.
+
+    Parameters
+    ----------
+    tables : list
+        Model and event of each table.
+    labels : pyarrow.Table
+        The number of the table, if there are several, and the labels of the keys of each row.
+    columns : dict
+        The numbers of each row, by the fields of `Counts`.
+    """
+
+    tables: list[tuple[int, Event]]
+    labels: Any
+    columns: dict[str, Floats]
+
+
+def count(
+    cases: LazyCases,
+    level: int | None,
+    *,
+    keys: Sequence[str] = (),
+    ends: bool = False,
+    within: Within | None = None,
+) -> Counted | None:
+    """Run the query of `aggregate`, and return its columns; None where there is nothing to ask for."""
     tables = [table for table in cases.tables if within is None or within.of(*table)]
     if not tables:
-        return []
-    by = cases.key_columns(keys)
+        return None
+    by, names = cases.key_columns(keys), _summed(cases, level)
     try:
         parts = [_keyed(cases, *table, level, by, within) for table in tables]
         if len(parts) == 1:
@@ -106,11 +155,16 @@ def aggregate(
         else:
             rows = nw.concat([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
             several = ["table"]
-        query = rows.group_by(*several, *by, "key").agg(*_sums(cases, ends=ends))
+        query = rows.group_by(*several, *by, "key").agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
         raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
-    found = list(_counts(cases, fetched(query), tables, by, ends=ends))
-    return found if within is None else [counts.where(counts.key >= 0.0) for counts in found]
+    found = fetched(query)
+    numbers = ["key", "cases", *names, *(["lowest", "highest"] if ends else [])]
+    columns = {name: found.column(name).to_numpy().astype(np.float64) for name in numbers}
+    if not cases.weighted:
+        columns["non_events"] = columns["cases"] - columns["events"]
+        columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
+    return Counted(tables, found.select([*several, *by]), columns)
 
 
 def count_groups(cases: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]:
@@ -131,14 +185,19 @@ def _keyed(
     columns: dict[str, nw.Expr] = {name: nw.col(name) for name in by}
     columns |= {"key": _key(cases, model, event, level), "forecast": cases.forecast(model, event)}
     if cases.weighted:
+        other, positive = 1.0 - happened, flag(weight > 0.0)
         columns |= {
             "events": weight * happened,
-            "non_events": weight * (1.0 - happened),
-            "squares": weight * weight,
-            "positive": flag(weight > 0.0),
+            "non_events": weight * other,
+            "event_squares": weight * weight * happened,
+            "non_event_squares": weight * weight * other,
+            "positive": positive,
+            "positive_events": positive * happened,
         }
     else:
         columns["events"] = happened
+    if level is not None:
+        columns["forecasts"] = (_weighted if cases.weighted else _safe)(cases, model, event)
     rows = cases.frame if within is None else _confined(cases, model, event, by, within)
     return rows.select(**columns)
 
@@ -165,10 +224,24 @@ def _key(cases: LazyCases, model: int, event: Event, level: int | None) -> nw.Ex
 
 def _cell(cases: LazyCases, model: int, event: Event, level: int) -> nw.Expr:
     """Return the cell that a lawful forecast lies in; of 0 that of the smallest ones."""
+    return (_safe(cases, model, event) * 2.0**level).floor()
+
+
+def _safe(cases: LazyCases, model: int, event: Event) -> nw.Expr:
+    """Return the forecast, within its law where an engine would fail at others."""
     forecast = cases.forecast(model, event)
     # Ibis makes a whole number of a floor, and fails at a NaN or a huge number even where the other branch is taken.
-    safe = forecast.clip(0.0, 1.0) if cases.engine.startswith("ibis") else forecast
-    return (safe * 2.0**level).floor()
+    return forecast.clip(0.0, 1.0) if cases.engine.startswith("ibis") else forecast
+
+
+def _weighted(cases: LazyCases, model: int, event: Event) -> nw.Expr:
+    """Return the forecast times the weight."""
+    weight, forecast = nw.col("weight"), _safe(cases, model, event)
+    if cases.engine != "ibis on postgres":
+        return weight * forecast
+    # PostgreSQL fails where a product of numbers other than 0 rounds to 0.
+    lost = (forecast < SMALL) | (weight < SMALL) | (weight > sys.float_info.max)
+    return nw.when(lost).then(nw.lit(0).cast(nw.Float64)).otherwise(weight * forecast)
 
 
 def _confined(cases: LazyCases, model: int, event: Event, by: Sequence[str], within: Within) -> Lazy:
@@ -208,29 +281,25 @@ def _beside(frame: Lazy, wanted: Any) -> Lazy:
     return small
 
 
-def _sums(cases: LazyCases, *, ends: bool) -> list[nw.Expr]:
-    names = ["events", "non_events", "squares", "positive"] if cases.weighted else ["events"]
+def _summed(cases: LazyCases, level: int | None) -> list[str]:
+    """Return the names of the columns that are added up."""
+    names = ["events", *(WEIGHTED if cases.weighted else [])]
+    return names if level is None else [*names, "forecasts"]
+
+
+def _sums(names: Sequence[str], *, ends: bool) -> list[nw.Expr]:
     sums = [nw.len().alias("cases"), *(nw.col(name).sum() for name in names)]
     forecast = nw.col("forecast")
     return [*sums, forecast.min().alias("lowest"), forecast.max().alias("highest")] if ends else sums
 
 
-def _counts(
-    cases: LazyCases, table: Any, tables: Sequence[tuple[int, Event]], by: Sequence[str], *, ends: bool
-) -> Iterator[Counts]:
-    several = len(tables) > 1
-    for label, rows in _split(table, [*(["table"] if several else []), *by]):
-        columns = {name: table.column(name).to_numpy().astype(np.float64)[rows] for name in _numeric(cases, ends=ends)}
-        if not cases.weighted:
-            columns["non_events"] = columns["cases"] - columns["events"]
-            columns |= {"squares": columns["cases"], "positive": columns["cases"]}
-        model, event = tables[int(label[0])] if several else tables[0]
+def _counts(cases: LazyCases, counted: Counted, by: Sequence[str]) -> Iterator[Counts]:
+    """Yield what was counted for each table."""
+    several = len(counted.tables) > 1
+    for label, rows in _split(counted.labels, [*(["table"] if several else []), *by]):
+        columns = {name: column[rows] for name, column in counted.columns.items()}
+        model, event = counted.tables[int(label[0])] if several else counted.tables[0]
         yield Counts(model, event, label[1:] if several else label, **columns)
-
-
-def _numeric(cases: LazyCases, *, ends: bool) -> list[str]:
-    names = ["key", "cases", "events", *(["non_events", "squares", "positive"] if cases.weighted else [])]
-    return [*names, "lowest", "highest"] if ends else names
 
 
 def _split(table: Any, keys: Sequence[str]) -> Iterator[tuple[Group, Any]]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
 import narwhals as nw
 
-from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, sentence
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError, sentence
 
 if TYPE_CHECKING:
     from os import PathLike
     from types import ModuleType
 
+    from propriety.tables.validation import Labels, Missing
+
 __all__ = [
+    "Options",
     "checked_columns",
+    "checked_fields",
     "checked_schema",
+    "checked_version",
     "columns_of",
     "group_keys",
     "groups_of",
+    "in_group",
     "known",
     "ordered",
     "pyarrow",
@@ -28,6 +34,22 @@ __all__ = [
 ]
 
 METADATA_KEY = b"propriety"
+
+Made = TypeVar("Made")
+
+
+class Options(TypedDict, total=False):
+    """Arguments of `ForecastTable.from_frame` beside the frame and its groups."""
+
+    outcome: Required[str]
+    forecast: Required[str]
+    weight: str | None
+    pos_label: object
+    labels: Labels | None
+    missing: Missing
+    exact: bool
+    budget: int
+    cells: int | None
 
 
 def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -76,6 +98,15 @@ def groups_of(
         yield (key[0] if isinstance(by, str) else key), _arguments(groups[key], columns)
 
 
+def in_group(group: object, make: Callable[..., Made], *arguments: Any, **options: Any) -> Made:
+    """Call a function for one group, which its errors then name."""
+    try:
+        return make(*arguments, **options)
+    except ProprietyError as error:
+        error.args = (f"In the group {group!r}: {error}",)
+        raise
+
+
 def _key(value: Any) -> Any:
     """Return a group's label; a missing one is None in every library."""
     return None if value is None or value != value else value  # noqa: PLR0124  (only NaN differs from itself)
@@ -107,12 +138,26 @@ def checked_schema(
     data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str], *, optional: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the fields of a stored result after checking what kind and version it is, and that it is whole."""
+    checked_version(data, schema, version)
+    return checked_fields(data, schema, fields, optional=optional)
+
+
+def checked_version(data: Mapping[str, Any], schema: str, *versions: int) -> int:
+    """Return the version of a stored result, which must be of this schema and have one of these versions."""
     found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
     if not isinstance(data, Mapping) or not isinstance(found, str) or found != schema:
         raise InputValueError(sentence(f"data must be a stored {schema}; got {found!r}"))
-    if not isinstance(data.get("version"), int) or data["version"] != version:
-        law = f"{schema} must have version {version}; got {data.get('version')!r}"
+    version = data.get("version")
+    if not isinstance(version, int) or version not in versions:
+        law = f"{schema} must have version {' or '.join(map(str, versions))}; got {version!r}"
         raise InputValueError(sentence(law, hint="a newer propriety may have written it."))
+    return version
+
+
+def checked_fields(
+    data: Mapping[str, Any], schema: str, fields: Sequence[str], *, optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of a stored result, which must be these; the optional ones may be absent."""
     stored = {name: value for name, value in data.items() if name not in ("schema", "version")}
     lacking = sorted(set(fields) - set(stored) - set(optional))
     surplus = sorted(map(str, set(stored) - set(fields)))

@@ -10,7 +10,7 @@ cases in the order of the forecasts. A hull needs only its vertices, and almost 
    forecast; or, where they hold too many cases, on a finer grid, and the argument repeats.
 
 A case in any other cell is above the hull of the cell ends, hence above the final hull, and is no vertex of it. So the
-blocks of the refined table are those of the cases, and its other cells are rows at their centres.
+blocks of the refined table are those of the cases, and its other cells are rows at the means of their forecasts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, ProprietyError, sentence
+from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
 from propriety.tables import frames, pooling
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.table_laws import check_budget, check_cells
+from propriety.tables.table_laws import COLUMNS, COUNTS, check_budget, check_cells
 
 __all__ = ["BUDGET", "Rows", "table_fields", "wanted_rows"]
 
@@ -39,6 +39,7 @@ MANY_CELLS = 2**22
 EXACT = -1  # The level of a row that is a forecast and not a cell.
 FINEST = 52  # Cells of this level hold no more than a few floats.
 COARSEST = 8
+TINIEST = float(np.finfo(np.float64).smallest_subnormal)
 SLACK = 1e-12  # Share of the total weight by which a corner may be above the hull and is still looked into.
 
 Fields = dict[str, Any]
@@ -48,8 +49,8 @@ Fields = dict[str, Any]
 class Rows:
     """Forecasts and cells of one table in order, with what is known of them.
 
-    `level` is EXACT for a forecast and k for a cell of a grid of 2**k, of which `forecast` is the centre then. `cases`
-    are rows of the frame.
+    `level` is EXACT for a forecast and k for a cell of a grid of 2**k; `forecast` is then the weighted mean of the
+    forecasts in it. `cases` are rows of the frame. The squares of the weights are None where there are no weights.
     """
 
     forecast: Floats
@@ -57,6 +58,8 @@ class Rows:
     non_events: Floats
     cases: Floats
     level: NDArray[np.int8]
+    event_squares: Floats | None = None
+    non_event_squares: Floats | None = None
 
     @classmethod
     def of(cls, counts: Counts, level: int | None) -> Rows:
@@ -67,13 +70,14 @@ class Rows:
             forecast, exact = counts.key, np.full(len(counts.key), fill_value=True)
         else:
             certain = (counts.key < 0.0) | (counts.key == 2.0**level)
-            forecast = np.where(certain, np.clip(counts.key, 0.0, 1.0), (counts.key + 0.5) / 2.0**level)
+            forecast = np.where(certain, np.clip(counts.key, 0.0, 1.0), _means(counts, level))
             exact = certain
             if counts.lowest is not None and counts.highest is not None:
                 exact = exact | (counts.lowest == counts.highest)
                 forecast = np.where(exact, counts.lowest, forecast)
         levels = np.where(exact, EXACT, 0 if level is None else level).astype(np.int8)
-        rows = cls(forecast, counts.events, counts.non_events, counts.cases, levels)
+        squares = (counts.event_squares, counts.non_event_squares)
+        rows = cls(forecast, counts.events, counts.non_events, counts.cases, levels, *squares)
         return rows.where(np.argsort(forecast, kind="stable"))
 
     @property
@@ -83,13 +87,14 @@ class Rows:
         return cells
 
     def cells(self, level: int, chosen: NDArray[np.bool_]) -> Floats:
-        """Return the numbers of chosen cells, all of one level; exact, since their centres are."""
+        """Return the numbers of chosen cells, all of one level; a mean never leaves its cell."""
         numbers: Floats = np.floor(self.forecast[chosen] * 2.0**level)
         return numbers
 
     def where(self, chosen: NDArray[Any]) -> Rows:
         """Return some of the rows, or all of them in another order."""
-        return Rows(*(getattr(self, name)[chosen] for name in self.__slots__))
+        columns = (getattr(self, name) for name in self.__slots__)
+        return Rows(*(None if column is None else column[chosen] for column in columns))  # type: ignore[arg-type]  # in order
 
     def replaced(self, old: NDArray[np.bool_], new: Rows) -> Rows:
         """Put rows in place of the cells that they were counted in; column by column, because there are millions."""
@@ -98,7 +103,8 @@ class Rows:
             return np.concatenate([getattr(self, name)[~old], getattr(new, name)])
 
         order = np.argsort(both("forecast"), kind="stable")
-        return Rows(*(both(name)[order] for name in self.__slots__))
+        columns = (None if getattr(self, name) is None else both(name)[order] for name in self.__slots__)
+        return Rows(*columns)  # type: ignore[arg-type]  # in order
 
 
 def table_fields(
@@ -140,7 +146,7 @@ def table_fields(
         first[table] = Rows.of(kept, level)
         facts[table] = {
             "n": int(kept.positive.sum()),
-            "weight_squares": float(kept.squares.sum()),
+            "n_events": int(kept.positive_events.sum()),
             "dropped": dropped,
             "cells": None if level is None else 2**level,
         }
@@ -219,19 +225,27 @@ def _in_order(cases: LazyCases, counted: list[Counts]) -> list[Counts]:
     return sorted(counted, key=lambda counts: (tables[counts.model, counts.event], groups[counts.group]))
 
 
+def _means(counts: Counts, level: int) -> Floats:
+    """Return the weighted mean of the forecasts of each cell, kept from rounding to beyond it."""
+    assert counts.forecasts is not None  # noqa: S101  (for the type checker; these are cells)
+    low, high = counts.key / 2.0**level, np.nextafter((counts.key + 1.0) / 2.0**level, 0.0)
+    # A forecast above 0 is no certainty, however small.
+    mean: Floats = np.clip(counts.forecasts / (counts.events + counts.non_events), np.maximum(low, TINIEST), high)
+    return mean if counts.lowest is None else np.clip(mean, counts.lowest, counts.highest)
+
+
 def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
-    try:
+    if not counts.group:
         return judged(cases, counts, keys)
-    except ProprietyError as error:
-        if counts.group:
-            label = counts.group[0] if len(counts.group) == 1 else counts.group
-            error.args = (f"In the group {label!r}: {error}",)
-        raise
+    label = counts.group[0] if len(counts.group) == 1 else counts.group
+    return frames.in_group(label, judged, cases, counts, keys)
 
 
 def _fields(rows: Rows, facts: Mapping[str, Any], *, exact: bool) -> Fields:
-    forecast, events, non_events = pooling.pool(rows.forecast, rows.events, rows.non_events)
+    names = COUNTS if rows.event_squares is None else COLUMNS
+    columns = pooling.pool(*(getattr(rows, name) for name in names))
+    for column in columns:
+        column.flags.writeable = False  # So that a table need not copy them.
     whole = not rows.coarse.any()
     cells = None if exact and whole else facts["cells"]
-    columns = {"forecast": forecast, "events": events, "non_events": non_events}
-    return {**columns, **facts, "cells": cells, "refined": exact and not whole}
+    return {**dict(zip(names, columns, strict=True)), **facts, "cells": cells, "refined": exact and not whole}
