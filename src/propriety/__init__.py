@@ -132,6 +132,12 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.evaluation.evaluate": ("evaluate",),
     "propriety.evaluation.evaluation": ("Evaluation",),
     "propriety.evaluation.scores": ("Scores",),
+    "propriety.inference.calibration_measures": (
+        "CalibrationIntercept",
+        "CalibrationSlope",
+        "IntegratedCalibrationIndex",
+        "ObservedExpected",
+    ),
     "propriety.inference.calibration_monitor": ("MonitoredCalibration", "monitor_calibration"),
     "propriety.inference.comparison": ("Comparison", "compare"),
     "propriety.inference.comparison_monitor": ("MonitoredComparison", "monitor_comparison"),

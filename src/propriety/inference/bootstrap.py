@@ -222,7 +222,7 @@ def draw_from_cases(cases: Cases, tables: tuple[ForecastTable, ...]) -> DrawTabl
 
     `cases` are in canonical order, and `tables` theirs, one of each model.
     """
-    event = cases.events()
+    event = cases.outcomes()
     weight = np.ones(len(cases)) if cases.weight is None else np.asarray(cases.weight, dtype=np.float64)
     rows = [
         np.searchsorted(table.forecast, cases.gathered(model).forecast)

@@ -58,7 +58,7 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
 
     Cases of one cluster, and neighbours in time, may depend on each other.
     """
-    event, weight = cases.events(), cases.weight
+    event, weight = cases.outcomes(), cases.weight
     present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
     if cases.time is not None:
         sums = _by_unit(parts, cases.time.codes, len(cases.time))

@@ -14,7 +14,7 @@ from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["KeyedTables"]
+__all__ = ["COLUMNS", "KeyedTables", "inside_cells"]
 
 SMALLEST = np.nextafter(0.0, 1.0)
 COLUMNS = ("forecast", "events", "non_events", "event_squares", "non_event_squares")
@@ -61,7 +61,7 @@ class KeyedTables:
     @classmethod
     def of_cases(cls, cases: Cases, model: str, event: Event, entry: NDArray[np.intp], entries: int) -> KeyedTables:
         """Count the cases of every entry by their forecast."""
-        forecast, happened, weight = cases.event_columns(model, event)
+        forecast, happened, weight = cases.event(event, model).gathered()
         w = np.ones(len(forecast)) if weight is None else weight
         if weight is not None and not w.all():
             kept = w > 0.0
@@ -168,7 +168,7 @@ def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | N
     else:
         weight = columns["events"] + columns["non_events"]
         total = np.add.reduceat((weight * forecast)[order], first)
-        mean = _inside(total / (summed["events"] + summed["non_events"]), sorted_key[first], cells)
+        mean = inside_cells(total / (summed["events"] + summed["non_events"]), sorted_key[first], cells)
     return {"entry": sorted_entry[first], "forecast": mean, **summed}
 
 
@@ -177,8 +177,8 @@ def _cell(forecast: Floats, cells: int) -> Floats:
     return np.where(forecast == 0.0, -1.0, np.floor(forecast * cells))
 
 
-def _inside(mean: Floats, cell: Floats, cells: int) -> Floats:
-    """Keep means of forecasts, which may be off by rounding, in their cells."""
+def inside_cells(mean: Floats, cell: Floats, cells: int) -> Floats:
+    """Keep means of forecasts, which may be off by rounding, in their cells; -1 is the cell of 0."""
     low, high = np.maximum(cell / cells, SMALLEST), np.nextafter((cell + 1.0) / cells, 0.0)
     certain = (cell < 0.0) | (cell == cells)
     return np.where(certain, np.clip(cell, 0.0, 1.0), np.clip(mean, low, high))

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
-from propriety.ledger.engine_filling import moments_of_engine, tables_of_engine
+from propriety.ledger.engine_cases import cases_of_engine
+from propriety.ledger.engine_filling import tables_of_engine
+from propriety.ledger.engine_moments import moments_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import Moments, moments_of_cases
@@ -71,6 +73,7 @@ class Ledger:
     _tables: dict[Place, KeyedTables] = field(default_factory=dict)
     _whole: dict[Place, ForecastTable] = field(default_factory=dict)
     _moments: dict[Rule, Moments] = field(default_factory=dict)
+    _collected: dict[str, Cases | None] = field(default_factory=dict)
 
     @classmethod
     def of_source(cls, source: Cases | LazyCases, events: tuple[Event, ...], *, cells: int | None = None) -> Ledger:
@@ -222,9 +225,11 @@ class Ledger:
     @property
     def cases(self) -> Cases | None:
         """The cases themselves, of arrays or of a lazy frame that is small enough to be brought into memory."""
-        if self.source is None or isinstance(self.source, Cases):
-            return self.source
-        return self.source.cases()
+        if isinstance(self.source, LazyCases):
+            if "cases" not in self._collected:
+                self._collected["cases"] = cases_of_engine(self.source, self.index, self.dropped)
+            return self._collected["cases"]
+        return self.source
 
     def where(self, **keys: Any) -> Ledger:
         """Return the ledger of the cases with these labels; a list of labels stands for any of them."""

@@ -16,8 +16,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import columns_of, known
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
-from propriety.tables.reading import read_cases
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 __all__ = ["open_ledger"]
 

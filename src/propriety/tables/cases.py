@@ -215,6 +215,8 @@ class Cases:
         Chunk(forecast=array([0.5, 0.9]), outcome=array([False,  True]), weight=None)
         """
         name = self._named(model)
+        if event.kind == "event":
+            return self.of(name)
         self._check(name)
         kind, place = event
         columns = self.forecasts[name].T

@@ -1,0 +1,40 @@
+"""The cases of a lazy frame brought into memory, for what cannot be had without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from propriety.errors import InputValueError
+from propriety.ledger.key_index import KeyIndex, ordered_labels
+from propriety.tables.cases import TOLERANCE, Cases, Keys
+from propriety.tables.lazy_cases import LazyCases
+
+__all__ = ["cases_of_engine"]
+
+
+def cases_of_engine(lazy: LazyCases, index: KeyIndex, dropped: int) -> Cases | None:
+    """Return the cases of a frame whose rows were judged; None where they are too many for memory."""
+    try:
+        columns = lazy.collected()
+    except InputValueError:
+        return None
+    orders = dict(zip(index.names, index.labels, strict=True))
+    return Cases(
+        outcome=columns.outcome == 1 if lazy.labels is None else columns.outcome,
+        forecasts=columns.forecasts,
+        labels=lazy.labels,
+        weight=columns.weight,
+        keys={name: _keys(labels, orders[name]) for name, labels in columns.keys.items()},
+        cluster=None if columns.cluster is None else _keys(columns.cluster, ordered_labels(columns.cluster)),
+        time=None if columns.time is None else _keys(columns.time, ordered_labels(columns.time)),
+        tolerance=TOLERANCE if lazy.tolerance is None else lazy.tolerance,
+        dropped=dropped,
+    )
+
+
+def _keys(labels: Sequence[Any], order: Sequence[Any]) -> Keys:
+    code = {label: place for place, label in enumerate((*order, *(one for one in labels if one not in set(order))))}
+    return Keys(tuple(code), np.array([code[label] for label in labels], dtype=np.intp))
