@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -82,9 +82,9 @@ class PredictedCases:
     def _tables_of(self, model: str) -> dict[Any, ForecastTable]:
         if self._labels is None:
             return {"event": ForecastTable.from_cases(self.cases, model)}
-        what: Literal["class", "cut"] = "cut" if self.kind == "ordinal" else "class"
-        shown = self._labels[:-1] if what == "cut" else self._labels
-        return {label: ForecastTable.from_cases(self.cases, model, (what, k)) for k, label in enumerate(shown)}
+        events = self.cases.events("cut" if self.kind == "ordinal" else "class", model)
+        # There is no cut point above the last class.
+        return dict(zip(self._labels, map(ForecastTable.from_cases, events), strict=False))
 
     def decomposition(self, model: str) -> Decomposition:
         """Return the decomposition of the score of a model."""

@@ -142,8 +142,7 @@ class ForecastTable(Result):
             tolerance=tolerance,
             kind="classes",
         )
-        columns = cases.labels or ()
-        return {label: cls.from_cases(cases, event=("class", place)) for place, label in enumerate(columns)}
+        return dict(zip(cases.labels or (), map(cls.from_cases, cases.events("class")), strict=True))
 
     @classmethod
     def per_cut_point(
@@ -171,8 +170,7 @@ class ForecastTable(Result):
             tolerance=tolerance,
             kind="classes",
         )
-        columns = cases.labels or ()
-        return {label: cls.from_cases(cases, event=("cut", place)) for place, label in enumerate(columns[:-1])}
+        return dict(zip((cases.labels or ())[:-1], map(cls.from_cases, cases.events("cut")), strict=True))
 
     @overload
     @classmethod
