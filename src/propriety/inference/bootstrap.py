@@ -18,7 +18,15 @@ from propriety.results import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Drawing", "Units", "draw_from_cases", "draw_from_table", "in_blocks", "in_canonical_order", "values_of_draws"]
+__all__ = [
+    "Drawing",
+    "Units",
+    "draw_from_cases",
+    "draw_from_table",
+    "in_blocks",
+    "in_canonical_order",
+    "values_of_draws",
+]
 
 CELLS = 2**10  # Cells of the deviations, once the units outnumber them twice.
 BLOCK = 2**5  # Draws that share a stream of random numbers; also bounds the memory.
@@ -242,9 +250,7 @@ def draw_from_cases(cases: Cases, tables: tuple[ForecastTable, ...]) -> DrawTabl
         n, n_events = int(times.sum()), int(times[event].sum())
         found = []
         for table, row in zip(tables, rows, strict=True):
-            summed = [
-                np.bincount(row, one, minlength=len(table)).astype(np.float64) for one in (*columns, *squares)
-            ]
+            summed = [np.bincount(row, one, minlength=len(table)).astype(np.float64) for one in (*columns, *squares)]
             found.append(_table_of(table, *summed, n=n, n_events=n_events))
         return tuple(found)
 

@@ -262,9 +262,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         fewest=2,
     )
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    return compare_of(
-        ledger, asked, reference=reference, method=method, horizon=horizon, level=level, drawing=drawing
-    )
+    return compare_of(ledger, asked, reference=reference, method=method, horizon=horizon, level=level, drawing=drawing)
 
 
 def compare_of(
@@ -346,7 +344,9 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
         law = f"method={method!r} compares mean losses; {measure.label} is none"
         raise InputValueError(sentence(law, hint='use method="auto" or "bootstrap".'))
     if SUITS[method] != ledger.dependence:
-        law = f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
+        law = (
+            f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
+        )
         unfit = "neither cluster= nor time= is given"
         offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
         raise InputValueError(sentence(law, offender=offender))

@@ -123,7 +123,9 @@ def rule_sentence(measure: Measure, classes: int | None) -> str:
     if proper:
         return ""
     if proper is None:
-        return f"{measure.rule!r} is not declared proper; unless it is, lower need not mean better (see propriety.audit)."
+        return (
+            f"{measure.rule!r} is not declared proper; unless it is, lower need not mean better (see propriety.audit)."
+        )
     return (
         f"{measure.rule!r} is not proper: forecasts other than the true probabilities can lower it, so lower need not "
         "be better."

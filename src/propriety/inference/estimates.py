@@ -95,9 +95,7 @@ class Estimate(Result):
         return facts | {name: value for name, value in (("note", self.note), ("dropped", self.dropped)) if value}
 
 
-def limits_of(
-    value: float, error: float, df: float, level: float, scale: str = "identity"
-) -> tuple[float, float]:
+def limits_of(value: float, error: float, df: float, level: float, scale: str = "identity") -> tuple[float, float]:
     """Return the limits of Student's interval, or the normal one for infinite `df`, made on a scale.
 
     Examples
@@ -188,7 +186,9 @@ def make_estimate(
         note = "what was called impossible happened: the mean is infinite"
     elif units == 1 or math.isnan(error):
         low = high = error = math.nan
-        note = "a single time has no spread" if ledger.dependence == "time" else "a single case or cluster has no spread"
+        note = (
+            "a single time has no spread" if ledger.dependence == "time" else "a single case or cluster has no spread"
+        )
         note = note if units == 1 else "a single event, non-event or cluster has no spread"
     elif error * math.sqrt(units) <= ROUNDING * abs(value):
         low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD

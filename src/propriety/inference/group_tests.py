@@ -128,9 +128,9 @@ def _across(
     wrong = (whole[unit] - units.weight[unit][:, None] * at) / others[group][:, None]
     left = np.where(units.n[unit] == cells.n, 0.0, units.weight[unit] - cells.weight)[:, None]
     left_sum = np.where((units.n[unit] == cells.n)[:, None], 0.0, whole[unit] - sums)
-    right = (sums - cells.weight[:, None] * own_mean[group]) / weight[group][:, None] - (
-        left_sum - left * at
-    ) / others[group][:, None]
+    right = (sums - cells.weight[:, None] * own_mean[group]) / weight[group][:, None] - (left_sum - left * at) / others[
+        group
+    ][:, None]
     squares = everyone + _by_group(right**2 - wrong**2, group, count)
     factor = clusters / (clusters - 1.0) if clusters > 1 else math.nan
     return np.sqrt(np.maximum(squares, 0.0) * factor), np.full(own_mean.shape, clusters - 1.0)

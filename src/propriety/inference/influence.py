@@ -35,7 +35,10 @@ def error_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bo
     with the influence :math:`\psi_i` of a case. With `by_outcome` events and non-events are two samples, each with a
     factor of its own, as in DeLong's error. NaN where a sample has one case.
     """
-    squares = [(table.event_squares * influence.event**2).sum(), (table.non_event_squares * influence.non_event**2).sum()]
+    squares = [
+        (table.event_squares * influence.event**2).sum(),
+        (table.non_event_squares * influence.non_event**2).sum(),
+    ]
     counts = [table.n_events, table.n - table.n_events]
     return math.sqrt(_with_factors(squares, counts, by_outcome=by_outcome)) / table.weight
 

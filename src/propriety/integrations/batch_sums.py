@@ -20,6 +20,7 @@ from propriety.results import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.table_laws import check_cells
 from propriety.tables.validation import TOLERANCE, read_cases
 
 __all__ = [
@@ -112,11 +113,6 @@ def mean_of_sums(sums: Integers) -> float:
         raise InputValueError(sentence(law, hint="update the metric before asking for its value."))
     # Both sums are in units of the same power of two, and Python's division of integers rounds correctly.
     return math.inf if sums[0, 0, INFINITE] else _whole(sums[0]) / weight
-
-
-def check_cells(cells: int) -> None:
-    """Refuse what is no grid: the number of cells is a power of two."""
-    ForecastTable.from_predictions([1], [1.0]).grid(cells)
 
 
 def counts_of_batch(

@@ -145,7 +145,9 @@ def _check_columns(y_true: object, forecasts: object) -> None:
         law = (
             "a frame needs outcome=, the column of the outcomes" if not names else "forecasts names columns of a frame"
         )
-        raise InputTypeError(sentence(law, hint='pass a frame, its columns and outcome=: (frame, ["a", "b"], outcome="y").'))
+        raise InputTypeError(
+            sentence(law, hint='pass a frame, its columns and outcome=: (frame, ["a", "b"], outcome="y").')
+        )
 
 
 def _column_names(columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ and whatever is computed next share one trip through memory.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,9 +24,6 @@ CHUNK = 2**14
 FEWEST_ROWS = 1024  # With many classes a chunk outgrows the cache, because each class costs a call.
 TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one.
 ALL = slice(None)
-
-Event: TypeAlias = tuple[Literal["class", "cut"], int]  # "y is this class", or at a cut point "y is at most this".
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:
@@ -214,21 +211,32 @@ class Cases:
         >>> cases.event(Event("cut", 1)).gathered()
         Chunk(forecast=array([0.5, 0.9]), outcome=array([False,  True]), weight=None)
         """
-        name = self._named(model)
-        if event.kind == "event":
-            return self.of(name)
-        self._check(name)
         kind, place = event
-        columns = self.forecasts[name].T
+        if kind == "event":
+            return self.of(self._named(model))
         if kind == "class":
-            forecast, happened = columns[place], self.outcome == place
-        else:
+            name = self._named(model)
+            self._check(name)
+            return self._event(name, self.forecasts[name][:, place], self.outcome == place)
+        return next(itertools.islice(self.events("cut", model), place, None))
+
+    def events(self, kind: Literal["class", "cut"], model: str | None = None) -> Iterator[Cases]:
+        """Yield the cases of every class, or of every cut point, in order; see `event`."""
+        if kind == "class":
+            yield from (self.event(Event("class", place), model) for place in range(self.classes or 0))
+            return
+        name = self._named(model)
+        self._check(name)
+        head: Floats = np.zeros(len(self))
+        for place, column in enumerate(self.forecasts[name].T[:-1]):
             # Added one by one, as engines do, so that both round alike.
-            head: Floats = reduce(np.add, (column.astype(np.float64) for column in columns[: place + 1]))
+            head = head + column.astype(np.float64, copy=False)
             forecast = np.minimum(np.round(head, CUMULATIVE_DECIMALS), 1.0)
-            happened = self.outcome <= place
-        own = replace(self, outcome=happened, forecasts={name: forecast}, labels=None)
-        own._checked.add(name)  # noqa: SLF001  (of the same class)
+            yield self._event(name, forecast, self.outcome <= place)
+
+    def _event(self, model: str, forecast: NDArray[Any], happened: NDArray[np.bool_]) -> Cases:
+        own = replace(self, outcome=happened, forecasts={model: forecast}, labels=None)
+        own._checked.add(model)  # noqa: SLF001  (of the same class)
         return own
 
     def _named(self, model: str | None) -> str:

@@ -140,8 +140,7 @@ class ForecastTable(Result):
         """
         options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
         cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", **options)
-        columns = cases.labels or ()
-        return {label: cls.from_cases(cases, event=Event("class", place)) for place, label in enumerate(columns)}
+        return dict(zip(cases.labels or (), map(cls.from_cases, cases.events("class")), strict=True))
 
     @classmethod
     def per_cut_point(
@@ -162,8 +161,7 @@ class ForecastTable(Result):
         """
         options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
         cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", **options)
-        columns = cases.labels or ()
-        return {label: cls.from_cases(cases, event=Event("cut", place)) for place, label in enumerate(columns[:-1])}
+        return dict(zip((cases.labels or ())[:-1], map(cls.from_cases, cases.events("cut")), strict=True))
 
     @overload
     @classmethod
