@@ -25,6 +25,7 @@ FEWEST_ROWS = 1024  # With many classes a chunk outgrows the cache, because each
 TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one.
 ALL = slice(None)
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:
     """What each case belongs to: `labels[codes[i]]` is the label of case i; the labels are in their order."""
