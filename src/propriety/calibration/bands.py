@@ -138,8 +138,8 @@ def _grouped(table: ForecastTable) -> ForecastTable:
     group[:ENDS] = np.arange(ENDS) - ENDS
     group[-ENDS:] = groups + np.arange(ENDS)
     start = np.flatnonzero(np.diff(group, prepend=-np.inf))
-    weights = table.weights
-    return table.gathered(start, np.add.reduceat(weights * table.forecast, start) / np.add.reduceat(weights, start))
+    mean = np.add.reduceat(table.weights * table.forecast, start) / np.add.reduceat(table.weights, start)
+    return table.moved(np.repeat(mean, np.diff(start, append=len(table))))
 
 
 def _resampled(
