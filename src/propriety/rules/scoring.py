@@ -15,6 +15,7 @@ from propriety.results import Floats, Score
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule, is_number
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.table_laws import COLUMNS
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_rates
 
 __all__ = [
@@ -292,7 +293,8 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
         raise InputTypeError(sentence(law, hint="compare with another forecast from predictions."))
     if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
         raise InputValueError(sentence(f"reference must lie in [0, 1]; got {rate!r}"))
-    return table.gathered([0], np.array([rate], dtype=np.float64))
+    sums: dict[str, Any] = {name: getattr(table, name).sum(keepdims=True) for name in COLUMNS[1:]}
+    return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 
 
 def _reference_cases(cases: Cases, reference: object, y_true: object, **options: Any) -> Cases:
