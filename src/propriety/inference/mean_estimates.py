@@ -69,9 +69,9 @@ def _saved(moments: Moments, rule: Rule) -> Moments:
         law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
         raise InputValueError(sentence(law, hint="y_true holds one class only?"))
     ratio = moments.means / against
+    ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays so, whatever is taken from it.
     whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)
-    with np.errstate(invalid="ignore"):  # Of an infinite mean.
-        mean = whole - ratio - (moments.mean - ratio * losses[:, None]) / against
+    mean = whole - ratio - (moments.mean - ratio * losses[:, None]) / against
     return replace(moments, mean=mean, lean=-moments.lean / against, spread=moments.spread / against**2)
 
 
