@@ -39,7 +39,7 @@ def measured_moments(ledger: Ledger, measure: Mean | Skill) -> Moments:
     """Return the moments of what has the measure as its mean: signed losses, or the shares of the loss saved."""
     moments = ledger.moments(measure.rule)
     if isinstance(measure, Skill):
-        return _saved(moments, measure.rule)
+        return _saved(moments, measure.rule, ledger.classes)
     if measure.sign == 1.0:
         return moments
     return replace(moments, mean=measure.sign * moments.mean, lean=measure.sign * moments.lean)
@@ -53,7 +53,7 @@ def parts_in_time(moments: Moments) -> Floats:
     return parts
 
 
-def _saved(moments: Moments, rule: Rule) -> Moments:
+def _saved(moments: Moments, rule: Rule, classes: int | None) -> Moments:
     r"""Return the moments of :math:`1 - S / R - (l_i - (S / R)\, r_i) / R`, whose mean is the skill of a model.
 
     S and R are the mean losses of the model and of the constant forecast, l and r those of a case; r is the same for
@@ -61,9 +61,9 @@ def _saved(moments: Moments, rule: Rule) -> Moments:
     """
     outcome = np.array(moments.index.column(OUTCOME), dtype=np.intp)
     by_outcome = moments.over(OUTCOME)
-    shares = np.zeros(max(int(max(moments.index.labels[moments.index.place(OUTCOME)])) + 1, 2))
+    shares = np.zeros(classes or 2)  # Also of a class that never happened.
     shares[np.array(by_outcome.index.column(OUTCOME), dtype=np.intp)] = by_outcome.weight / by_outcome.weight.sum()
-    losses = _constant_losses(rule, shares)[outcome]
+    losses = _constant_losses(rule, shares, classes)[outcome]
     against = float((losses * moments.weight).sum() / moments.weight.sum())
     if not 0.0 < against < math.inf:
         law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
@@ -75,9 +75,10 @@ def _saved(moments: Moments, rule: Rule) -> Moments:
     return replace(moments, mean=mean, lean=-moments.lean / against, spread=moments.spread / against**2)
 
 
-def _constant_losses(rule: Rule, shares: Floats) -> Floats:
+def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
     """Return the loss of the constant forecast of these shares for each outcome."""
-    if isinstance(rule, BinaryRule) and (len(shares) == 2 or not isinstance(rule, ClassRule)):
+    if classes is None:
+        assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; the moments are of one event)
         met = [float(np.asarray(rule.loss(np.array([shares[1]]), event=happens)).item()) for happens in (False, True)]
         return np.array(met)
     assert isinstance(rule, ClassRule)  # noqa: S101  (for the type checker; the moments are of classes)
