@@ -11,6 +11,7 @@ import numpy as np
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.dependence import Estimates, block_bootstrap, hac, student
+from propriety.inference.estimates import units_of
 from propriety.inference.influence import case_influence, errors_of_cases
 from propriety.inference.mean_estimates import measured_moments, parts_in_time
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
@@ -64,9 +65,8 @@ def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired
         errors.append(one.standard_error)
         df = float(one.df[0])
     error = np.concatenate(errors)
-    units = ledger.n if ledger.dependence is None else round(df) + 1
     # Student's t with so many degrees of freedom is the normal law.
-    return Paired(values, student(values, error, 1e15 if math.isinf(df) else df, level), units)
+    return Paired(values, student(values, error, 1e15 if math.isinf(df) else df, level), units_of(ledger))
 
 
 def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing: Drawing) -> Paired:
