@@ -34,13 +34,13 @@ from propriety.rules.rule import BinaryRule, Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases
 
-__all__ = ["estimate_by_bootstrap"]
+__all__ = ["UNDEFINED", "check_percentiles", "estimate_by_bootstrap"]
 
 UNDEFINED = 0.05  # Share of draws without a value beyond which there is no interval.
 
 
 def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: float, drawing: Drawing) -> Estimate:
-    _check_percentiles(drawing.n_resamples, level)
+    check_percentiles(drawing.n_resamples, level)
     what = "clusters" if ledger.dependence == "cluster" else "cases"
     method = f"percentile bootstrap of {what}"
     plain = ledger.dependence is None and not ledger.is_weighted
@@ -90,7 +90,7 @@ def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> 
     return Units.of(losses_of, weight=weight, codes=None if ordered.cluster is None else ordered.cluster.codes)
 
 
-def _check_percentiles(n_resamples: int, level: float) -> None:
+def check_percentiles(n_resamples: int, level: float) -> None:
     """Refuse so few draws that none is expected beyond either limit."""
     fewest = math.ceil(2.0 / (1.0 - level) - 1e-9) - 1
     if n_resamples < fewest:

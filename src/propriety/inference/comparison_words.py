@@ -188,7 +188,7 @@ def _untested(pair: Pair, tested: Tested, verdict: Verdict) -> str:
     if verdict == "no spread":
         return f"{lower} in every {tested.unit} alike, so there is no spread to test with."
     if verdict == "not tested":
-        return f"{lower}; that was not tested, because the cases are not at hand."
+        return f"{lower}; that was not tested."
     one = "one case" if tested.n == 1 else f"one {tested.unit}"
     return f"{lower} on {one}, which cannot tell them apart."
 
