@@ -185,6 +185,7 @@ def _untested(pair: Pair, tested: Tested, verdict: Verdict) -> str:
     gap = abs(pair.difference)
     more = "higher" if tested.measure.higher_is_better else "lower"
     lower = f"{better} has a {gap:.{_places(gap)}f} {more} {label} than {other}"
+    lower = lower if gap > 0.0 else f"{pair.model} and {pair.reference} have the same {label}"
     if verdict == "no spread":
         return f"{lower} in every {tested.unit} alike, so there is no spread to test with."
     if verdict == "not tested":
