@@ -22,7 +22,7 @@ def cases_of_engine(lazy: LazyCases, index: KeyIndex, dropped: int) -> Cases | N
     except InputValueError:
         return None
     orders = dict(zip(index.names, index.labels, strict=True))
-    return Cases(
+    cases = Cases(
         outcome=columns.outcome == 1 if lazy.labels is None else columns.outcome,
         forecasts=columns.forecasts,
         labels=lazy.labels,
@@ -33,6 +33,7 @@ def cases_of_engine(lazy: LazyCases, index: KeyIndex, dropped: int) -> Cases | N
         tolerance=TOLERANCE if lazy.tolerance is None else lazy.tolerance,
         dropped=dropped,
     )
+    return cases if columns.weight is None or columns.weight.all() else cases.where(columns.weight > 0.0)
 
 
 def _keys(labels: Sequence[Any], order: Sequence[Any]) -> Keys:

@@ -91,6 +91,10 @@ class Ledger:
                 dropped=filled.dropped,
                 _tables=filled.tables,
             )
+        weight = source.weight
+        if weight is not None and not (weight > 0.0).all():
+            # A case without weight, and a group of such, is not there, as it is not in the tables of an engine.
+            shared["source"] = source = source.checked().where(weight > 0.0)
         index, _ = KeyIndex.of_cases(source.keys, len(source))
         return cls(**shared, index=index, is_weighted=source.weight is not None, dropped=source.dropped)
 
