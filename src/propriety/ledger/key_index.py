@@ -128,6 +128,24 @@ class KeyIndex:
         _, first, entry = np.unique(flat, return_index=True, return_inverse=True)
         return KeyIndex(self.names, self.labels, self.codes[first]), entry.reshape(-1).astype(np.intp, copy=False)
 
+    def entry_of(self, other: KeyIndex) -> Codes:
+        """Return to which entry each one of another index belongs, which may have more keys.
+
+        Examples
+        --------
+        >>> site = KeyIndex.of_columns({"site": ["a", "b"]})
+        >>> site.entry_of(KeyIndex.of_columns({"day": [1, 1, 2], "site": ["b", "a", "b"]}))
+        array([1, 0, 1])
+        """
+        if not self.names:
+            return np.zeros(len(other), dtype=np.intp)
+        places = [other.place(name) for name in self.names]
+        own = KeyIndex(self.names, tuple(other.labels[place] for place in places), other.codes[:, places])
+        _, code = KeyIndex.joined([self, own]).distinct()
+        entry = np.empty(code.max() + 1, dtype=np.intp)
+        entry[code[: len(self)]] = np.arange(len(self))
+        return entry[code[len(self) :]]
+
     def flat(self) -> NDArray[np.int64]:
         """Return one number per entry, in the order of the combinations."""
         flat = np.zeros(len(self), dtype=np.int64)

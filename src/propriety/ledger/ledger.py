@@ -244,14 +244,10 @@ class Ledger:
 
     def at_entries(self, chosen: NDArray[np.bool_]) -> Ledger:
         """Return the ledger of the cases in some entries of the index."""
+        moments = {rule: one.where(chosen[self.index.entry_of(one.index)]) for rule, one in self._moments.items()}
         if isinstance(self.source, Cases):
-            return Ledger.of_source(self.source.where(chosen[self.entries()]), self.events)
+            return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=moments)
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
-        flat = self.index.flat()[chosen]
-        moments = {}
-        for rule, one in self._moments.items():
-            own = replace(one.index, names=self.index.names, labels=self.index.labels, codes=_columns(one, self.index))
-            moments[rule] = one.where(np.isin(own.flat(), flat))
         return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
 
     def entries(self) -> NDArray[np.intp]:
@@ -292,17 +288,16 @@ class Ledger:
         for name in names:
             self.index.place(name)
         kept = tuple(name for name in self.index.names if name not in names)
-        if isinstance(self.source, Cases):
-            keys = {name: self.source.keys[name] for name in kept}
-            found = Ledger.of_source(replace(self.source, keys=keys), self.events)
-            found._whole.update(self._whole)
-            return found
-        index, codes = self.index.only(kept)
-        tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
         moments = {
             rule: one.over(*(name for name in one.index.names if name not in names))
             for rule, one in self._moments.items()
         }
+        if isinstance(self.source, Cases):
+            keys = {name: self.source.keys[name] for name in kept}
+            found = Ledger.of_source(replace(self.source, keys=keys), self.events)
+            return replace(found, _whole=dict(self._whole), _moments=moments)
+        index, codes = self.index.only(kept)
+        tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
         return replace(self, index=index, source=None, _tables=tables, _moments=moments)
 
     @classmethod
@@ -405,14 +400,3 @@ class Ledger:
     def __repr__(self) -> str:
         keys = f", keys={ {name: len(labels) for name, labels in self.keys.items()} }" if self.keys else ""
         return f"Ledger(models={list(self.models)}, kind={self.kind}, n={self.n}{keys})"
-
-
-def _columns(moments: Moments, index: KeyIndex) -> NDArray[np.intp]:
-    """Return the codes that the cells of moments have in the keys of an index."""
-    columns = []
-    for name, labels in zip(index.names, index.labels, strict=True):
-        place = moments.index.place(name)
-        code = {label: at for at, label in enumerate(labels)}
-        own = np.array([code[label] for label in moments.index.labels[place]], dtype=np.intp)
-        columns.append(own[moments.index.codes[:, place]])
-    return np.stack(columns, axis=1) if columns else np.zeros((len(moments.n), 0), dtype=np.intp)
