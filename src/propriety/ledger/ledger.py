@@ -15,7 +15,7 @@ from propriety.ledger.engine_filling import tables_of_engine
 from propriety.ledger.engine_moments import moments_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.ledger.moments import Moments, moments_of_cases
+from propriety.ledger.moments import OUTCOME, Moments, moments_of_cases
 from propriety.results import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
@@ -215,7 +215,9 @@ class Ledger:
         if isinstance(self.source, Cases):
             self._moments.update({rule: moments_of_cases(self.source, rule) for rule in absent})
         elif self.source is not None:
-            self._moments.update(moments_of_engine(self.source, absent, dropped=self.dropped))
+            names = [OUTCOME, *self.index.names, *([] if self.dependence is None else [self.dependence])]
+            found = moments_of_engine(self.source, absent, dropped=self.dropped)
+            self._moments.update({rule: one.over(*names) for rule, one in found.items()})
         else:
             law = f"the ledger has no moments of {absent[0]!r}, and no cases to compute them from"
             known = ", ".join(map(repr, self._moments)) or "none"
@@ -231,8 +233,11 @@ class Ledger:
         """The cases themselves, of arrays or of a lazy frame that is small enough to be brought into memory."""
         if isinstance(self.source, LazyCases):
             if "cases" not in self._collected:
-                self._collected["cases"] = cases_of_engine(self.source, self.index, self.dropped)
-            return self._collected["cases"]
+                self._collected["cases"] = cases_of_engine(self.source, self.dropped)
+            found = self._collected["cases"]
+            if found is None or len(found.keys) == len(self.index.names):
+                return found
+            return replace(found, keys={name: found.keys[name] for name in self.index.names})
         return self.source
 
     def where(self, **keys: Any) -> Ledger:
@@ -298,7 +303,7 @@ class Ledger:
             return replace(found, _whole=dict(self._whole), _moments=moments)
         index, codes = self.index.only(kept)
         tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
-        return replace(self, index=index, source=None, _tables=tables, _moments=moments)
+        return replace(self, index=index, _tables=tables, _moments=moments)
 
     @classmethod
     def merge(cls, ledgers: Iterable[Ledger]) -> Ledger:
