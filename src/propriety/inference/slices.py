@@ -244,7 +244,7 @@ def slices_of(
     binary = ledger.labels is None
     ledger.fill(rules_of_slices(measure, threshold, binary=binary))
     counts = _counts(ledger, measure, by)
-    few = _few(counts, smallest)
+    few = _few(counts, smallest, ledger.dependence or "case")
     if isinstance(measure, Mean):
         moments = measured_moments(ledger, measure)
         means = group_means(moments, by)
@@ -347,13 +347,13 @@ def _counts(ledger: Ledger, measure: Measure, by: tuple[str, ...]) -> _Counts:
     return _Counts(groups.index, entry, groups.n, events, weight / groups.weight, units, everyone)
 
 
-def _few(counts: _Counts, smallest: int) -> Names:
+def _few(counts: _Counts, smallest: int, unit: str) -> Names:
     """Say of each group what it has too few of to be judged, if it has."""
     numbers = [("case", counts.n, smallest)]
     if counts.events is not None:
         numbers += [("event", counts.events, FEWEST), ("non-event", counts.n - counts.events, FEWEST)]
     if counts.units is not None:
-        numbers += [("cluster", counts.units, FEWEST)]
+        numbers += [(unit, counts.units, FEWEST)]
     notes = np.full(len(counts.n), "", dtype=object)
     for name, number, fewest in numbers:
         for place in np.flatnonzero((number < fewest) & (notes == "")).tolist():
