@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError, sentence
 from propriety.tables.cases import Keys
 
-__all__ = ["KeyIndex", "ordered_labels"]
+__all__ = ["KeyIndex", "merged_labels", "ordered_labels"]
 
 Codes = NDArray[np.intp]
 
@@ -168,7 +170,7 @@ class KeyIndex:
         labels, columns = [], []
         for place in range(len(first.names)):
             own = [one.labels[place] for one in parts]
-            common = own[0] if all(one == own[0] for one in own) else _merged(own)
+            common = own[0] if all(one == own[0] for one in own) else merged_labels(own)
             code = {label: at for at, label in enumerate(common)}
             columns.append(
                 np.concatenate(
@@ -197,11 +199,26 @@ def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(distinct)
 
 
-def _merged(several: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return the labels of all parts; in the order of the first part where the others add nothing."""
-    distinct = dict.fromkeys(label for own in several for label in own)
-    longest = max(several, key=len)
-    return longest if len(longest) == len(distinct) else ordered_labels(distinct)
+def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """Return the labels of all parts: sorted where each part is, and otherwise in an order that each part keeps.
+
+    Examples
+    --------
+    >>> merged_labels([("low", "mid"), ("mid", "high")]), merged_labels([(1, 3), (2,)])
+    (('low', 'mid', 'high'), (1, 2, 3))
+    """
+    plain = ordered_labels(label for own in several for label in own)
+    place = {label: code for code, label in enumerate(plain)}
+    following = [pair for own in several for pair in itertools.pairwise(own)]
+    if all(place[one] < place[other] for one, other in following):
+        return plain
+    order: TopologicalSorter[Any] = TopologicalSorter(dict.fromkeys(plain, ()))
+    for one, other in following:
+        order.add(other, one)
+    try:
+        return tuple(order.static_order())
+    except CycleError:  # The parts contradict each other.
+        return plain
 
 
 def _coded(column: Sequence[Any], code: Mapping[Any, int]) -> Codes:
