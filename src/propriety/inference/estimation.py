@@ -168,6 +168,7 @@ def estimate_of(
     if method == "analytic" and not by_formula:
         raise InputValueError(sentence(f"there is no formula for {measure.label}", hint='use method="bootstrap".'))
     if method == "bootstrap" or not by_formula:
+        check_event(ledger, measure, drawn=True)
         return estimate_by_bootstrap(ledger, name, measure, level, drawing)
     if is_part(measure):
         return estimate_part(ledger, name, measure, level=level, drawing=drawing)
@@ -177,9 +178,9 @@ def estimate_of(
     return estimate_from_influence(ledger, name, measure, level)
 
 
-def check_event(ledger: Ledger, measure: Measure) -> None:
-    """Refuse a measure of one event for rows of classes."""
-    if ledger.labels is not None and not isinstance(measure, Mean | Skill):
+def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> None:
+    """Refuse a measure of one event for rows of classes; the skill of rows is not drawn."""
+    if ledger.labels is not None and not isinstance(measure, Mean if drawn else Mean | Skill):
         law = f"{measure.label} needs the forecast of one event; the forecasts are rows of {len(ledger.labels)} classes"
         raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
 

@@ -12,7 +12,7 @@ from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import Estimate, make_estimate
 from propriety.inference.measures import Mean, Skill
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.moments import OUTCOME, Moments
+from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
@@ -21,7 +21,8 @@ __all__ = ["estimate_from_moments", "measured_moments", "parts_in_time"]
 
 def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, level: float) -> Estimate:
     """Estimate a mean, or a skill, from the moments of the losses of all cases."""
-    moments, place = measured_moments(ledger, measure), ledger.models.index(model)
+    moments = measured_moments(ledger, measure, model)
+    place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
     method = "delta method, " if isinstance(measure, Skill) else ""
     if moments.dependence == "time":
@@ -35,9 +36,17 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
     return found if isinstance(measure, Skill) else _within(found, measure, ledger.classes)
 
 
-def measured_moments(ledger: Ledger, measure: Mean | Skill) -> Moments:
-    """Return the moments of what has the measure as its mean: signed losses, or the shares of the loss saved."""
-    moments = ledger.moments(measure.rule)
+def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = None) -> Moments:
+    """Return the moments of what has the measure as its mean: signed losses, or the shares of the loss saved.
+
+    Those of one model and independent cases can be had from its table: where that is exact, or all there is.
+    """
+    plain = ledger.labels is None and ledger.dependence is None
+    of_table = model is not None and plain and not ledger.has_moments(measure.rule)
+    if of_table and (ledger.table(model).cells is None or not ledger.rules):
+        moments = moments_of_table(ledger.table(model), measure.rule, ledger.one_model(model))
+    else:
+        moments = ledger.moments(measure.rule)
     if isinstance(measure, Skill):
         return _saved(moments, measure.rule, ledger.classes)
     if measure.sign == 1.0:
