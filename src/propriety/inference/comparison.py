@@ -337,6 +337,9 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
             return "delong" if getattr(measure, "by_outcome", False) else "influence"
         return "bootstrap"
     if method == "bootstrap":
+        if ledger.labels is not None:
+            law = f"method='bootstrap' draws cases of one event; the forecasts are rows of {len(ledger.labels)} classes"
+            raise InputValueError(sentence(law, hint='use method="auto".'))
         return method
     if not by_losses:
         law = f"method={method!r} compares mean losses; {measure.label} is none"

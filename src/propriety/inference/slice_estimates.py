@@ -11,7 +11,8 @@ from scipy.special import ndtr
 from propriety.errors import ProprietyError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate_of
-from propriety.inference.measures import Measure
+from propriety.inference.mean_estimates import measured_moments
+from propriety.inference.measures import Measure, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats
 
@@ -59,6 +60,8 @@ def estimate_groups(
 
 def _value(ledger: Ledger, measure: Measure, model: str) -> float:
     try:
+        if isinstance(measure, Skill) and ledger.labels is not None:
+            return float(measured_moments(ledger, measure).means[ledger.models.index(model)])
         return measure.value(ledger.table(model))
     except ProprietyError:
         return math.nan
