@@ -10,7 +10,10 @@ from scipy import stats
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference.delong import delong, on_logit_scale
+from propriety.inference.dependence import hac
+from propriety.inference.estimates import limits_of
+from propriety.inference.estimation import estimate
+from propriety.inference.ranking_measures import AreaUnderRoc
 
 # Albumin, total protein, K-G score and outcome of the patients with ovarian cancer of DeLong, DeLong & Clarke-Pearson
 # (1988), doi:10.2307/2531595, without the six that lack a test, as in the example "Comparing Receiver Operating
@@ -38,6 +41,34 @@ samples = st.lists(
 ).filter(lambda drawn: 2 <= sum(case[0] for case in drawn) <= len(drawn) - 2)
 
 
+def areas_of(y, forecasts, **options):
+    """Return area and standard error of each model."""
+    found = [estimate(y, p, AreaUnderRoc(), **options) for p in forecasts.values()]
+    return np.array([one.value for one in found]), np.array([one.standard_error for one in found])
+
+
+def compared(y, forecasts, **options):
+    """Return the difference of each pair of models, with its error, interval, statistic and p-value."""
+    found = pr.compare(y, forecasts, AreaUnderRoc(), **options)
+    names = ("difference", "standard_error", "low", "high", "statistic", "p_value")
+    columns = [getattr(found, name).tolist() for name in names]
+    return {
+        (model, reference): row
+        for model, reference, *row in zip(found.model.tolist(), found.reference.tolist(), *columns, strict=True)
+    }
+
+
+def covariance_of(y, forecasts, **options):
+    """Return the covariance of the areas, which the errors of their differences imply."""
+    _, errors = areas_of(y, forecasts, **options)
+    names = list(forecasts)
+    found = np.diag(errors**2)
+    for (one, other), (_, error, *_) in compared(y, forecasts, **options).items():
+        i, j = names.index(one), names.index(other)
+        found[i, j] = found[j, i] = (errors[i] ** 2 + errors[j] ** 2 - error**2) / 2
+    return found
+
+
 def by_definition(y, forecasts):
     """Return areas and covariance from the placement values of each event and each non-event."""
     of_events, of_non_events = [], []
@@ -50,26 +81,25 @@ def by_definition(y, forecasts):
 
 
 def test_published_areas_and_errors():
-    areas = delong(OUTCOME, TESTS)
-    np.testing.assert_allclose(areas.auc, [0.7366, 0.6478, 0.7258], atol=5e-5)
-    np.testing.assert_allclose(areas.standard_error, [0.0927, 0.1000, 0.1028], atol=5e-5)
+    areas, errors = areas_of(OUTCOME, TESTS)
+    np.testing.assert_allclose(areas, [0.7366, 0.6478, 0.7258], atol=5e-5)
+    np.testing.assert_allclose(errors, [0.0927, 0.1000, 0.1028], atol=5e-5)
 
 
 def test_published_differences():
-    found = delong(OUTCOME, TESTS).differences()
-    frame = {(m, r): row for m, r, *row in zip(*found.rows().values(), strict=True)}
-    difference, error, low, high, statistic, p_value = frame["albumin", "k-g"]
+    found = compared(OUTCOME, TESTS)
+    difference, error, low, high, statistic, p_value = found["albumin", "k-g"]
     np.testing.assert_allclose([difference, error, low, high], [0.0108, 0.0953, -0.1761, 0.1976], atol=6e-5)
     np.testing.assert_allclose([statistic**2, p_value], [0.0127, 0.9102], atol=5e-5)
-    difference, error, low, high, statistic, p_value = frame["protein", "k-g"]
+    difference, error, low, high, statistic, p_value = found["protein", "k-g"]
     np.testing.assert_allclose([difference, error, low, high], [-0.0780, 0.1046, -0.2830, 0.1271], atol=6e-5)
     np.testing.assert_allclose([statistic**2, p_value], [0.5554, 0.4561], atol=6e-5)
 
 
 def test_published_contrast_of_all_three():
-    areas = delong(OUTCOME, TESTS)
+    areas, _ = areas_of(OUTCOME, TESTS)
     contrast = np.array([[1, 0, -1], [0, 1, -1]])
-    gap, spread = contrast @ areas.auc, contrast @ areas.covariance @ contrast.T
+    gap, spread = contrast @ areas, contrast @ covariance_of(OUTCOME, TESTS) @ contrast.T
     chi_square = gap @ np.linalg.solve(spread, gap)
     assert chi_square == pytest.approx(2.5340, abs=5e-5)
     assert stats.chi2.sf(chi_square, 2) == pytest.approx(0.2817, abs=5e-5)
@@ -79,50 +109,55 @@ def test_published_contrast_of_all_three():
 @given(samples)
 def test_placement_values_by_definition(drawn):
     y, p, q = (np.array(column) for column in zip(*drawn, strict=True))
-    areas = delong(y, {"a": p, "b": q})
     expected, covariance = by_definition(y, [p, q])
-    np.testing.assert_allclose(areas.auc, expected, atol=1e-12)
-    np.testing.assert_allclose(areas.covariance, covariance, atol=1e-12)
-    assert areas.auc[0] == pytest.approx(pr.roc_curve(y, p).auc, abs=1e-12)
+    areas, errors = areas_of(y, {"a": p, "b": q})
+    np.testing.assert_allclose(areas, expected, atol=1e-12)
+    np.testing.assert_allclose(errors**2, np.diagonal(covariance), atol=1e-12)
+    _, error, *_ = compared(y, {"a": p, "b": q})["a", "b"]
+    assert error**2 == pytest.approx(max(np.array([1, -1]) @ covariance @ [1, -1], 0.0), abs=1e-12)
+    assert areas[0] == pytest.approx(pr.roc_curve(y, p).auc, abs=1e-12)
 
 
 @settings(max_examples=50)
 @given(samples)
 def test_only_the_order_counts_and_turning_it_turns_the_area(drawn):
     y, p, _ = (np.array(column) for column in zip(*drawn, strict=True))
-    areas = delong(y, {"a": p, "squared": p**2, "turned": 1 - p})
-    np.testing.assert_allclose(areas.auc, [areas.auc[0], areas.auc[0], 1 - areas.auc[0]], atol=1e-12)
-    np.testing.assert_allclose(areas.covariance[0], areas.covariance[0, 0] * np.array([1, 1, -1]), atol=1e-12)
-    np.testing.assert_allclose([areas.low[0], areas.high[0]], [1 - areas.high[2], 1 - areas.low[2]], atol=1e-9)
+    plain, squared, turned = (estimate(y, one, AreaUnderRoc()) for one in (p, p**2, 1 - p))
+    np.testing.assert_allclose([squared.value, turned.value], [plain.value, 1 - plain.value], atol=1e-12)
+    np.testing.assert_allclose([squared.standard_error, turned.standard_error], plain.standard_error, atol=1e-12)
+    np.testing.assert_allclose([turned.low, turned.high], [1 - plain.high, 1 - plain.low], atol=1e-9)
 
 
 def test_the_error_is_that_of_the_bootstrap():
     rng = np.random.default_rng(3)
     p = rng.random(400)
     y, q = rng.random(400) < p, np.clip(p + 0.2 * rng.standard_normal(400), 0, 1)
-    areas = delong(y, {"p": p, "q": q})
     draws = []
     for _ in range(500):
         cases = rng.integers(0, 400, 400)
         draws.append([pr.roc_curve(y[cases], one[cases]).auc for one in (p, q)])
-    np.testing.assert_allclose(areas.covariance, np.cov(np.transpose(draws)), rtol=0.3)
+    np.testing.assert_allclose(covariance_of(y, {"p": p, "q": q}), np.cov(np.transpose(draws)), rtol=0.3)
 
 
 def test_equal_weights_change_nothing():
-    plain, weighted = delong(OUTCOME, TESTS), delong(OUTCOME, TESTS, sample_weight=np.full(43, 2.5))
-    np.testing.assert_allclose(weighted.covariance, plain.covariance, rtol=1e-12)
-    np.testing.assert_allclose(weighted.auc, plain.auc, rtol=1e-12)
+    plain, weighted = (compared(OUTCOME, TESTS, sample_weight=weight) for weight in (None, np.full(len(OUTCOME), 2.5)))
+    for pair, numbers in plain.items():
+        np.testing.assert_allclose(weighted[pair], numbers, rtol=1e-10)
+    for one, other in zip(
+        areas_of(OUTCOME, TESTS), areas_of(OUTCOME, TESTS, sample_weight=np.full(len(OUTCOME), 2.5)), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 def test_weights_count_in_the_area_and_none_is_no_case():
     y, p = np.array([0, 1, 0, 1, 1, 0]), np.array([0.1, 0.3, 0.4, 0.8, 0.2, 0.3])
     weight = np.array([2.0, 1.0, 0.0, 3.0, 1.0, 1.0])
     kept = weight > 0
-    areas = delong(y, {"a": p}, sample_weight=weight)
-    assert areas.auc[0] == pytest.approx(pr.roc_curve(y, p, sample_weight=weight).auc)
-    fewer = delong(y[kept], {"a": p[kept]}, sample_weight=weight[kept])
-    np.testing.assert_array_equal(areas.covariance, fewer.covariance)
-    assert areas.n == 5
+    found = estimate(y, p, AreaUnderRoc(), sample_weight=weight)
+    assert found.value == pytest.approx(pr.roc_curve(y, p, sample_weight=weight).auc)
+    fewer = estimate(y[kept], p[kept], AreaUnderRoc(), sample_weight=weight[kept])
+    assert found.standard_error == pytest.approx(fewer.standard_error, rel=1e-14)
+    assert found.n == 5
 
 
 def test_clusters_sum_the_influence_of_their_cases():
@@ -132,56 +167,105 @@ def test_clusters_sum_the_influence_of_their_cases():
     influence[y] = (wins.mean(axis=1) - wins.mean()) / y.sum()
     influence[~y] = (wins.mean(axis=0) - wins.mean()) / (~y).sum()
     sums = np.bincount(cluster, influence)
-    areas = delong(y, {"a": p}, cluster=cluster)
+    found = estimate(y, p, AreaUnderRoc(), cluster=cluster)
     error = math.sqrt(9 / 8 * (sums**2).sum())
-    assert areas.standard_error[0] == pytest.approx(error, rel=1e-12)
-    assert areas.clusters == 9
+    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    assert (found.units, found.method) == (9, "DeLong, on the logit scale, cluster-robust")
     area = wins.mean()
     margin = stats.t(8).ppf(0.975) * error / (area * (1 - area))
-    assert areas.high[0] == pytest.approx(1 / (1 + math.exp(-math.log(area / (1 - area)) - margin)), rel=1e-12)
+    assert found.high == pytest.approx(1 / (1 + math.exp(-math.log(area / (1 - area)) - margin)), rel=1e-12)
 
 
 def test_repeated_patients_are_no_news():
     twice = {name: np.tile(values, 2) for name, values in TESTS.items()}
-    naive = delong(np.tile(OUTCOME, 2), twice)
-    told = delong(np.tile(OUTCOME, 2), twice, cluster=np.tile(np.arange(43), 2))
-    alone = delong(OUTCOME, TESTS, cluster=np.arange(43))
-    np.testing.assert_allclose(told.covariance, alone.covariance, rtol=1e-12)
-    assert (naive.standard_error < 0.75 * told.standard_error).all()
+    naive = compared(np.tile(OUTCOME, 2), twice)
+    told = compared(np.tile(OUTCOME, 2), twice, cluster=np.tile(np.arange(43), 2))
+    alone = compared(OUTCOME, TESTS, cluster=np.arange(43))
+    for pair in alone:
+        np.testing.assert_allclose(told[pair], alone[pair], rtol=1e-10)
+        assert naive[pair][1] < 0.75 * told[pair][1]
+
+
+def test_times_have_a_long_run_error():
+    time = np.arange(43) // 3
+    y, p, q = OUTCOME == 1, TESTS["albumin"], TESTS["protein"]
+    influences = []
+    for one in (p, q):
+        wins = np.greater.outer(one[y], one[~y]) + 0.5 * np.equal.outer(one[y], one[~y])
+        influence = np.empty(43)
+        influence[y] = (wins.mean(axis=1) - wins.mean()) / y.sum()
+        influence[~y] = (wins.mean(axis=0) - wins.mean()) / (~y).sum()
+        influences.append(np.bincount(time, influence))
+    parts = np.stack([*influences, influences[0] - influences[1]], axis=1)
+    error, df = hac(parts)
+    found = estimate(y, p, AreaUnderRoc(), time=time)
+    assert (found.standard_error, found.units) == (pytest.approx(error[0], rel=1e-12), 15)
+    assert found.method == "DeLong, on the logit scale, over 6 times"
+    result = pr.compare(y, {"a": p, "b": q}, AreaUnderRoc(), time=time)
+    assert (result.standard_error[0], result.units) == (pytest.approx(error[2], rel=1e-12), 15)
+    assert result.df[0] == df[2]
+    assert result.method == "DeLong's test robust to times on 43 cases at 15 times"
 
 
 def test_models_that_rank_alike_do_not_differ():
-    found = delong(OUTCOME, {"a": TESTS["albumin"], "b": TESTS["albumin"] ** 3}).differences()
+    found = pr.compare(OUTCOME, {"a": TESTS["albumin"], "b": TESTS["albumin"] ** 3}, AreaUnderRoc())
     assert (found.difference[0], found.standard_error[0], found.low[0], found.high[0]) == (0.0, 0.0, 0.0, 0.0)
-    assert np.isnan([found.statistic[0], found.p_value[0]]).all()
+    assert np.isnan(found.statistic[0])
+    assert (found.p_value[0], found.verdict[0]) == (1.0, "same")
+    assert str(found).startswith("a and b have the same area under the ROC curve.")
 
 
 def test_what_the_cases_cannot_tell():
-    apart = delong([0, 0, 1, 1], {"a": [0.1, 0.2, 0.8, 0.9]})
-    assert (apart.auc[0], apart.standard_error[0]) == (1.0, 0.0)
-    assert np.isnan([apart.low[0], apart.high[0]]).all()
-    single = delong([0, 0, 1], {"a": [0.1, 0.7, 0.5]})
-    assert np.isnan([single.standard_error[0], single.low[0]]).all()
-    with pytest.raises(InputValueError, match="there are no events"):
-        delong([0, 0], {"a": [0.1, 0.2]})
+    apart = estimate([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], AreaUnderRoc())
+    assert (apart.value, apart.standard_error) == (1.0, 0.0)
+    assert np.isnan([apart.low, apart.high]).all()
+    assert apart.note == "events and non-events do not overlap"
+    single = estimate([0, 0, 1], [0.1, 0.7, 0.5], AreaUnderRoc())
+    assert np.isnan([single.standard_error, single.low]).all()
+    assert single.note == "a single event, non-event or cluster has no spread"
+    for of in (
+        lambda: estimate([0, 0], [0.1, 0.2], AreaUnderRoc()),
+        lambda: pr.compare([0, 0], {"a": [0.1, 0.2], "b": [0.3, 0.4]}, AreaUnderRoc()),
+    ):
+        with pytest.raises(InputValueError, match="needs cases with and without the event"):
+            of()
+
+
+def test_areas_with_one_event_are_not_compared():
+    found = pr.compare([0, 0, 1], {"a": [0.1, 0.7, 0.5], "b": [0.2, 0.3, 0.4]}, AreaUnderRoc())
+    assert found.verdict.tolist() == ["not tested"]
+    assert np.isnan([found.standard_error[0], found.p_value[0]]).all()
+    assert str(found) == (
+        "b has a 0.50 higher area under the ROC curve than a; that was not tested.\n"
+        "No test on 3 cases.\n"
+        "A single event or non-event has no spread."
+    )
 
 
 @given(st.floats(0.01, 0.99), st.floats(1e-6, 0.5), st.floats(0.5, 0.999))
 def test_limits_on_the_logit_scale_stay_inside_and_around(area, error, level):
-    low, high = on_logit_scale(area, error, level)
+    low, high = limits_of(area, error, math.inf, level, "logit")
     assert 0.0 <= low <= area <= high <= 1.0
-    wider = on_logit_scale(area, error, level, clusters=5)
+    wider = limits_of(area, error, 4, level, "logit")
     assert wider[0] <= low
     assert high <= wider[1]
 
 
+@given(st.floats(0.01, 100.0), st.floats(1e-6, 500.0), st.floats(0.5, 0.999))
+def test_limits_on_the_log_scale_stay_positive_and_around(ratio, error, level):
+    low, high = limits_of(ratio, error, math.inf, level, "log")
+    assert 0.0 <= low <= ratio <= high
+    assert low == 0.0 or low * high == pytest.approx(ratio**2, rel=1e-9)
+
+
 def test_views_and_missing_values():
-    areas = delong(
-        [0, 1, 0, 1, None], {"a": [0.1, 0.3, 0.4, 0.8, 0.2], "b": [0.1, 0.3, 0.2, None, 0.2]}, missing="drop"
+    found = pr.compare(
+        [0, 1, 0, 1, None],
+        {"a": [0.1, 0.3, 0.4, 0.8, 0.2], "b": [0.1, 0.3, 0.2, None, 0.2]},
+        AreaUnderRoc(),
+        missing="drop",
     )
-    assert repr(areas) == "AreasUnderRoc(models=['a', 'b'], n=3, level=0.95, dropped=2)"
-    assert areas.to_frame(backend="pandas").shape == (2, 5)
-    assert areas.differences().to_frame(backend="polars").columns[:3] == ["model", "reference", "difference"]
-    assert np.shape(areas.to_dict()["covariance"]) == (2, 2)
-    one = delong([0, 1, 0, 1], {"a": [0.1, 0.3, 0.4, 0.8]}).differences()
-    assert len(one.difference) == 0
+    assert (found.n, found.dropped) == (3, 2)
+    assert found.to_frame(backend="polars").columns[:3] == ["model", "reference", "difference"]
+    assert found.standings.value.tolist() == [1.0, 0.5]
+    assert found.to_dict()["measure"] == "auc"
