@@ -22,6 +22,7 @@ __all__ = [
     "case_scores",
     "losses_by_chunk",
     "losses_of",
+    "losses_of_table",
     "mean_loss",
     "mean_score",
     "observed_rates",
@@ -245,6 +246,13 @@ def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Fl
     total = weighted_sum(rule.loss(forecast, event=True), events)
     total += weighted_sum(rule.loss(forecast, event=False), non_events)
     return total / float(events.sum() + non_events.sum())
+
+
+def losses_of_table(table: ForecastTable, rule: Rule) -> tuple[Floats, Floats]:
+    """Return the loss of each row of a table if the event does not happen, and if it does."""
+    own, size = _binary(rule), len(table)
+    without, happened = (np.broadcast_to(own.loss(table.forecast, event=event), size) for event in (False, True))
+    return without, happened
 
 
 def weighted_sum(loss: Floats, weight: Floats) -> float:
