@@ -27,6 +27,7 @@ __all__ = [
     "complement",
     "joined",
     "power_mean",
+    "power_means",
 ]
 
 DECIMALS = 12  # To so many a forecast is rounded to find its bin, because 1 - 0.9 and 0.1 are one forecast.
@@ -79,18 +80,50 @@ def power_mean(values: Floats, weight: Floats, exponent: float) -> float:
     >>> [power_mean(np.array([0.25, 1.0]), np.ones(2), exponent) for exponent in (1, 0, -1)]
     [0.625, 0.5, 0.4]
     """
-    values, weight = values[weight > 0.0], weight[weight > 0.0]
+    return float(power_means(values, weight, np.array([exponent]))[0])
+
+
+def power_means(values: Floats, weight: Floats, exponents: Floats) -> Floats:
+    """Return the weighted means with several exponents; see `power_mean`.
+
+    Examples
+    --------
+    >>> power_means(np.array([0.25, 1.0]), np.ones(2), np.array([1.0, 0.0, -1.0]))
+    array([0.625, 0.5  , 0.4  ])
+    """
+    values, weight = _runs(values[weight > 0.0], weight[weight > 0.0])
     if not len(values):
-        return math.nan
-    exponent = 0.0 if abs(exponent) < TINY else exponent
-    # Relative to the number that dominates, so that no power overflows and small exponents lose no digits.
-    scale = float(values.max() if exponent > 0.0 else values.min())
-    if scale == 0.0 or math.isinf(exponent):
-        return scale
-    share = weight / weight.sum()
+        return np.full(len(exponents), np.nan)
+    share, logs = weight / weight.sum(), {}
+    means = []
+    for given in exponents.tolist():
+        exponent = 0.0 if abs(given) < TINY else given
+        # Relative to the number that dominates, so that no power overflows and small exponents lose no digits.
+        scale = float(values.max() if exponent > 0.0 else values.min())
+        if scale == 0.0 or math.isinf(exponent):
+            means.append(scale)
+        elif exponent == 1.0:
+            means.append(scale * float((share * (values / scale)).sum()))
+        else:
+            if scale not in logs:
+                logs[scale] = _logs(values, scale)
+            means.append(_power_mean(logs[scale], share, scale, exponent))
+    return np.array(means)
+
+
+def _runs(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Add up the weights of equal neighbours, of which recalibrated forecasts have many."""
+    first = np.flatnonzero(np.diff(values, prepend=-1.0))
+    return (values[first], np.add.reduceat(weight, first)) if 2 * len(first) < len(values) else (values, weight)
+
+
+def _logs(values: Floats, scale: float) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):  # A zero beside a positive exponent; its power is zero.
         ratio = values / scale
-        logs = np.where(ratio < math.inf, np.log(ratio), np.log(values) - math.log(scale))
+        return np.log(ratio) if ratio.max() < math.inf else np.log(values) - math.log(scale)
+
+
+def _power_mean(logs: Floats, share: Floats, scale: float, exponent: float) -> float:
     growth = float(share @ logs) if exponent == 0.0 else _log_of_mean(exponent * logs, share) / exponent
     # Beside a subnormal number the growth may be beyond the floats, where the mean is not.
     return scale * math.exp(growth) if scale > 1e-150 else math.exp(math.log(scale) + growth)
@@ -135,16 +168,26 @@ class Pairs:
     def groups(self, label: object) -> ProbabilityGroups:
         """Return the groups as a result."""
         start = self.start[:-1]
-        spans = [slice(*span) for span in zip(start, self.start[1:], strict=True)]
+        low, weight = self.forecast[start], np.add.reduceat(self.true, start)
         return ProbabilityGroups(
             label=np.full(len(start), str(label)),
-            low=self.forecast[start],
+            low=low,
             high=self.forecast[self.start[1:] - 1],
             source=self.rates(),
-            model=np.array([power_mean(self.forecast[span], self.true[span], 0.0) for span in spans]),
-            weight=np.add.reduceat(self.true, start),
+            model=self._geometric_means(weight),
+            weight=weight,
             pair_weight=np.add.reduceat(self.true + self.false, start),
         )
+
+    def _geometric_means(self, weight: Floats) -> Floats:
+        """Return the geometric mean of the forecasts of the true pairs of each group; NaN where there are none."""
+        # Relative to the highest forecast of the group, so that small forecasts lose no digits.
+        scale = self.forecast[self.start[1:] - 1]
+        with np.errstate(divide="ignore", invalid="ignore"):  # Of forecasts of 0, and of groups without true pairs.
+            logs = np.log(self.forecast / np.repeat(scale, np.diff(self.start)))
+            sums = np.add.reduceat(np.where(self.true > 0.0, self.true * logs, 0.0), self.start[:-1])
+            means: Floats = np.where(scale == 0.0, 0.0, scale * np.exp(sums / weight))
+        return np.where(weight > 0.0, means, np.nan)
 
 
 def by_blocks(table: ForecastTable) -> Pairs:

@@ -16,6 +16,7 @@ from propriety.inference.measures import read_measure
 from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
@@ -154,6 +155,9 @@ def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Pro
 def _learn(ledger: Ledger, problem: Problem) -> None:
     """Have the moments that the problem asks for, as far as there are cases, and all numbers checked."""
     rules = [rule for measure in problem.measures for rule in rules_of(measure)]
+    if isinstance(ledger.source, Cases) and ledger.kind == "binary" and ledger.dependence is None:
+        # Means of independent cases are read from the tables; differences are not.
+        rules = [problem.headline.rule] if len(ledger.models) > 1 else []
     if ledger.index.names:
         rules += rules_of_slices(problem.headline, problem.threshold, binary=ledger.kind == "binary")
     ledger.fill(rule for rule in rules if ledger.has_moments(rule))

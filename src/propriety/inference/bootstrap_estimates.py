@@ -27,7 +27,7 @@ from propriety.inference.estimates import (
     units_of,
     without_limits,
 )
-from propriety.inference.mean_estimates import estimate_from_moments
+from propriety.inference.mean_estimates import estimate_mean
 from propriety.inference.measures import Mean, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats
@@ -51,7 +51,7 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
         value = measure.value(ledger.table(model)) if ledger.labels is None else math.nan
         return without_limits(ledger, measure, value, level)
     if isinstance(measure, Mean):
-        formula = estimate_from_moments(ledger, model, measure, level)
+        formula = estimate_mean(ledger, model, measure, level)
         if math.isnan(formula.low):
             return replace(formula, method=method)
         units = _loss_units(ledger, model, measure.rule, cases).in_cells()

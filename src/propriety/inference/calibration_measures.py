@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
 
-from propriety.calibration.logistic import fit_logistic
+from propriety.calibration.cox_line import CoxLine, cox_line
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError, sentence
 from propriety.inference.measures import Influence
-from propriety.results import Floats
 from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
@@ -73,11 +72,11 @@ class CalibrationIntercept:
 
     def value(self, table: ForecastTable) -> float:
         """Return the intercept."""
-        return _cox(table, slope=False)[0]
+        return float(_line(table, slope=False).coefficients[0])
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the score of the fit, over its information."""
-        return _cox(table, slope=False)[1]
+        return _influence(table, slope=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +101,11 @@ class CalibrationSlope:
 
     def value(self, table: ForecastTable) -> float:
         """Return the slope."""
-        return _cox(table, slope=True)[0]
+        return float(_line(table, slope=True).coefficients[0])
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the score of the fit, over its information."""
-        return _cox(table, slope=True)[1]
+        return _influence(table, slope=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +133,20 @@ class IntegratedCalibrationIndex:
         return weighted_sum(distance, table.weights) / table.weight
 
 
-def _cox(table: ForecastTable, *, slope: bool) -> tuple[float, Influence]:
-    """Fit the recalibration line, and return the coefficient that is asked for with its influence."""
-    what = "slope" if slope else "intercept"
-    if table.forecast[0] == 0.0 or table.forecast[-1] == 1.0:
-        certain = (table.forecast == 0.0) | (table.forecast == 1.0)
-        law = f"a calibration {what} needs log-odds, which forecasts of exactly 0 or 1 do not have"
-        share = float(table.weights[certain].sum()) / table.weight
-        raise InputValueError(sentence(law, offender=f"they are {100.0 * share:.3g}% of the weight"))
-    if not (table.events.any() and table.non_events.any()):
-        raise InputValueError(sentence(f"a calibration {what} needs cases with and without the event"))
-    x, constant = logit(table.forecast), np.ones(len(table))
-    if slope and len(table) == 1:
-        raise InputValueError(sentence("a calibration slope needs forecasts that differ; all are equal"))
-    design: Floats = np.column_stack([x, constant]) if slope else constant[:, None]
-    offset = np.zeros(len(table)) if slope else x
-    fit = fit_logistic(design, table.events, table.non_events, None if slope else x)
-    if not fit.converged:
-        raise InputValueError(sentence(f"the fit of the calibration {what} did not converge"))
-    rate = expit(offset + design @ fit.coefficients)
-    moved = (design @ fit.covariance)[:, 0] * table.weight
-    return float(fit.coefficients[0]), Influence(moved * (1.0 - rate), -moved * rate)
+def _line(table: ForecastTable, *, slope: bool) -> CoxLine:
+    line = cox_line(table, slope=slope)
+    if not line.converged:
+        raise InputValueError(sentence("the fit of the calibration line did not converge"))
+    return line
+
+
+def _influence(table: ForecastTable, *, slope: bool) -> Influence:
+    """Return how far a case moves a coefficient of Cox's line: its score over the information."""
+    line = _line(table, slope=slope)
+    x = logit(table.forecast)
+    if slope:
+        rate = expit(line.coefficients[0] * x + line.coefficients[1])
+        moved: Any = table.weight * (line.covariance[0, 0] * x + line.covariance[0, 1])
+    else:
+        rate, moved = expit(x + line.coefficients[0]), table.weight * line.covariance[0, 0]
+    return Influence(moved * (1.0 - rate), -moved * rate)

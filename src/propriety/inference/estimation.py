@@ -10,7 +10,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.estimates import Estimate
 from propriety.inference.influence import estimate_from_influence
-from propriety.inference.mean_estimates import estimate_from_moments
+from propriety.inference.mean_estimates import estimate_mean
 from propriety.inference.measures import Mean, Measure, Skill, Smooth, read_measure
 from propriety.inference.part_estimates import estimate_part, is_part
 from propriety.ledger.ledger import Ledger
@@ -172,7 +172,7 @@ def estimate_of(
     if is_part(measure):
         return estimate_part(ledger, name, measure, level=level, drawing=drawing)
     if isinstance(measure, Mean | Skill):
-        return estimate_from_moments(ledger, name, measure, level)
+        return estimate_mean(ledger, name, measure, level)
     assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; what has a formula is one of these)
     return estimate_from_influence(ledger, name, measure, level)
 

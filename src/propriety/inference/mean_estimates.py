@@ -10,13 +10,70 @@ import numpy as np
 from propriety.errors import InputValueError, sentence
 from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import Estimate, make_estimate
-from propriety.inference.measures import Mean, Skill
+from propriety.inference.influence import error_of_table
+from propriety.inference.measures import Influence, Mean, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
+from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["estimate_from_moments", "measured_moments", "parts_in_time"]
+__all__ = ["estimate_from_moments", "estimate_mean", "measured_moments", "parts_in_time"]
+
+
+def estimate_mean(ledger: Ledger, model: str, measure: Mean | Skill, level: float) -> Estimate:
+    """Estimate a mean, or a skill: from an exact table of independent cases, or from the moments of their losses."""
+    if measure.rule in ledger.rules or not _table_tells(ledger, model, measure):
+        return estimate_from_moments(ledger, model, measure, level)
+    table = ledger.table(model)
+    value, influence = _losses_of_table(table, measure)
+    error = error_of_table(table, influence)
+    method = "delta method, Student's t" if isinstance(measure, Skill) else "Student's t"
+    found = make_estimate(ledger, measure, value, error, table.n - 1.0, level, method, units=table.n)
+    return found if isinstance(measure, Skill) else _within(found, measure, ledger.classes)
+
+
+def _table_tells(ledger: Ledger, model: str, measure: Mean | Skill) -> bool:
+    """Return whether the table of a model holds all that the moments of its losses do."""
+    binary = ledger.labels is None and isinstance(measure.rule, BinaryRule)
+    return binary and ledger.dependence is None and ledger.table(model).cells is None
+
+
+def _losses_of_table(table: ForecastTable, measure: Mean | Skill) -> tuple[float, Influence]:
+    """Return the mean, or the skill, and the deviations of the losses of events and of non-events."""
+    rule = measure.rule
+    assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; it was asked for)
+    losses = _met(rule, table.forecast, table)
+    mean = float((table.events * losses[1]).sum() + (table.non_events * losses[0]).sum()) / table.weight
+    if math.isnan(mean):
+        raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of some case is NaN"))
+    if not isinstance(measure, Skill):
+        sign = measure.sign
+        with np.errstate(invalid="ignore"):  # Of an infinite mean.
+            return sign * mean + 0.0, Influence(sign * (losses[1] - mean), sign * (losses[0] - mean))
+    constant = _constant_losses(rule, np.array([1.0 - table.event_rate, table.event_rate]))
+    met = np.array([float(table.non_events.sum()), float(table.events.sum())])
+    against = _positive(float((met * np.where(met > 0.0, constant, 0.0)).sum()) / table.weight)
+    ratio = mean / against
+    with np.errstate(invalid="ignore"):
+        saved = [-(losses[happens] - ratio * constant[happens]) / against for happens in (1, 0)]
+    return 1.0 - ratio, Influence(*saved)
+
+
+def _met(rule: BinaryRule, forecast: Floats, table: ForecastTable) -> Floats:
+    """Return the losses of non-events and events in each row; one that no case meets is 0, even if it is infinite."""
+    found = np.zeros((2, len(table)))
+    for happens, weight in ((1, table.events), (0, table.non_events)):
+        loss = np.broadcast_to(rule.loss(forecast, event=bool(happens)), len(table))
+        found[happens] = np.where(weight > 0.0, loss, 0.0)
+    return found
+
+
+def _positive(against: float) -> float:
+    if not 0.0 < against < math.inf:
+        law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
+        raise InputValueError(sentence(law, hint="y_true holds one class only?"))
+    return against
 
 
 def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, level: float) -> Estimate:
@@ -64,10 +121,7 @@ def _saved(moments: Moments, rule: Rule) -> Moments:
     shares = np.zeros(max(int(max(moments.index.labels[moments.index.place(OUTCOME)])) + 1, 2))
     shares[np.array(by_outcome.index.column(OUTCOME), dtype=np.intp)] = by_outcome.weight / by_outcome.weight.sum()
     losses = _constant_losses(rule, shares)[outcome]
-    against = float((losses * moments.weight).sum() / moments.weight.sum())
-    if not 0.0 < against < math.inf:
-        law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
-        raise InputValueError(sentence(law, hint="y_true holds one class only?"))
+    against = _positive(float((losses * moments.weight).sum() / moments.weight.sum()))
     ratio = moments.means / against
     whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)
     with np.errstate(invalid="ignore"):  # Of an infinite mean.

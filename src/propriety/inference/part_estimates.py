@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeGuard
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from propriety.calibration.grouping import group_starts
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.recalibration import FixedForecasts, proper_binary_rule
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
@@ -23,9 +27,11 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["draws_for", "estimate_part", "is_part", "overfits"]
 
-WORK = 2_000_000  # Table rows that are recalibrated, over all draws, for one interval of a part of a decomposition.
+WORK = 10_000_000  # Outcomes of weighted cases that are drawn for one interval of a part of a decomposition.
 FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
 ROUNDING = 1e-12
+
+_OVERFITS: WeakKeyDictionary[ForecastTable, dict[tuple[BinaryRule, Drawing], Floats]] = WeakKeyDictionary()
 
 
 def is_part(measure: Measure) -> TypeGuard[Miscalibration | Discrimination]:
@@ -49,9 +55,9 @@ def estimate_part(
         return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=1)
     recalibrated = pool_adjacent_violators(table).per_row()
     error = _error(ledger, model, measure, rule, recalibrated, cases)
-    draws = draws_for(drawing.n_resamples, len(table))
+    draws = draws_for(drawing.n_resamples, table.n) if table.is_weighted else drawing.n_resamples
     if draws < drawing.n_resamples:
-        drawing, method = drawing._replace(n_resamples=draws), f"{method}, {draws:,} of them for {len(table):,} rows"
+        drawing, method = drawing._replace(n_resamples=draws), f"{method}, {draws:,} of them for {table.n:,} cases"
     overfit = overfits(table, rule, recalibrated, drawing, None if cases is None else cases.of(model))
     bias = float(overfit.mean())
     # Next to zero the mean difference hardly varies and what recalibration fits of the noise does: both count.
@@ -116,15 +122,15 @@ class _Difference:
         return Influence(found[1], found[0])
 
 
-def draws_for(n_resamples: int, rows: int) -> int:
-    """Return the number of draws for a part of a decomposition: fewer where a table is so large that each is slow.
+def draws_for(n_resamples: int, cases: int) -> int:
+    """Return the number of draws of the outcomes of weighted cases: fewer where there are so many that each is slow.
 
     Examples
     --------
-    >>> draws_for(1000, 500), draws_for(1000, 10_000), draws_for(1000, 200_000)
-    (1000, 200, 20)
+    >>> draws_for(1000, 500), draws_for(1000, 20_000), draws_for(1000, 10_000_000)
+    (1000, 500, 20)
     """
-    return min(n_resamples, max(FEWEST_DRAWS, WORK // rows))
+    return min(n_resamples, max(FEWEST_DRAWS, WORK // cases))
 
 
 def overfits(
@@ -132,31 +138,52 @@ def overfits(
 ) -> Floats:
     """Return what isotonic regression gains, by fitting noise, on outcomes drawn at the rates of each row.
 
-    The forecasts and weights of the cases stay; outcomes are drawn independently of each other. `cases` are needed of
-    a weighted table.
+    The forecasts and weights of the cases stay; outcomes are drawn independently of each other. Neighbouring rows are
+    put together as for bands. `cases` are needed of a weighted table.
     """
-    forecasts = FixedForecasts.of(rule, recalibrated)
-    weighted = table.is_weighted
-    number = np.array([]) if weighted else np.rint(table.weights).astype(np.int64)
-    row, weight = np.array([], dtype=np.intp), np.array([])
-    if weighted:
-        assert cases is not None  # noqa: S101  (for the type checker; a weighted table comes with its cases)
-        forecast, _, given = in_canonical_order(cases).gathered()
-        assert given is not None  # noqa: S101  (for the type checker; they have weights)
-        row, weight = np.searchsorted(table.forecast, forecast), given
+    known = _OVERFITS.setdefault(table, {})
+    if (rule, drawing) not in known:
+        known[rule, drawing] = _drawn(table, rule, recalibrated, drawing, cases)
+    return known[rule, drawing]
 
-    def outcomes(generator: np.random.Generator) -> Floats:
-        if not weighted:
-            return generator.binomial(number, recalibrated).astype(np.float64)
-        happens = generator.random(len(row)) < recalibrated[row]
-        summed: Floats = np.bincount(row, weight * happens, minlength=len(table)).astype(np.float64)
-        return summed
+
+def _drawn(
+    table: ForecastTable, rule: BinaryRule, recalibrated: Floats, drawing: Drawing, cases: Cases | None
+) -> Floats:
+    start = group_starts(table)
+    weight = np.add.reduceat(table.weights, start)
+    rate = np.add.reduceat(table.weights * recalibrated, start) / weight
+    forecasts = FixedForecasts.of(rule, rate)
+    if table.is_weighted:
+        assert cases is not None  # noqa: S101  (for the type checker; a weighted table comes with its cases)
+        outcomes = _weighted_outcomes(table, recalibrated, start, cases)
+    else:
+        number = np.rint(weight).astype(np.int64)
+
+        def outcomes(generator: np.random.Generator) -> Floats:
+            return generator.binomial(number, rate).astype(np.float64)
 
     def gain(events: Floats) -> float:
-        score, best, _ = forecasts.scores(events, np.maximum(table.weights - events, 0.0))
+        score, best, _ = forecasts.scores(events, np.maximum(weight - events, 0.0))
         return score - best
 
     def draw(generator: np.random.Generator, size: int) -> Floats:
         return np.array([gain(outcomes(generator)) for _ in range(size)])
 
     return in_blocks(draw, drawing)
+
+
+def _weighted_outcomes(
+    table: ForecastTable, recalibrated: Floats, start: NDArray[np.intp], cases: Cases
+) -> Callable[[np.random.Generator], Floats]:
+    """Return a function that draws the outcome of every case and adds up the weights of the events by group."""
+    forecast, _, weight = in_canonical_order(cases).gathered()
+    assert weight is not None  # noqa: S101  (for the type checker; they have weights)
+    row = np.searchsorted(table.forecast, forecast)
+    rate, group = recalibrated[row], np.searchsorted(start, row, side="right") - 1
+
+    def outcomes(generator: np.random.Generator) -> Floats:
+        happens = generator.random(len(row)) < rate
+        return np.bincount(group, weight * happens, minlength=len(start)).astype(np.float64)
+
+    return outcomes

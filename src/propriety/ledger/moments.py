@@ -22,6 +22,7 @@ __all__ = ["OUTCOME", "Moments", "Sums", "moments_of_cases"]
 OUTCOME = "outcome"  # The key that tells the outcomes apart: 0 and 1 for an event, the place of a class.
 KEPT = 2**20  # Cells kept before equal ones are put together: bounds the memory where clusters are many.
 BLOCK = 2**20  # Values of series that are looked at together: bounds the memory where models are many.
+FEW = 4  # Cells up to which a pass for each is faster than counting.
 MOST = 2**27  # Numbers that moments may hold.
 
 
@@ -262,9 +263,15 @@ def _sums(losses: Floats, weight: Floats | None, cell: NDArray[np.intp], cells: 
     weights, squares, n = (np.bincount(cell, column, minlength=cells) for column in (w, w * w, w > 0.0))
     single = cells == 1
 
+    marks = [(cell == place).astype(np.float64) for place in range(cells)] if 1 < cells <= FEW else []
+
     def total(values: Floats) -> Floats:
         if single:
             return np.atleast_2d(values.sum(axis=1))
+        if marks:
+            found = np.stack([np.einsum("sc,c->s", values, mark) for mark in marks])
+            if np.isfinite(found).all():  # A mark of 0 makes NaN of infinity.
+                return found
         return np.stack([np.bincount(cell, one, minlength=cells) for one in values], axis=-1)
 
     means, leans, spreads = [], [], []
