@@ -107,6 +107,22 @@ def test_series_with_different_indices_are_refused():
     assert len(read_cases(np.array(Y), {"a": pd.Series(P), "b": pl.Series(Q)})) == 4
 
 
+def test_indices_are_compared_across_models_without_one():
+    models = {"a": pd.Series(P), "b": Q, "c": pd.Series(P, index=[3, 2, 1, 0])}
+    with pytest.raises(InputValueError, match="forecasts 'a' and 'c' carry different indices"):
+        read_cases(Y, models)
+    rows = {"a": pd.DataFrame(ROWS), "b": pd.DataFrame(ROWS, index=[3, 2, 1, 0])}
+    with pytest.raises(InputValueError, match="forecasts 'a' and 'b' carry different indices"):
+        read_cases([0, 1, 2, 0], rows)
+
+
+def test_columns_out_of_order_are_told_of_their_model():
+    rows = {"a": ROWS, "b": pd.DataFrame(ROWS, columns=["y", "x", "z"])}
+    with pytest.raises(InputValueError, match="in the order of the columns") as caught:
+        read_cases(["x", "y", "z", "x"], rows, labels=["x", "y", "z"])
+    assert caught.value.__notes__ == ["y_proba is forecasts['b']."]
+
+
 def test_models_of_one_event_only():
     assert read_cases(Y, {"a": P, "b": Q}, kind="event").classes is None
     with pytest.raises(

@@ -139,7 +139,8 @@ class Arguments:
             check_kind(shape, self.names[model], kind)
 
     def _check_indices(self) -> None:
-        for one, other in itertools.pairwise(self.forecasts):
+        indexed = [model for model, forecast in self.forecasts.items() if forecast.index is not None]
+        for one, other in itertools.pairwise(indexed):
             if not _have_same_index(self.forecasts[one], self.forecasts[other]):
                 law = f"forecasts {one!r} and {other!r} carry different indices, so their rows may not belong together"
                 raise InputValueError(sentence(law, hint="align them by label, or call .to_numpy() to go by position."))

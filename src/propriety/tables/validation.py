@@ -98,8 +98,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     given.check(kind)
     rows = given.settle_missing(drop=missing == "drop")
     numbers, weights = given.numbers(rows), given.weights(rows)
-    with about(next(iter(names.values()))):
-        outcome, columns = _settle_labels(given, rows, labels, pos_label)
+    outcome, columns = _settle_labels(given, rows, labels, pos_label)
     key = partial(read_keys, beside=given, rows=rows)
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
     return Cases(
@@ -254,13 +253,17 @@ def _settle_labels(
 ) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
     """Return the events, or the places of the classes and their labels."""
     truth = given.truth(rows, labelled=labels is not None or pos_label is not None)
-    shape = next(iter(given.forecasts.values())).values.shape
-    if len(shape) == 1:
-        return happened_of(truth, pos_label, labels, rows), None
-    columns = class_labels(shape[1], labels, pos_label)
-    for reading in given.forecasts.values():
-        _check_column_names(reading.names, columns)
-    return places_of(truth, columns, rows, labelled=labels is not None), columns
+    first = next(iter(given.forecasts))
+    shape = given.forecasts[first].values.shape
+    with about(given.names[first]):
+        if len(shape) == 1:
+            return happened_of(truth, pos_label, labels, rows), None
+        columns = class_labels(shape[1], labels, pos_label)
+    for model, reading in given.forecasts.items():
+        with about(given.names[model]):
+            _check_column_names(reading.names, columns)
+    with about(given.names[first]):
+        return places_of(truth, columns, rows, labelled=labels is not None), columns
 
 
 def _check_column_names(names: tuple[Any, ...] | None, columns: tuple[Any, ...]) -> None:
