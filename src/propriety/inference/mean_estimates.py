@@ -27,7 +27,7 @@ def estimate_mean(ledger: Ledger, model: str, measure: Mean | Skill, level: floa
         return estimate_from_moments(ledger, model, measure, level)
     table = ledger.table(model)
     value, influence = _losses_of_table(table, measure)
-    error = error_of_table(table, influence)
+    error = error_of_table(table, influence) if math.isfinite(value) else math.nan
     method = "delta method, Student's t" if isinstance(measure, Skill) else "Student's t"
     found = make_estimate(ledger, measure, value, error, table.n - 1.0, level, method, units=table.n)
     return found if isinstance(measure, Skill) else _within(found, measure, ledger.classes)
