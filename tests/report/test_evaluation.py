@@ -23,12 +23,13 @@ GRADE = np.array([RNG.choice(3, p=row) for row in ROWS["sharp"]])
 
 
 def evaluated(kind, **options):
-    options = {"seed": 1, "n_resamples": 20} | options
+    options = {"seed": 1, "n_resamples": 40} | options
     if kind == "event":
         return pr.evaluate(Y, MODELS, thresholds=(0.05, 0.2), by=SITE, **options)
     if kind == "one model":
         return pr.evaluate(Y, TRUTH, **options)
-    return pr.evaluate(GRADE, ROWS, ordered=kind == "grades", **options)
+    by = {"by": {"site": SITE}} if "groups" in kind else {}
+    return pr.evaluate(GRADE, ROWS, ordered="grades" in kind, **by, **options)
 
 
 SECTIONS = {
@@ -36,6 +37,8 @@ SECTIONS = {
     "one model": ["scores", "calibration", "decisions", "means", "methods", "tripod"],
     "classes": ["scores", "calibration", "comparison", "means", "methods", "tripod"],
     "grades": ["scores", "calibration", "comparison", "means", "methods", "tripod"],
+    "classes in groups": ["scores", "calibration", "comparison", "slices", "means", "methods", "tripod"],
+    "grades in groups": ["scores", "calibration", "comparison", "slices", "means", "methods", "tripod"],
 }
 
 
@@ -106,7 +109,7 @@ def test_the_table_of_net_benefit_has_the_value_at_every_threshold():
     y = (np.random.default_rng(1).random(30) < p).astype(int)
     table = item_named("Net benefit", pr.evaluate(y, {"a": p}, seed=1, n_resamples=20)).table
     whole = pr.ForecastTable.from_predictions(y, p)
-    alone = [pr.NetBenefit(threshold).of(whole) for threshold in table["threshold"].tolist()]
+    alone = [pr.NetBenefit(threshold).value(whole) for threshold in table["threshold"].tolist()]
     np.testing.assert_allclose(table["a"], alone, rtol=1e-12, atol=1e-15)
 
 
@@ -118,14 +121,80 @@ def test_no_p_value_is_zero():
     behind = item_named("Differences", wrong).table["adjusted p-value"]
     assert behind == wrong.comparison.p_adjusted.tolist()
     assert [cell.text for cell in cells_of(behind)[1]] == ["< 0.0001"]
-    groups = item_named("Groups", wrong).columns["adjusted p-value"]
+    groups = item_named("Groups by group", wrong).columns["adjusted p-value"]
     assert groups == wrong.slices.p_adjusted.tolist()
     assert [cell.text for cell in cells_of([PValue(1e-4), PValue(np.nan)])[1]] == ["0.0001", "\N{EN DASH}"]
 
 
+@pytest.mark.parametrize("kind", ["event", "one model", "classes", "grades"])
+def test_every_measure_stands_in_one_table_of_scores(kind):
+    result = evaluated(kind)
+    tables = page_of(result, title="A").sections[0].items
+    shown = [name for table in tables for name in table.columns if name != "model"]
+    assert sorted(shown) == sorted(measure.label for measure in result.problem.measures)
+    for table in tables:
+        assert len(table.call.splitlines()) == len(table.columns) - 1
+        ideal = {measure.label for measure in result.problem.measures if hasattr(measure, "ideal")}
+        assert set(table.best) == set(table.columns) - {"model"} - ideal
+    words = " ".join(page_of(result, title="A").sections[0].words)
+    assert all(measure.label in words for measure in result.problem.measures)
+
+
+def test_measures_with_an_ideal_have_a_table_of_their_own():
+    columns = item_named("Calibration", evaluated("event")).columns
+    assert list(columns) == ["model", "observed/expected", "calibration intercept", "calibration slope"]
+
+
+def test_groups_have_the_names_of_their_keys():
+    half = np.where(np.arange(N) % 2, "odd", "even")
+    result = pr.evaluate(Y, MODELS, by={"site": SITE, "half": half}, thresholds=0.2, seed=1, n_resamples=20)
+    columns = item_named("Groups by site and half", result).columns
+    assert list(columns) == [
+        "model",
+        "site, half",
+        "cases",
+        "regret at 0.2",
+        "event rate",
+        "observed \N{MINUS SIGN} forecast",
+        "net benefit at 0.2",
+        "adjusted p-value",
+        "note",
+    ]
+    assert columns["site, half"][:4] == ["north, even", "north, odd", "south, even", "south, odd"]
+
+
+@pytest.mark.parametrize("kind", ["classes in groups", "grades in groups"])
+def test_groups_of_classes_have_no_event_rate(kind):
+    result = evaluated(kind)
+    columns = item_named("Groups by site", result).columns
+    assert list(columns) == ["model", "site", "cases", result.problem.headline.label, "adjusted p-value", "note"]
+    assert [one.value for one in columns[result.problem.headline.label]] == result.slices.value.tolist()
+
+
+@pytest.mark.parametrize("key", ["model", "cases", "note", "Brier score"])
+def test_a_key_may_be_called_as_another_column_is(key):
+    result = pr.evaluate(Y, MODELS, by={key: SITE}, seed=1, n_resamples=20)
+    columns = item_named(f"Groups by {key}", result).columns
+    assert columns["group"] == result.slices.group.tolist()
+    assert columns["model"] == result.slices.model.tolist()
+
+
+def test_labels_that_are_taken_have_their_key_beside_them():
+    class Copy:
+        key, label, higher_is_better = "copy", "model", True
+
+        def value(self, table):
+            return table.event_rate
+
+    result = pr.evaluate(Y, MODELS, measures=[Copy()], seed=1, n_resamples=40)
+    table = item_named("Further measures", result)
+    assert list(table.columns) == ["model", "model (copy)"]
+    assert table.call == "pr.estimate(y, forecasts['honest'], Copy(), n_resamples=40, seed=1)"
+
+
 def test_levels_stand_on_the_page_as_they_are():
     result = pr.evaluate(Y, {"a": TRUTH}, seed=1, n_resamples=20, level=0.995)
-    assert "Beside each number stands its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
+    assert "Each number is followed by its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
     band = item_named("Reliability of a", result)
     assert "grey 99.5% band" in band.caption
     assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call

@@ -36,7 +36,7 @@ class Cases:
     pos_label: str | None = None
     missing: str = "raise"
     nulls: Sequence[str] = ()
-    by: str | None = None
+    by: Sequence[str] = ()
     cluster: str | None = None
     time: str | None = None
 
@@ -60,12 +60,12 @@ class Cases:
         Many rows stay in their files, where they are counted; few are read, because some analyses need every case.
         """
         models = self._models(opened)
-        shared = {"by": self.by, "cluster": self.cluster, "time": self.time, "sample_weight": self.weight}
-        needed = self._needed(opened, models, shared)
-        of_classes = not all(isinstance(own, str) for own in models.values())
-        read = in_memory or of_classes or opened.count() <= IN_MEMORY
+        shared = {"cluster": self.cluster, "time": self.time, "sample_weight": self.weight}
+        needed = self._needed(opened, models, [*self.by, *shared.values()])
+        read = in_memory or opened.count() <= IN_MEMORY
         frame = needed.collect(backend="pyarrow").to_native() if read else needed.to_native()
-        return {"y_true": frame, "forecasts": models, **self._labels(opened), **shared}
+        by = list(self.by) or None
+        return {"y_true": frame, "forecasts": models, **self._labels(opened), "by": by, **shared}
 
     def event(self, opened: Opened) -> dict[str, Any]:
         """Return the arguments of `ForecastTable.from_frame`, with the frame still in its files."""
@@ -102,10 +102,10 @@ class Cases:
             models[name] = columns[0] if len(columns) == 1 else columns
         return models
 
-    def _needed(self, opened: Opened, models: Models, shared: dict[str, str | None]) -> nw.LazyFrame[Any]:
+    def _needed(self, opened: Opened, models: Models, shared: Sequence[str | None]) -> nw.LazyFrame[Any]:
         """Return the columns that are needed, and no others."""
         forecasts = [name for own in models.values() for name in ([own] if isinstance(own, str) else own)]
-        names = dict.fromkeys(name for name in (self.outcome, *forecasts, *shared.values()) if name is not None)
+        names = dict.fromkeys(name for name in (self.outcome, *forecasts, *shared) if name is not None)
         schema = checked_columns(opened.frame, list(names))
         # Warehouses keep probabilities as decimals, which arrays do not know.
         columns = [nw.col(name).cast(nw.Float64) if schema[name].is_decimal() else nw.col(name) for name in names]

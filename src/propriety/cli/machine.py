@@ -12,12 +12,12 @@ from propriety.results import Result
 
 __all__ = ["document", "evaluation_document", "written"]
 
-VERSION = 1
+VERSIONS = {"evaluation": 2, "comparison": 2, "advice": 1, "audit": 1}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Put the name and version of the schema before the fields."""
-    return {"schema": f"propriety.{kind}", "version": VERSION, **fields}
+    return {"schema": f"propriety.{kind}", "version": VERSIONS[kind], **fields}
 
 
 def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> dict[str, Any]:
@@ -25,12 +25,13 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
 
     `metrics` has the flat keys that gates go by, `scores` one entry per model and measure, with all there is to know.
     """
-    rates = evaluation.cases.rates
+    found = evaluation.slices
+    groups = None if found is None else {"by": found.by, "measure": found.measure.key, "rows": _records(found)}
     return document(
         "evaluation",
         {
             **Result.to_dict(evaluation),
-            "rates": {str(label): rate for label, rate in rates.items()},
+            "rates": {str(label): rate for label, rate in evaluation.rates.items()},
             "headline": evaluation.problem.headline.key,
             "best": evaluation.best,
             "summary": evaluation.summary().splitlines(),
@@ -38,7 +39,7 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             "scores": _records(evaluation.scores),
             "decompositions": {model: one.to_dict() for model, one in evaluation.decompositions.items()},
             "comparison": None if evaluation.comparison is None else evaluation.comparison.to_dict(),
-            "slices": None if evaluation.slices is None else _records(evaluation.slices),
+            "slices": groups,
             "gates": gates,
             "methods": evaluation.methods,
         },

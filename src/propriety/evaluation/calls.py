@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from propriety.inference.measures import Measure
+from propriety.inference.measures import Discrimination, MeanScore, Measure, Miscalibration, Skill
 from propriety.rules.rule import Rule
 
 __all__ = ["EACH", "Calls", "takes", "written"]
@@ -95,17 +95,27 @@ def written(value: Any) -> str:
     ('pr.Skill(pr.Brier())', '0.5', "['a', 'b']")
     """
     if isinstance(value, Rule | Measure):
-        inside = getattr(value, "rule", None)
-        shown = f"{type(value).__name__}(pr.{inside!r})" if isinstance(inside, Rule) else repr(value)
-        if hasattr(value, "threshold") and not isinstance(value, Rule):
-            shown = repr(value)
-        return f"pr.{inside!r}" if type(value).__name__ == "MeanScore" else f"pr.{shown}"
+        return _constructed(value)
     if isinstance(value, np.generic | np.ndarray):
         return written(value.tolist())
     if isinstance(value, list | tuple):
         inner = ", ".join(written(one) for one in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
     return repr(value)
+
+
+def _constructed(value: Rule | Measure) -> str:
+    """Return the expression of a rule or measure; before those of the user's own there is no package."""
+    import propriety
+
+    if isinstance(value, MeanScore):
+        return written(value.rule)
+    name = type(value).__name__
+    package = "pr." if getattr(propriety, name, None) is type(value) else ""
+    if isinstance(value, Skill | Miscalibration | Discrimination):
+        return f"{package}{name}({written(value.rule)})"
+    # Without a form of its own an object shows its address, which is another every time.
+    return f"{name}()" if type(value).__repr__ is object.__repr__ else f"{package}{value!r}"
 
 
 def _named(options: Mapping[str, Any]) -> list[str]:

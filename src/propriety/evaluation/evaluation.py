@@ -129,6 +129,7 @@ class Evaluation(Result):
                 for name in ("value", "low", "high", "standard_error", "higher_is_better", "method", "note")
             },
             bias=np.array([math.nan if one.bias is None else one.bias for _, one in rows]),
+            ideal=np.array([getattr(one.measure, "ideal", math.nan) for _, one in rows]),
             call=np.array([self._call_of(model, one) for model, one in rows]),
             level=self.level,
         )

@@ -31,6 +31,8 @@ class Scores(Result):
         How much of the value is expected by chance alone; NaN where that is nothing to speak of.
     higher_is_better : ndarray of bool
         Whether more of it is better.
+    ideal : ndarray of float
+        The best value of a measure that can be too high and too low; NaN for all others.
     method, note, call : ndarray of str
         How the interval was made, what to beware of, and the call that makes the number alone.
     level : float
@@ -46,6 +48,7 @@ class Scores(Result):
     standard_error: Floats
     bias: Floats
     higher_is_better: NDArray[np.bool_]
+    ideal: Floats
     method: Names
     note: Names
     call: Names

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 __all__ = [
     "comparison_words",
     "listed",
+    "merit_in_words",
     "method_in_words",
     "pair_sentence",
     "ranks_in_words",
     "rule_sentence",
     "standing_in_words",
+    "verdict_in_words",
 ]
 
 MOST_SENTENCES = 6
@@ -106,6 +108,34 @@ def ranks_in_words(best: int, worst: int) -> str:
     ('rank 1', 'rank 2 to 4')
     """
     return f"rank {best}" if best == worst else f"rank {best} to {worst}"
+
+
+def verdict_in_words(model: str, reference: str, verdict: str) -> str:
+    """Say a verdict in as few words as a table or a picture has room for.
+
+    Examples
+    --------
+    >>> verdict_in_words("a", "b", "worse"), verdict_in_words("a", "b", "not distinguishable")
+    ('b better', 'not distinguishable')
+    """
+    better = {"better": model, "worse": reference}
+    return f"{better[verdict]} better" if verdict in better else verdict
+
+
+def merit_in_words(measure: Measure) -> str:
+    """Say which values of a measure are good.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures import MeanScore, Skill
+    >>> from propriety.inference.calibration_measures import CalibrationSlope
+    >>> [merit_in_words(measure) for measure in (MeanScore(), Skill(), CalibrationSlope())]
+    ['lower is better', 'higher is better', '1 is ideal']
+    """
+    ideal = getattr(measure, "ideal", None)
+    if ideal is not None:
+        return f"{ideal:g} is ideal"
+    return "higher is better" if measure.higher_is_better else "lower is better"
 
 
 def rule_sentence(measure: Measure, classes: int | None) -> str:

@@ -355,6 +355,9 @@ class _Own:
         """What the function is called, in words."""
         return self.key.replace("_", " ")
 
+    def __repr__(self) -> str:
+        return self.key
+
     def value(self, table: ForecastTable) -> float:
         """Return what the function returns, which must be one number."""
         try:

@@ -61,13 +61,12 @@ def ranking_with_short_names(ranking: RankingMap) -> RankingMap:
 def comparison_with_short_names(comparison: Comparison, models: Sequence[str]) -> Comparison:
     """Return a comparison whose models have the names that a picture of pairs can show."""
     short = dict(zip(models, short_names(models, longest=LONGEST_OF_PAIR), strict=True))
-    told = short | {f"{model} better": f"{drawn} better" for model, drawn in short.items()}
-    model, reference, verdict, standing = (
-        np.array([told.get(name, name) for name in names.tolist()])
-        for names in (comparison.model, comparison.reference, comparison.verdict, comparison.standings.model)
+    model, reference, standing = (
+        np.array([short[name] for name in names.tolist()])
+        for names in (comparison.model, comparison.reference, comparison.standings.model)
     )
     standings = replace(comparison.standings, model=standing)
-    return replace(comparison, model=model, reference=reference, verdict=verdict, standings=standings)
+    return replace(comparison, model=model, reference=reference, standings=standings)
 
 
 def named(name: str) -> str:

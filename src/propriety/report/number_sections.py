@@ -1,0 +1,213 @@
+"""Sections of a report with numbers: every measure of every model, the models in pairs, in groups, and their means."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from propriety import plots
+from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.problem import Problem
+from propriety.evaluation.words import percent
+from propriety.inference.comparison import Comparison
+from propriety.inference.comparison_words import listed, verdict_in_words
+from propriety.inference.measures import MeanScore, Measure, Skill
+from propriety.inference.slices import Slices
+from propriety.plots.drawing import capitalized
+from propriety.report import texts
+from propriety.report.analysis_calls import call_for_each
+from propriety.report.cells import Estimate, PValue
+from propriety.report.figures import figure_of
+from propriety.report.labels import comparison_with_short_names
+from propriety.report.page import Figure, Section, Table
+from propriety.results import Floats
+
+__all__ = ["comparison", "groups", "means", "scores"]
+
+AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE = (
+    "Where you would act",
+    "Scores",
+    "Calibration",
+    "Parts and ranking",
+    "Further measures",
+)
+
+
+def scores(evaluation: Evaluation) -> Section:
+    """Every measure of every model, with its interval; a few measures to a table."""
+    notes = sorted({note for note in evaluation.scores.note.tolist() if note})
+    problem = evaluation.problem
+    words = texts.SCORES.format(headline=problem.headline.label, level=percent(evaluation.level, 6))
+    return Section(
+        id="scores",
+        title="Scores",
+        words=(f"{words} {texts.merits_words(problem.measures)}", *(f"Beware: {note}." for note in notes)),
+        items=tuple(_scores(evaluation, title, measures) for title, measures in _parts(problem).items() if measures),
+    )
+
+
+def comparison(evaluation: Evaluation, found: Comparison) -> Section:
+    """Models in pairs, and by rank."""
+    columns: dict[str, Any] = {
+        "model": found.model.tolist(),
+        "against": found.reference.tolist(),
+        "difference": _estimates(found.difference, found.low, found.high),
+        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
+        "verdict": [
+            verdict_in_words(pair.model, pair.reference, verdict)
+            for pair, verdict in zip(found.pairs, found.verdict.tolist(), strict=True)
+        ],
+    }
+    call = evaluation.call("compare", measure=found.measure)
+    note = texts.DIFFERENCES.format(side="Above" if found.measure.higher_is_better else "Below")
+    return Section(
+        id="comparison",
+        title="Comparison",
+        words=tuple(found.summary().splitlines()),
+        items=(
+            Table(
+                title="Paired differences",
+                columns=columns,
+                call=call,
+                of_models=("model", "against"),
+                note=" ".join(part for part in (note, found.note) if part),
+            ),
+            *_pictures(evaluation, found, columns, call),
+        ),
+    )
+
+
+def groups(evaluation: Evaluation, found: Slices) -> Section:
+    """Scores, calibration and decisions in each group."""
+    by = ", ".join(found.by)
+    optional = {
+        "event rate": None if found.event_rate is None else found.event_rate.tolist(),
+        "observed \N{MINUS SIGN} forecast": _optional(found.excess, found.excess_low, found.excess_high),
+        f"net benefit at {found.threshold}": _optional(
+            found.net_benefit, found.net_benefit_low, found.net_benefit_high
+        ),
+    }
+    columns: dict[str, Any] = {
+        "model": found.model.tolist(),
+        "group": found.group.tolist(),
+        "cases": found.n.tolist(),
+        found.measure.label: _estimates(found.value, found.low, found.high),
+        **{name: column for name, column in optional.items() if column is not None},
+        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
+        "note": [note or None for note in found.note.tolist()],
+    }
+    # A key may be called as another column is, and then stands in the title alone.
+    columns = {by if name == "group" and by not in columns else name: column for name, column in columns.items()}
+    threshold = {} if found.threshold is None else {"threshold": found.threshold}
+    words = (texts.GROUPS,) if found.events is None else (texts.GROUPS, texts.GROUPS_OF_AN_EVENT)
+    return Section(
+        id="slices",
+        title="Groups",
+        words=(*words, texts.GROUPS_IN_TIME) if evaluation.dependence == "times" else words,
+        items=(
+            Table(
+                title=f"Groups by {listed(found.by)}",
+                columns=columns,
+                call=evaluation.call("slices", measure=found.measure, **threshold),
+                note=f"Groups with few cases{'' if found.events is None else ' or events'} have no interval.",
+            ),
+        ),
+    )
+
+
+def means(evaluation: Evaluation) -> Section:
+    """Decisiveness, accuracy and robustness."""
+    found = evaluation.probability_means
+    columns: dict[str, Any] = {
+        "model": list(found),
+        "decisiveness": [one.decisiveness for one in found.values()],
+        "accuracy": [one.accuracy for one in found.values()],
+        "robustness": [one.robustness for one in found.values()],
+        "divergence": [math.nan if one.divergence is None else float(one.divergence[1]) for one in found.values()],
+        "angle, degrees": [math.nan if one.angle is None else round(one.angle, 1) for one in found.values()],
+    }
+    return Section(
+        id="means",
+        title="Means of probabilities",
+        words=(texts.MEANS,),
+        items=(
+            Table(
+                title="Decisiveness, accuracy, robustness",
+                columns=columns,
+                call=call_for_each("probability_means", evaluation),
+                best=dict.fromkeys(("accuracy", "divergence"), "highest"),
+            ),
+        ),
+    )
+
+
+def _parts(problem: Problem) -> dict[str, list[Measure]]:
+    """Return the measures of each table; every measure of the problem stands in one of them."""
+    parts: dict[str, list[Measure]] = {title: [] for title in (AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE)}
+    further = {measure.key for measure in problem.more}
+    for measure in problem.measures:
+        if measure.key in further:
+            parts[MORE].append(measure)
+        elif measure.key in problem.at_thresholds:
+            parts[AT_THRESHOLDS].append(measure)
+        elif isinstance(measure, MeanScore | Skill):
+            parts[SCORES].append(measure)
+        else:
+            parts[CALIBRATION if hasattr(measure, "ideal") else PARTS].append(measure)
+    return parts
+
+
+def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Table:
+    """Put some measures of all models into a table, with the best in bold where more or less is better."""
+    found = evaluation.scores
+    columns: dict[str, Any] = {"model": list(evaluation.models)}
+    best: dict[str, str] = {}
+    for measure in measures:
+        # Keys differ; labels, which somebody else may have written, need not.
+        name = f"{measure.label} ({measure.key})" if measure.label in columns else measure.label
+        own = found.measure == measure.key
+        columns[name] = _estimates(found.value[own], found.low[own], found.high[own])
+        if not hasattr(measure, "ideal"):
+            best[name] = "highest" if measure.higher_is_better else "lowest"
+    calls = [str(found.call[found.measure == measure.key][0]) for measure in measures]
+    notes = {PARTS: texts.PARTS, CALIBRATION: texts.IDEALS}
+    return Table(title=title, columns=columns, call="\n".join(calls), best=best, note=notes.get(title, ""))
+
+
+def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any], call: str) -> tuple[Figure, Figure]:
+    """Draw the differences of the pairs, and the models by rank."""
+    pictured = comparison_with_short_names(found, evaluation.models)
+    across = 8.0 if max(map(len, pictured.standings.model)) > 10 else 6.0  # Inches: long names need their room.
+    pairs, models = len(found.model), len(evaluation.models)
+    label = found.measure.label
+    return (
+        figure_of(
+            lambda ax: plots.draw(pictured, ax),
+            title="Differences",
+            caption=f"Difference in {label} of each pair, with its interval.",
+            table=columns | {"difference": found.difference.tolist()},
+            call=f"{call}.plot()",
+            size=(across, 1.2 + 0.42 * pairs),
+            width="whole" if models > 3 else "half",
+        ),
+        figure_of(
+            lambda ax: plots.draw(pictured.standings, ax),
+            title="Ranks",
+            caption=f"{capitalized(label)} of each model with its interval, and the ranks not excluded.",
+            table={"model": found.standings.model.tolist(), label: found.standings.value.tolist()},
+            call=f"{call}.standings.plot()",
+            size=(across, 1.2 + 0.42 * max(models, pairs if pairs < 5 else 0)),
+            width="whole" if models > 3 else "half",
+        ),
+    )
+
+
+def _optional(value: Floats | None, low: Floats | None, high: Floats | None) -> list[Any] | None:
+    return None if value is None or low is None or high is None else _estimates(value, low, high)
+
+
+def _estimates(value: Floats, low: Floats, high: Floats) -> list[Any]:
+    limits = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*one) if np.isfinite(one[1]) else one[0] for one in limits]
