@@ -13,7 +13,7 @@ from propriety.calibration.resampling import check_level
 from propriety.errors import ImproperRuleError, InputValueError, sentence
 from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
-from propriety.inference.verdicts import counted
+from propriety.inference.estimates import counted
 from propriety.results import Floats
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
