@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from propriety.evaluation.evaluate import evaluate
     from propriety.evaluation.evaluation import Evaluation
     from propriety.evaluation.scores import Scores
-    from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
     from propriety.inference.calibration_measures import (
         CalibrationIntercept,
         CalibrationSlope,
         IntegratedCalibrationIndex,
         ObservedExpected,
     )
+    from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
     from propriety.inference.comparison import Comparison, compare
     from propriety.inference.comparison_monitor import MonitoredComparison, monitor_comparison
     from propriety.inference.e_process import EProcess

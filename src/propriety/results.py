@@ -183,12 +183,10 @@ class Score(float):
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Result | Score):
-        return value.to_dict()
-    if hasattr(value, "stored"):
-        return value.stored()
+    # Arrays and numbers of NumPy, results, and rules, which are stored by their names.
+    plain = next((getattr(value, name) for name in ("tolist", "to_dict", "stored") if hasattr(value, name)), None)
+    if plain is not None:
+        return plain()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -133,6 +133,4 @@ def _without_certain(table: ForecastTable) -> ForecastTable | None:
         forecast=table.forecast[inside],
         events=table.events[inside],
         non_events=table.non_events[inside],
-        n=round(weight),
-        weight_squares=weight,
     )

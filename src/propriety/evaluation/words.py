@@ -180,7 +180,8 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
         found.model[apart].tolist(), found.group[apart].tolist(), found.difference[apart].tolist(), strict=True
     ):
         more = "higher" if difference > 0.0 else "lower"
-        yield f"{model}: the {found.measure.label} of {group} is {number(abs(difference))} {more} than that of the rest."
+        what = f"{found.measure.label} of {group}"
+        yield f"{model}: the {what} is {number(abs(difference))} {more} than that of the rest."
     if evaluation.dependence == "times":
         yield "The tests of groups take neighbours in time for independent."
     # What there is too few of is the same for all models; whether a score is infinite is not.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,7 +277,7 @@ def _table_of(
     **counts: int,
 ) -> ForecastTable:
     kept = events + non_events > 0.0
-    squares = (
+    squares: dict[str, Any] = (
         {}
         if event_squares is None or non_event_squares is None
         else {"event_squares": event_squares[kept], "non_event_squares": non_event_squares[kept]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,7 @@ UNDEFINED = 0.05  # Share of draws without a value beyond which there is no inte
 
 
 def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: float, drawing: Drawing) -> Estimate:
+    """Estimate any measure by the percentiles of draws, and means by draws of their losses."""
     _check_percentiles(drawing.n_resamples, level)
     what = "clusters" if ledger.dependence == "cluster" else "cases"
     method = f"percentile bootstrap of {what}"
@@ -101,7 +103,7 @@ def _check_percentiles(n_resamples: int, level: float) -> None:
 def _percentiles(
     ledger: Ledger, measure: Measure, value: float, draws: Floats, level: float, method: str, drawing: Drawing
 ) -> Estimate:
-    facts = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
+    facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
     units = units_of(ledger)
     if math.isinf(value):
         return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=units, **facts)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, sentence
@@ -19,14 +17,13 @@ from propriety.inference.dependence import check_times
 from propriety.inference.estimates import few
 from propriety.inference.estimation import check_event
 from propriety.inference.measures import Mean, Measure, Skill, Smooth, read_measure
+from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import Paired, paired_by_bootstrap, paired_by_influence, paired_by_moments
 from propriety.inference.verdicts import (
-    ROUNDING,
     Names,
     Pair,
     Standings,
     Tested,
-    holm,
     standings_of,
     verdict_on,
 )
@@ -42,7 +39,6 @@ CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-maria
 
 BRIER = Brier()
 RESAMPLES = 9999
-POWER = 0.8
 SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
 
 
@@ -158,9 +154,9 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 ) -> Comparison:
     r"""Compare models on the same cases: the difference in a measure, its interval, and a test.
 
-    Mean scores, net benefit and skill are compared by their losses. With :math:`d_i` the loss of the model minus that of the reference in case :math:`i`, the difference is the
-    weighted mean :math:`\bar d`, and :math:`t = \bar d / s`. The error :math:`s` and its degrees of freedom depend on
-    what the cases share:
+    Mean scores, net benefit and skill are compared by their losses. With :math:`d_i` the loss of the model minus that
+    of the reference in case :math:`i`, the difference is the weighted mean :math:`\bar d`, and
+    :math:`t = \bar d / s`. The error :math:`s` and its degrees of freedom depend on what the cases share:
 
     - ``"paired t"``, for independent cases: :math:`s^2 = \frac{n}{n - 1} \sum w_i^2 (d_i - \bar d)^2 / (\sum w_i)^2`,
       with n - 1.
@@ -283,7 +279,7 @@ def compare_of(
         raise InputValueError(sentence(law, offender=f"the method is {chosen!r}"))
     if ledger.dependence == "time":
         check_times(ledger.times(), horizon)
-    places, signs = _pairs(ledger.models, reference)
+    places, signs = pairs_of(ledger.models, reference)
     if chosen == "bootstrap":
         paired = paired_by_bootstrap(ledger, measure, level, drawing)
     elif isinstance(measure, Mean | Skill):
@@ -291,7 +287,7 @@ def compare_of(
     else:
         assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; the others are drawn)
         paired = paired_by_influence(ledger, measure, level)
-    columns = _differences(ledger.models, paired, places, signs, ledger.n, level)
+    columns = difference_columns(ledger.models, paired, places, signs, ledger.n, level)
     tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
     tested = Tested(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure)
     pairs = [Pair(*values) for values in zip(*(columns[name].tolist() for name in Pair._fields), strict=True)]
@@ -351,65 +347,3 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
         offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
         raise InputValueError(sentence(law, offender=offender))
     return method
-
-
-def _pairs(models: tuple[str, ...], reference: str | None) -> tuple[list[int], Floats]:
-    """Return which differences are asked for, and the sign that makes the second model the reference."""
-    pairs = list(itertools.combinations(models, 2))
-    if reference is None:
-        return list(range(len(pairs))), np.ones(len(pairs))
-    if reference not in models:
-        law = f"reference must be one of the models {list(models)}; got {reference!r}"
-        raise InputValueError(sentence(law))
-    places = [place for place, pair in enumerate(pairs) if reference in pair]
-    return places, np.array([1.0 if pairs[place][1] == reference else -1.0 for place in places])
-
-
-def _differences(
-    models: tuple[str, ...], paired: Paired, places: list[int], signs: Floats, n: int, level: float
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of the comparison, but for the verdicts."""
-    pairs = list(itertools.combinations(range(len(models)), 2))
-    named = [pairs[place][:: int(sign)] for place, sign in zip(places, signs, strict=True)]
-    one, other = np.array(named, dtype=np.intp).reshape(-1, 2).T
-    size = np.abs(paired.values[: len(models)])
-    noise = ROUNDING * np.maximum(size[one], size[other])
-    series = np.array(places, dtype=np.intp) + len(models)
-    difference = signs * paired.values[series]
-    error, df, low, high, p_value = (values[series] for values in paired.found)
-    low, high = np.where(signs > 0.0, low, -high), np.where(signs > 0.0, high, -low)
-    with np.errstate(invalid="ignore"):
-        flat = np.isfinite(difference) & ~(error * np.sqrt(paired.units) > noise)  # So is a single case.
-    unknown = np.isnan(error) & (paired.units > 1)
-    flat &= ~unknown
-    none = np.isfinite(difference) & (np.abs(difference) <= noise)
-    same = flat & none
-    difference = np.where(none, 0.0, difference)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(flat, np.nan, difference / error)
-    p_value = np.where(flat, np.nan, np.where(none & ~unknown, 1.0, p_value))
-    at_zero = np.where(same, 0.0, np.nan)
-    return {
-        "model": np.array(models)[one],
-        "reference": np.array(models)[other],
-        "difference": difference,
-        "low": np.where(flat, at_zero, low),
-        "high": np.where(flat, at_zero, high),
-        "standard_error": np.where(same | (flat & ~np.isnan(error)), 0.0, error),
-        "statistic": statistic,
-        "df": df,
-        # Models that score the same are not tested, and others are not adjusted for them.
-        "p_value": np.where(same, 1.0, p_value),
-        "p_adjusted": np.where(same, 1.0, holm(p_value)),
-        "needed": np.where(difference == 0.0, np.inf, _needed(statistic, df, n, level)),
-    }
-
-
-def _needed(statistic: Floats, df: Floats, n: int, level: float) -> Floats:
-    """Return the cases with which differences would be told with the power, if errors shrink as with more of these."""
-    tests = max(int(np.count_nonzero(np.isfinite(statistic))), 1)
-    tail = 0.5 * (1.0 - level) / tests
-    critical = np.where(np.isnan(df), -ndtri(tail), -stdtrit(np.where(np.isnan(df), 1.0, df), tail))
-    with np.errstate(divide="ignore"):
-        needed: Floats = n * ((critical + ndtri(POWER)) / statistic) ** 2
-    return needed

@@ -174,23 +174,23 @@ def _untested(pair: Pair, tested: Tested, verdict: Verdict) -> str:
     """Say why there is no test."""
     label = tested.measure.label
     better, other = _by_merit(pair, tested.measure)
+    both = f"{pair.model} and {pair.reference}"
     if verdict == "same":
-        if isinstance(tested.measure, Mean):
-            return f"{pair.model} and {pair.reference} score the same in every case."
-        return f"{pair.model} and {pair.reference} have the same {label}."
+        alike = "score the same in every case" if isinstance(tested.measure, Mean) else f"have the same {label}"
+        return f"{both} {alike}."
     if math.isnan(pair.difference):
-        return f"{pair.model} and {pair.reference} both have an infinite {label}, which cannot compare them."
+        return f"{both} both have an infinite {label}, which cannot compare them."
     if verdict == "infinite":
         return f"{other} has an infinite {label} and {better} has not; no test can weigh that."
     gap = abs(pair.difference)
     more = "higher" if tested.measure.higher_is_better else "lower"
     lower = f"{better} has a {gap:.{_places(gap)}f} {more} {label} than {other}"
-    if verdict == "no spread":
-        return f"{lower} in every {tested.unit} alike, so there is no spread to test with."
-    if verdict == "not tested":
-        return f"{lower}; that was not tested, because the cases are not at hand."
     one = "one case" if tested.n == 1 else f"one {tested.unit}"
-    return f"{lower} on {one}, which cannot tell them apart."
+    why = {
+        "no spread": f" in every {tested.unit} alike, so there is no spread to test with",
+        "not tested": "; that was not tested, because the cases are not at hand",
+    }
+    return f"{lower}{why.get(verdict, f' on {one}, which cannot tell them apart')}."
 
 
 def _by_merit(pair: Pair, measure: Measure) -> tuple[str, str]:

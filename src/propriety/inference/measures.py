@@ -1,7 +1,7 @@
 """What can be estimated and compared: a value of a forecast table, its name, and how its error is had.
 
-A measure has a `key`, a `label` in words, `higher_is_better`, and `value(table)`. That is all that a measure of your own
-needs; its error is then had by resampling. Two kinds know more:
+A measure has a `key`, a `label` in words, `higher_is_better`, and `value(table)`. That is all that a measure of your
+own needs; its error is then had by resampling. Two kinds know more:
 
 - a mean of a function of single cases has `rule`, the function, and `sign`; its error comes from moments;
 - a smooth measure has `influence(table)`, how far a case moves it, in each row of the table, if the event happens and

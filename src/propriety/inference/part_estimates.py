@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy.special import ndtri
@@ -57,7 +57,7 @@ def estimate_part(
     # Next to zero the mean difference hardly varies and what recalibration fits of the noise does: both count.
     margin = float(ndtri((1.0 + level) / 2.0)) * math.hypot(error, float(overfit.std()))
     low, high = (max(value - bias + side * margin, 0.0) for side in (-1.0, 1.0))
-    facts = {"n_resamples": drawing.n_resamples, "seed": drawing.seed, "bias": bias}
+    facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed, "bias": bias}
     found = make_estimate(ledger, measure, value, error, math.inf, level, method, units=units, **facts)
     if margin <= ROUNDING * value:
         return replace(found, low=math.nan, high=math.nan, standard_error=error, note=NO_SPREAD)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import check_event
 from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.mean_estimates import measured_moments
-from propriety.inference.measures import Mean, Measure, MeanScore, NetBenefit, Skill, read_measure
+from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill, read_measure
 from propriety.inference.slice_estimates import estimate_groups
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
@@ -261,7 +261,7 @@ def slices_of(
     columns |= _beside(ledger, measure, by, threshold, level, few) if binary else {}
     flat = {name: column.T.ravel() for name, column in columns.items()}
     models, groups = len(ledger.models), len(counts.index)
-    optional = dict.fromkeys(("excess", "excess_low", "excess_high", "miscalibration"))
+    optional: dict[str, Any] = dict.fromkeys(("excess", "excess_low", "excess_high", "miscalibration"))
     optional |= dict.fromkeys(("net_benefit", "net_benefit_low", "net_benefit_high"))
     return Slices(
         **(optional | flat),
@@ -290,7 +290,7 @@ def rules_of_slices(measure: Measure, threshold: float | None, *, binary: bool) 
 
 
 def group_names(index: KeyIndex) -> Names:
-    """Return the labels of groups as texts; those that would read alike, such as 1 and "1", as they are written in code."""
+    """Return the labels of groups as texts; those that would read alike, such as 1 and "1", as written in code."""
     columns = [_texts(index.column(name)) for name in index.names]
     return np.array([", ".join(parts) for parts in zip(*columns, strict=True)])
 
@@ -312,7 +312,8 @@ def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-class _Counts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Counts:
     """Cases, events and units of the groups."""
 
     index: KeyIndex

@@ -111,21 +111,17 @@ def verdict_on(pair: Pair, tested: Tested) -> Verdict:
     >>> verdict_on(Pair("a", "b", -0.004, -0.007, -0.001, 0.0015, 0.01, 0.01, 1300.0), tested)
     'better'
     """
-    if not math.isfinite(pair.difference):
-        return "infinite"
-    if pair.difference == 0.0 and pair.standard_error == 0.0:
-        return "same"
-    if tested.units == 1:
-        return "one unit"
-    if pair.standard_error == 0.0:
-        return "no spread"
-    if math.isnan(pair.p_adjusted):
-        return "not tested"
-    if pair.p_adjusted > 1.0 - tested.level:
-        return "not distinguishable"
-    if hasattr(tested.measure, "ideal"):
-        return "different"
-    return "better" if is_ahead(pair.difference, tested.measure) else "worse"
+    reasons: tuple[tuple[Verdict, bool], ...] = (
+        ("infinite", not math.isfinite(pair.difference)),
+        ("same", pair.difference == 0.0 and pair.standard_error == 0.0),
+        ("one unit", tested.units == 1),
+        ("no spread", pair.standard_error == 0.0),
+        ("not tested", math.isnan(pair.p_adjusted)),
+        ("not distinguishable", pair.p_adjusted > 1.0 - tested.level),
+        ("different", hasattr(tested.measure, "ideal")),
+        ("better", is_ahead(pair.difference, tested.measure)),
+    )
+    return next((verdict for verdict, holds in reasons if holds), "worse")
 
 
 def is_ahead(difference: float, measure: Measure) -> bool:

@@ -1,8 +1,9 @@
-"""Forecast tables of every key, counted by the engine of a lazy frame: one query for their sizes, one for the tables."""
+"""Forecast tables of every key, counted by the engine of a lazy frame: a query for their sizes, one for the tables."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError, MissingValuesError, sentence
 from propriety.ledger.key_index import KeyIndex, ordered_labels
 from propriety.ledger.keyed_tables import KeyedTables, inside_cells
-from propriety.results import Floats
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
@@ -25,7 +25,8 @@ FEWEST_CELLS = 2**4
 CASES_OF_A_CELL = 2**4
 
 
-class Filled(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Filled:
     """The tables of every model and event, by the combinations of keys, and the rows left out."""
 
     index: KeyIndex
@@ -91,7 +92,7 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
     if not cases.keys:
         return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
     labels, codes = [], []
-    for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
+    for column in cases.key_columns(cases.keys):
         own, code = _coded(counted.labels.column(column))
         if None in own:
             missing = lawful & (code == own.index(None))
@@ -99,7 +100,6 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
                 _refuse_missing(counted, lawful, missing)
         labels.append(own)
         codes.append(code[lawful])
-    del name
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
 
 
@@ -136,13 +136,13 @@ def _keyed(
         with np.errstate(invalid="ignore"):  # Of cells without weight, which are left out.
             mean = columns["forecasts"] / (columns["events"] + columns["non_events"])
         forecast = inside_cells(mean, columns["key"], cells)
-    squares: dict[str, Floats] = {
+    squares: dict[str, Any] = {
         name: columns.get(name, columns[weight])
         for name, weight in (("event_squares", "events"), ("non_event_squares", "non_events"))
     }
     weighty = columns["events"] + columns["non_events"] > 0.0
     order = np.flatnonzero(weighty)[np.lexsort((forecast[weighty], at[weighty]))]
-    counts = {
+    counts: dict[str, Any] = {
         name: np.bincount(at, columns[number], minlength=entries).astype(np.int64)
         for name, number in (("n", "positive"), ("n_events", "positive_events"))
     }

@@ -71,7 +71,7 @@ class KeyedTables:
         new = np.ones(len(order), dtype=bool)
         new[1:] = (sorted_entry[1:] != sorted_entry[:-1]) | (sorted_forecast[1:] != sorted_forecast[:-1])
         first = np.flatnonzero(new)
-        summed = {
+        summed: dict[str, Any] = {
             name: np.add.reduceat(values[order], first)
             for name, values in (
                 ("events", w * happened),
@@ -97,7 +97,7 @@ class KeyedTables:
         """Return the table of one entry."""
         rows = slice(*self.bounds[entry : entry + 2].tolist())
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
-        facts = {"n": int(self.n[entry]), "n_events": int(self.n_events[entry]), "dropped": dropped}
+        facts: dict[str, Any] = {"n": int(self.n[entry]), "n_events": int(self.n_events[entry]), "dropped": dropped}
         return ForecastTable(**columns, **facts, cells=self.cells)
 
     def whole(self, *, dropped: int = 0) -> ForecastTable:
@@ -117,8 +117,11 @@ class KeyedTables:
         """Add up the tables of entries that have the same code."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         pooled = _pool(codes[self.entry], columns, self.cells)
-        counts = {name: np.bincount(codes, getattr(self, name), minlength=entries) for name in ("n", "n_events")}
-        return replace(self, **pooled, **{name: column.astype(np.int64) for name, column in counts.items()})
+        counts: dict[str, Any] = {
+            name: np.bincount(codes, getattr(self, name), minlength=entries).astype(np.int64)
+            for name in ("n", "n_events")
+        }
+        return replace(self, **pooled, **counts)
 
     def grid(self, cells: int) -> KeyedTables:
         """Return the tables on a grid, which must not be finer than theirs."""
@@ -138,7 +141,7 @@ class KeyedTables:
         same = [one if cells is None else one.grid(cells) for one in parts]
         columns = {name: np.concatenate([getattr(one, name) for one in same]) for name in COLUMNS}
         entry = np.concatenate([own[one.entry] for one, own in zip(same, codes, strict=True)])
-        counts = {
+        counts: dict[str, Any] = {
             name: np.bincount(
                 np.concatenate(list(codes)),
                 np.concatenate([getattr(one, name) for one in same]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -291,7 +292,7 @@ class Ledger:
         if isinstance(self.source, Cases):
             keys = {name: self.source.keys[name] for name in kept}
             found = Ledger.of_source(replace(self.source, keys=keys), self.events)
-            found._whole.update(self._whole)
+            found._whole.update(self._whole)  # noqa: SLF001  (of the same class)
             return found
         index, codes = self.index.only(kept)
         tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
@@ -322,7 +323,7 @@ class Ledger:
                     raise InputValueError(sentence(law, offender=told))
         index, codes = KeyIndex.joined([one.index for one in parts]).distinct()
         ends = np.cumsum([0, *(len(one.index) for one in parts)])
-        own = [codes[low:high] for low, high in zip(ends[:-1], ends[1:], strict=True)]
+        own = [codes[low:high] for low, high in itertools.pairwise(ends.tolist())]
         places = [(model, event) for model in first.models for event in first.events]
         tables = {
             place: KeyedTables.merge([one.keyed_tables(*place) for one in parts], own, len(index)) for place in places
@@ -382,7 +383,7 @@ class Ledger:
         if model not in self.models:
             law = f"model must be one of {list(self.models)}; got {model!r}"
             raise InputValueError(sentence(law))
-        return model  # type: ignore[return-value]  # one of them
+        return model
 
     def _event(self, event: Any) -> Event:
         """Return the event that a label stands for."""
@@ -392,7 +393,7 @@ class Ledger:
             if event is not None:
                 raise InputValueError(sentence(f"the forecasts are of one event; got event={event!r}"))
             return self.events[0]
-        kind = "cut" if self.kind == "ordinal" else "class"
+        kind: Literal["cut", "class"] = "cut" if self.kind == "ordinal" else "class"
         known = self.labels[:-1] if kind == "cut" else self.labels
         if event not in known:
             raise InputValueError(sentence(f"event must be one of {list(known)}; got {event!r}"))

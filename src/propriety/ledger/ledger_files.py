@@ -1,8 +1,8 @@
 """A ledger as a folder of plain Parquet files, by chosen keys, which any engine can read.
 
 `ledger.json` says what the ledger is about. Below `tables/` one row is a row of a forecast table, with its model, event
-and keys; `n` and `n_events` count the cases of a table once, in its first row. Below `moments/` one row is a cell of the
-moments of one function. Subfolders such as `day=2026-01-01` hold the rows of one label, and more of them can be added.
+and keys; `n` and `n_events` count the cases of a table once, in its first row. Below `moments/` one row is a cell of
+the moments of one function. Subfolders such as `day=2026-01-01` hold the rows of one label; more can be added.
 """
 
 from __future__ import annotations
@@ -273,8 +273,11 @@ def _keyed(rows: Any, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: 
         picked = {name: column[order] for name, column in columns.items()}
         parts.append(KeyedTables(entry=at[order], **picked, n=none, n_events=none, cells=cells or None))
     merged = KeyedTables.merge(parts, [np.arange(entries)] * len(parts), entries)
-    counts = {name: np.bincount(at, _numbers(rows, name)[own], minlength=entries) for name in ("n", "n_events")}
-    return replace(merged, **{name: column.astype(np.int64) for name, column in counts.items()})
+    counts: dict[str, Any] = {
+        name: np.bincount(at, _numbers(rows, name)[own], minlength=entries).astype(np.int64)
+        for name in ("n", "n_events")
+    }
+    return replace(merged, **counts)
 
 
 def _where(rows: Any, labels: Mapping[str, Any]) -> Any:

@@ -202,7 +202,8 @@ def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
     sums = _gathered(cases, rule, codes, len(index))
     occupied = sums.weight > 0.0  # A cell whose cases have no weight is not there.
     if not occupied.all():
-        sums, index = Sums(*(column[occupied] for column in sums)), index.where(occupied)
+        kept: Any = [column[occupied] for column in sums]
+        sums, index = Sums(*kept), index.where(occupied)
     return Moments(**sums._asdict(), models=cases.models, rule=rule, index=index, dropped=cases.dropped)
 
 
@@ -263,7 +264,7 @@ def _sums(losses: Floats, weight: Floats | None, cell: NDArray[np.intp], cells: 
 
     def total(values: Floats) -> Floats:
         if single:
-            return values.sum(axis=1)[None]
+            return np.atleast_2d(values.sum(axis=1))
         return np.stack([np.bincount(cell, one, minlength=cells) for one in values], axis=-1)
 
     means, leans, spreads = [], [], []

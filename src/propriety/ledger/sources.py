@@ -38,7 +38,7 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
     fewest: int = 1,
     cells: int | None = None,
 ) -> Ledger:
-    """Read what a user holds; see `propriety.condense` for the arguments. Nothing is computed before it is asked for."""
+    """Read what a user holds; see `propriety.condense` for the arguments. What is not asked for is not computed."""
     shared = {"by": by, "cluster": cluster, "time": time, "sample_weight": sample_weight}
     options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
     condensed = _condensed(y_true, forecasts, {**shared, "outcome": outcome, "pos_label": pos_label, "labels": labels})
@@ -163,7 +163,7 @@ def _key_columns(by: object) -> list[str]:
     """Return the columns of the keys of a frame."""
     if by is None:
         return []
-    keys = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
+    keys: list[Any] = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
     wrong = next((key for key in keys if not isinstance(key, str)), None)
     if wrong is not None or isinstance(by, Mapping):
         law = "by must name columns, as outcome= says that there is a frame"

@@ -59,7 +59,7 @@ def register_rule(rule: type[Rule]) -> type[Rule]:
 
 def rule_to_dict(rule: Rule) -> dict[str, Any]:
     """Return the name of the rule's class and the parameters that differ from their defaults."""
-    parameters = {}
+    parameters: dict[str, Any] = {}
     if is_dataclass(rule):
         given = {field.name: getattr(rule, field.name) for field in fields(rule)}
         parameters = {field.name: given[field.name] for field in fields(rule) if given[field.name] != field.default}

@@ -113,7 +113,7 @@ def aggregate(
     counted = count(cases, level, keys=keys, ends=ends, within=within)
     if counted is None:
         return []
-    found = list(_counts(cases, counted, cases.key_columns(keys)))
+    found = list(_counts(counted, cases.key_columns(keys)))
     return found if within is None else [one.where(one.key >= 0.0) for one in found]
 
 
@@ -293,7 +293,7 @@ def _sums(names: Sequence[str], *, ends: bool) -> list[nw.Expr]:
     return [*sums, forecast.min().alias("lowest"), forecast.max().alias("highest")] if ends else sums
 
 
-def _counts(cases: LazyCases, counted: Counted, by: Sequence[str]) -> Iterator[Counts]:
+def _counts(counted: Counted, by: Sequence[str]) -> Iterator[Counts]:
     """Yield what was counted for each table."""
     several = len(counted.tables) > 1
     for label, rows in _split(counted.labels, [*(["table"] if several else []), *by]):
