@@ -16,6 +16,7 @@ from propriety.results import Floats, Result
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import pool
+from propriety.tables.table_laws import COLUMNS
 
 __all__ = [
     "Pairs",
@@ -161,7 +162,7 @@ def by_bins(table: ForecastTable, bins: int | ArrayLike) -> Pairs:
     """Group the pairs by bins, a number of them or their edges, which never split equal forecasts."""
     place = np.round(table.forecast, DECIMALS)
     if np.ndim(bins) == 0:
-        rounded = _moved(table, place, table.events, table.non_events)
+        rounded = _moved(table, place)
         first = rounded.forecast[bin_starts(rounded, bins=bins, strategy="quantile")]  # type: ignore[arg-type]  # judged there
         start = np.searchsorted(place, first)
     else:
@@ -181,20 +182,34 @@ def _read_edges(bins: object) -> Floats:
     return edges.astype(np.float64)
 
 
-def _moved(table: ForecastTable, forecast: Floats, events: Floats, non_events: Floats) -> ForecastTable:
+def _moved(table: ForecastTable, forecast: Floats) -> ForecastTable:
     """Return the table of the same cases with other forecasts, equal ones added up."""
-    forecast, events, non_events = pool(forecast, events, non_events)
-    return replace(table, forecast=forecast, events=events, non_events=non_events)
+    moved = pool(forecast, *(getattr(table, name) for name in COLUMNS[1:]))
+    return replace(table, **dict(zip(COLUMNS, moved, strict=True)))
 
 
 def clipped(table: ForecastTable, precision: float) -> ForecastTable:
     """Return the table with its forecasts brought into [precision, 1 - precision]."""
-    return _moved(table, np.clip(table.forecast, precision, 1.0 - precision), table.events, table.non_events)
+    return _moved(table, np.clip(table.forecast, precision, 1.0 - precision))
 
 
 def complement(table: ForecastTable) -> ForecastTable:
-    """Return the table of the event that the event did not happen."""
-    return _moved(table, 1.0 - table.forecast, table.non_events, table.events)
+    """Return the table of the event that the event did not happen.
+
+    Examples
+    --------
+    >>> complement(ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.75])).forecast
+    array([0.25, 0.5 , 0.75])
+    """
+    other = replace(
+        table,
+        events=table.non_events,
+        non_events=table.events,
+        event_squares=table.non_event_squares,
+        non_event_squares=table.event_squares,
+        n_events=table.n - table.n_events,
+    )
+    return _moved(other, 1.0 - table.forecast)
 
 
 def joined(parts: Iterable[ProbabilityGroups]) -> ProbabilityGroups:
