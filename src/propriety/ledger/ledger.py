@@ -71,10 +71,10 @@ class Ledger:
     is_weighted: bool
     dropped: int = 0
     source: Cases | LazyCases | None = None
-    _tables: dict[Place, KeyedTables] = field(default_factory=dict)
-    _whole: dict[Place, ForecastTable] = field(default_factory=dict)
-    _moments: dict[Rule, Moments] = field(default_factory=dict)
-    _collected: dict[str, Cases | None] = field(default_factory=dict)
+    _tables: dict[Place, KeyedTables] = field(default_factory=dict, metadata={"hidden": True})
+    _whole: dict[Place, ForecastTable] = field(default_factory=dict, metadata={"hidden": True})
+    _moments: dict[Rule, Moments] = field(default_factory=dict, metadata={"hidden": True})
+    _collected: dict[str, Cases | None] = field(default_factory=dict, metadata={"hidden": True})
 
     @classmethod
     def of_source(cls, source: Cases | LazyCases, events: tuple[Event, ...], *, cells: int | None = None) -> Ledger:
