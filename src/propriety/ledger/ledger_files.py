@@ -61,7 +61,7 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
     there = _facts_to_add_to(root, facts)
     groups, _ = ledger.index.only(partition)
     parts = {"tables": stored_tables(ledger), "moments": _stored_moments(ledger)}
-    targets: dict[Path, Any] = {}
+    targets: dict[tuple[Path, str], dict[str, Any]] = {}
     for place in range(len(groups)):
         labels = {name: groups.labels[at][groups.codes[place, at]] for at, name in enumerate(groups.names)}
         inside = Path(*(f"{_part(name)}={_part(label)}" for name, label in labels.items()))
