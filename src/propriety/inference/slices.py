@@ -15,6 +15,7 @@ from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.resampling import check_level, fresh_seed
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.estimates import counted
 from propriety.inference.estimation import check_event
 from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.mean_estimates import measured_moments
@@ -357,7 +358,7 @@ def _few(counts: _Counts, smallest: int, unit: str) -> Names:
     notes = np.full(len(counts.n), "", dtype=object)
     for name, number, fewest in numbers:
         for place in np.flatnonzero((number < fewest) & (notes == "")).tolist():
-            notes[place] = f"too few to judge: {number[place]} {name}" + "s" * (number[place] != 1)
+            notes[place] = f"too few to judge: {counted(int(number[place]), name)}"
     return notes.astype(np.str_)
 
 
