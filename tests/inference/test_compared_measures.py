@@ -218,7 +218,9 @@ def test_percentiles_need_draws_beyond_them(level, n_resamples):
 
 
 def test_methods_that_do_not_suit_a_measure_are_refused():
-    with pytest.raises(InputValueError, match="method='paired t' compares mean losses; area under the ROC curve is none"):
+    with pytest.raises(
+        InputValueError, match="method='paired t' compares mean losses; area under the ROC curve is none"
+    ):
         compare(Y, MODELS, pr.AreaUnderRoc(), method="paired t")
     rows = RNG.dirichlet([1, 1, 1], (2, 50))
     y = RNG.integers(0, 3, 50)

@@ -275,9 +275,7 @@ def test_infinite_losses_are_said_and_not_tested():
     assert ranked.rank.tolist() == [1, 2, 3, 3]
     assert ranked.value[2:].tolist() == [np.inf, np.inf]
     for method in ("diebold-mariano", "block bootstrap"):
-        timed = compare(
-            Y, {"near": NEAR, "sure": sure}, pr.Log(), time=np.arange(N), method=method, n_resamples=99
-        )
+        timed = compare(Y, {"near": NEAR, "sure": sure}, pr.Log(), time=np.arange(N), method=method, n_resamples=99)
         assert timed.verdict.tolist() == ["infinite"]
 
 
@@ -416,7 +414,11 @@ def test_frames_dicts_and_views():
             InputValueError,
             "method='cluster' is for cases in clusters; neither cluster= nor time= is given",
         ),
-        ({"method": "diebold-mariano", "cluster": Y}, InputValueError, "is for cases in times; the cases are in clusters"),
+        (
+            {"method": "diebold-mariano", "cluster": Y},
+            InputValueError,
+            "is for cases in times; the cases are in clusters",
+        ),
         ({"method": "paired t", "time": range(N)}, InputValueError, "is for independent cases; the cases are in times"),
         ({"method": "t"}, InputValueError, "method must be one of"),
         ({"method": ["cluster"]}, InputValueError, "method must be one of"),
@@ -427,7 +429,11 @@ def test_frames_dicts_and_views():
         ({"reference": "none"}, InputValueError, r"reference must be one of the models \['truth', 'near', 'far'\]"),
         ({"level": 1.0}, InputValueError, "level must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, InputValueError, "n_resamples must be a positive whole number"),
-        ({"measure": "brier"}, InputTypeError, "measure must be a rule, a measure or a function of a ForecastTable; got str"),
+        (
+            {"measure": "brier"},
+            InputTypeError,
+            "measure must be a rule, a measure or a function of a ForecastTable; got str",
+        ),
         ({"cluster": [1, 2]}, InputValueError, "cluster must have one entry per case"),
     ],
     ids=[

@@ -85,9 +85,7 @@ def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, n
             "a and b are not distinguishable on 1,204 cases; their Brier score is the same.",
             id="equal",
         ),
-        pytest.param(
-            pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf), TESTED, "a and b score the same in every case.", id="same"
-        ),
+        pytest.param(pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf), TESTED, "a and b score the same in every case.", id="same"),
         pytest.param(
             pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf),
             TESTED._replace(measure=pr.AreaUnderRoc()),
