@@ -31,8 +31,7 @@ def hand(table):
 
 
 def recalibrated(table):
-    blocks = pool_adjacent_violators(table)
-    return table.gathered(blocks.start[:-1], blocks.event_rate)
+    return table.moved(pool_adjacent_violators(table).per_row())
 
 
 @pytest.mark.parametrize("case", ["auc_hand", "auc_hand_2"])

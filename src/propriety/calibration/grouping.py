@@ -42,5 +42,5 @@ def neighbours_pooled(table: ForecastTable) -> ForecastTable:
     start = group_starts(table)
     if len(start) == len(table):
         return table
-    weights = table.weights
-    return table.gathered(start, np.add.reduceat(weights * table.forecast, start) / np.add.reduceat(weights, start))
+    mean = np.add.reduceat(table.weights * table.forecast, start) / np.add.reduceat(table.weights, start)
+    return table.moved(np.repeat(mean, np.diff(start, append=len(table))))

@@ -15,7 +15,6 @@ from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.pooling import pool
 
 __all__ = [
     "Pairs",
@@ -204,7 +203,7 @@ def by_bins(table: ForecastTable, bins: int | ArrayLike) -> Pairs:
     """Group the pairs by bins, a number of them or their edges, which never split equal forecasts."""
     place = np.round(table.forecast, DECIMALS)
     if np.ndim(bins) == 0:
-        rounded = _moved(table, place, table.events, table.non_events)
+        rounded = table.moved(place)
         first = rounded.forecast[bin_starts(rounded, bins=bins, strategy="quantile")]  # type: ignore[arg-type]  # judged there
         start = np.searchsorted(place, first)
     else:
@@ -224,20 +223,22 @@ def _read_edges(bins: object) -> Floats:
     return edges.astype(np.float64)
 
 
-def _moved(table: ForecastTable, forecast: Floats, events: Floats, non_events: Floats) -> ForecastTable:
-    """Return the table of the same cases with other forecasts, equal ones added up."""
-    forecast, events, non_events = pool(forecast, events, non_events)
-    return replace(table, forecast=forecast, events=events, non_events=non_events)
-
-
 def clipped(table: ForecastTable, precision: float) -> ForecastTable:
     """Return the table with its forecasts brought into [precision, 1 - precision]."""
-    return _moved(table, np.clip(table.forecast, precision, 1.0 - precision), table.events, table.non_events)
+    return table.moved(np.clip(table.forecast, precision, 1.0 - precision))
 
 
 def complement(table: ForecastTable) -> ForecastTable:
     """Return the table of the event that the event did not happen."""
-    return _moved(table, 1.0 - table.forecast, table.non_events, table.events)
+    swapped = replace(
+        table,
+        events=table.non_events,
+        non_events=table.events,
+        event_squares=table.non_event_squares,
+        non_event_squares=table.event_squares,
+        n_events=table.n - table.n_events,
+    )
+    return swapped.moved(1.0 - table.forecast)
 
 
 def joined(parts: Iterable[ProbabilityGroups]) -> ProbabilityGroups:

@@ -27,7 +27,7 @@ from propriety.inference.estimates import (
     units_of,
     without_limits,
 )
-from propriety.inference.mean_estimates import estimate_mean
+from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measures import Mean, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats
@@ -35,14 +35,14 @@ from propriety.rules.rule import BinaryRule, Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases
 
-__all__ = ["estimate_by_bootstrap"]
+__all__ = ["UNDEFINED", "check_percentiles", "estimate_by_bootstrap"]
 
 UNDEFINED = 0.05  # Share of draws without a value beyond which there is no interval.
 
 
 def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: float, drawing: Drawing) -> Estimate:
     """Estimate any measure by the percentiles of draws, and means by draws of their losses."""
-    _check_percentiles(drawing.n_resamples, level)
+    check_percentiles(drawing.n_resamples, level)
     what = "clusters" if ledger.dependence == "cluster" else "cases"
     method = f"percentile bootstrap of {what}"
     plain = ledger.dependence is None and not ledger.is_weighted
@@ -51,7 +51,7 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
         value = measure.value(ledger.table(model)) if ledger.labels is None else math.nan
         return without_limits(ledger, measure, value, level)
     if isinstance(measure, Mean):
-        formula = estimate_mean(ledger, model, measure, level)
+        formula = estimate_from_moments(ledger, model, measure, level)
         if math.isnan(formula.low):
             return replace(formula, method=method)
         units = _loss_units(ledger, model, measure.rule, cases).in_cells()
@@ -92,7 +92,7 @@ def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> 
     return Units.of(losses_of, weight=weight, codes=None if ordered.cluster is None else ordered.cluster.codes)
 
 
-def _check_percentiles(n_resamples: int, level: float) -> None:
+def check_percentiles(n_resamples: int, level: float) -> None:
     """Refuse so few draws that none is expected beyond either limit."""
     fewest = math.ceil(2.0 / (1.0 - level) - 1e-9) - 1
     if n_resamples < fewest:

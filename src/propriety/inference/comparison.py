@@ -291,9 +291,8 @@ def compare_of(
     tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
     tested = Tested(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure)
     pairs = [Pair(*values) for values in zip(*(columns[name].tolist() for name in Pair._fields), strict=True)]
+    chosen = "none" if paired.untested else chosen
     drawn = chosen in ("block bootstrap", "bootstrap")
-    if np.isnan(paired.found.standard_error).all() and drawn:
-        chosen, drawn = "none", False
     return Comparison(
         **columns,
         verdict=np.array([verdict_on(pair, tested) for pair in pairs]),
@@ -313,11 +312,10 @@ def compare_of(
 
 
 def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats) -> str:
-    """Warn of a rule that is not proper, and of what there is too little of, where there is a test."""
-    said = few(ledger, paired.units) if np.isfinite(statistic).any() else ""
-    told = f"{said[0].upper()}{said[1:].replace('it may', 'intervals may')}." if said else ""
-    if np.isnan(paired.found.standard_error).all():
-        told = f"{ledger.why_no_cases('a test')[0].upper()}{ledger.why_no_cases('a test')[1:]}."
+    """Warn of a rule that is not proper, and of what there is too little of, or say why there is no test."""
+    said = few(ledger, paired.units).replace("it may", "intervals may") if np.isfinite(statistic).any() else ""
+    said = paired.untested or said
+    told = f"{said[0].upper()}{said[1:]}." if said else ""
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), told)))
 
 
@@ -335,6 +333,9 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
             return "delong" if getattr(measure, "by_outcome", False) else "influence"
         return "bootstrap"
     if method == "bootstrap":
+        if ledger.labels is not None:
+            law = f"method='bootstrap' draws cases of one event; the forecasts are rows of {len(ledger.labels)} classes"
+            raise InputValueError(sentence(law, hint='use method="auto".'))
         return method
     if not by_losses:
         law = f"method={method!r} compares mean losses; {measure.label} is none"

@@ -215,10 +215,11 @@ def _untested(pair: Pair, tested: Tested, verdict: Verdict) -> str:
     gap = abs(pair.difference)
     more = "higher" if tested.measure.higher_is_better else "lower"
     lower = f"{better} has a {gap:.{_places(gap)}f} {more} {label} than {other}"
+    lower = lower if gap > 0.0 else f"{pair.model} and {pair.reference} have the same {label}"
     one = "one case" if tested.n == 1 else f"one {tested.unit}"
     why = {
         "no spread": f" in every {tested.unit} alike, so there is no spread to test with",
-        "not tested": "; that was not tested, because the cases are not at hand",
+        "not tested": "; that was not tested",
     }
     return f"{lower}{why.get(verdict, f' on {one}, which cannot tell them apart')}."
 

@@ -10,7 +10,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.estimates import Estimate
 from propriety.inference.influence import estimate_from_influence
-from propriety.inference.mean_estimates import estimate_mean
+from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measures import Mean, Measure, Skill, Smooth, read_measure
 from propriety.inference.part_estimates import estimate_part, is_part
 from propriety.ledger.ledger import Ledger
@@ -168,18 +168,19 @@ def estimate_of(
     if method == "analytic" and not by_formula:
         raise InputValueError(sentence(f"there is no formula for {measure.label}", hint='use method="bootstrap".'))
     if method == "bootstrap" or not by_formula:
+        check_event(ledger, measure, drawn=True)
         return estimate_by_bootstrap(ledger, name, measure, level, drawing)
     if is_part(measure):
         return estimate_part(ledger, name, measure, level=level, drawing=drawing)
     if isinstance(measure, Mean | Skill):
-        return estimate_mean(ledger, name, measure, level)
+        return estimate_from_moments(ledger, name, measure, level)
     assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; what has a formula is one of these)
     return estimate_from_influence(ledger, name, measure, level)
 
 
-def check_event(ledger: Ledger, measure: Measure) -> None:
-    """Refuse a measure of one event for rows of classes."""
-    if ledger.labels is not None and not isinstance(measure, Mean | Skill):
+def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> None:
+    """Refuse a measure of one event for rows of classes; the skill of rows is not drawn."""
+    if ledger.labels is not None and not isinstance(measure, Mean if drawn else Mean | Skill):
         law = f"{measure.label} needs the forecast of one event; the forecasts are rows of {len(ledger.labels)} classes"
         raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
 

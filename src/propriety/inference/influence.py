@@ -63,13 +63,12 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     """
     event, weight = cases.outcomes(), cases.weight
     present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
-    if cases.time is not None:
-        sums = _by_unit(parts, cases.time.codes, len(cases.time))
-        return Errors(*hac(sums.T))
-    if cases.cluster is not None:
-        codes = cases.cluster.codes
-        occupied = np.bincount(codes, present, minlength=len(cases.cluster)) > 0.0
-        sums = _by_unit(parts, codes, len(cases.cluster))[:, occupied]
+    keys = cases.cluster if cases.time is None else cases.time
+    if keys is not None:
+        occupied = np.bincount(keys.codes, present, minlength=len(keys)) > 0.0
+        sums = _by_unit(parts, keys.codes, len(keys))[:, occupied]
+        if cases.time is not None:
+            return Errors(*hac(sums.T))
         groups = sums.shape[1]
         factor = math.nan if groups == 1 else groups / (groups - 1)
         return Errors(np.sqrt(factor * (sums**2).sum(axis=1)), np.full(len(parts), groups - 1.0))

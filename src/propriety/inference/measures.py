@@ -48,7 +48,25 @@ OfTable: TypeAlias = Callable[[ForecastTable], float]
 
 
 class Influence(NamedTuple):
-    """How far a case of each row of a table moves a measure, should the event happen and should it not."""
+    """How far a case of each row of a table moves a measure, should the event happen and should it not.
+
+    It is the derivative of the measure in the direction of one more such case, times the number of cases; its mean over
+    the cases of the table, by weight, is zero.
+
+    Parameters
+    ----------
+    event, non_event : ndarray of shape (rows,)
+        Influence of a case with the forecast of the row in which the event happens, and in which it does not.
+
+    Examples
+    --------
+    The mean forecast moves by how far the forecast of a case is from it, whatever happens:
+
+    >>> table = ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.75])
+    >>> away = table.forecast - table.mean_forecast
+    >>> Influence(event=away, non_event=away).event
+    array([-0.25,  0.  ,  0.25])
+    """
 
     event: Floats
     non_event: Floats

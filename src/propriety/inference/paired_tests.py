@@ -10,7 +10,9 @@ import numpy as np
 
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
+from propriety.inference.bootstrap_estimates import UNDEFINED, check_percentiles
 from propriety.inference.dependence import Estimates, block_bootstrap, hac, student
+from propriety.inference.estimates import units_of
 from propriety.inference.influence import case_influence, errors_of_cases
 from propriety.inference.mean_estimates import measured_moments, parts_in_time
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
@@ -23,11 +25,12 @@ BLOCK = 2**22  # Parts of cases that are looked at together: bounds the memory w
 
 
 class Paired(NamedTuple):
-    """Values of the models and differences of the pairs, with what is known of them, and the number of units."""
+    """Values of the models and differences of the pairs, what is known of them, the units, and why there is no test."""
 
     values: Floats
     found: Estimates
     units: int
+    untested: str = ""
 
 
 def paired_by_moments(
@@ -53,7 +56,7 @@ def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     if cases is None:
-        return untested(values, ledger.n)
+        return _untested(values, ledger.n, ledger.why_no_cases("a test"))
     parts = np.stack(
         [case_influence(cases, model, table, measure) for model, table in zip(ledger.models, tables, strict=True)]
     )
@@ -63,38 +66,43 @@ def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired
         one = errors_of_cases(cases, block, by_outcome=by_outcome)
         errors.append(one.standard_error)
         df = float(one.df[0])
-    error = np.concatenate(errors)
-    units = ledger.n if ledger.dependence is None else round(df) + 1
+    error, units = np.concatenate(errors), units_of(ledger)
+    if np.isnan(error).all() and units > 1:
+        return _untested(values, units, "a single event or non-event has no spread")
     # Student's t with so many degrees of freedom is the normal law.
     return Paired(values, student(values, error, 1e15 if math.isinf(df) else df, level), units)
 
 
 def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing: Drawing) -> Paired:
     """Compare any measure by drawing cases, or clusters, with replacement, the same for all models."""
+    check_percentiles(drawing.n_resamples, level)
     tables = tuple(ledger.table(model) for model in ledger.models)
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     cases = ledger.cases
     if cases is None:
-        return untested(values, ledger.n)
+        return _untested(values, ledger.n, ledger.why_no_cases("a test"))
     ordered = in_canonical_order(cases)
-    units = ledger.n if ordered.cluster is None else len(np.unique(ordered.cluster.codes))
     draw = draw_from_cases(ordered, tables)
     count = len(ledger.models)
     drawn = values_of_draws(draw, lambda some: np.array([measure.value(table) for table in some]), count, drawing)
     drawn = np.stack([_with_differences(row) for row in drawn])
+    defined = drawn[~np.isnan(drawn).any(axis=1)]
+    lost = len(drawn) - len(defined)
+    if lost > UNDEFINED * len(drawn):
+        return _untested(values, units_of(ledger), f"{lost:,} of {len(drawn):,} draws have no value")
     outside = (1.0 - level) / 2.0
-    with np.errstate(invalid="ignore"):
-        low, high = np.nanquantile(drawn, (outside, 1.0 - outside), axis=0)
-        error = np.nanstd(drawn, axis=0, ddof=1)
-        beyond = np.minimum(np.sum(drawn <= 0.0, axis=0), np.sum(drawn >= 0.0, axis=0))
-    p_value = np.minimum(2.0 * (1 + beyond) / (1 + len(drawn)), 1.0)
-    return Paired(values, Estimates(error, np.full(len(values), np.nan), low, high, p_value), units)
+    with np.errstate(invalid="ignore"):  # Of infinite draws.
+        low, high = np.quantile(defined, (outside, 1.0 - outside), axis=0)
+        error = np.std(defined, axis=0, ddof=1)
+    beyond = np.minimum(np.sum(defined <= 0.0, axis=0), np.sum(defined >= 0.0, axis=0))
+    p_value = np.minimum(2.0 * (1 + beyond) / (1 + len(defined)), 1.0)
+    return Paired(values, Estimates(error, np.full(len(values), np.nan), low, high, p_value), units_of(ledger))
 
 
-def untested(values: Floats, n: int) -> Paired:
-    """Return values that cannot be tested, because the cases are not at hand."""
+def _untested(values: Floats, units: int, why: str) -> Paired:
+    """Return values that cannot be tested."""
     unknown = np.full(len(values), np.nan)
-    return Paired(values, Estimates(unknown, unknown, unknown, unknown, unknown), n)
+    return Paired(values, Estimates(unknown, unknown, unknown, unknown, unknown), units, why)
 
 
 def _with_differences(values: Floats) -> Floats:

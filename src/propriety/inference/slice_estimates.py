@@ -11,7 +11,8 @@ from scipy.special import ndtr
 from propriety.errors import ProprietyError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate_of
-from propriety.inference.measures import Measure
+from propriety.inference.mean_estimates import measured_moments
+from propriety.inference.measures import Measure, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats
 
@@ -28,6 +29,8 @@ def estimate_groups(
     A difference is tested by the errors of both sides, which must be independent: with clusters that reach across
     groups, and with more than 500 groups, there is no test.
     """
+    cases = ledger.cases if ledger.dependence is not None or ledger.is_weighted else None
+    ledger = ledger if cases is None else Ledger.of_source(cases, ledger.events)
     groups, models = len(ledger.index), len(ledger.models)
     value, low, high, difference, p_value = np.full((5, groups, models), math.nan)
     testable = groups > 1 and groups <= MOST_TESTED and not _reach_across(ledger)
@@ -57,6 +60,8 @@ def estimate_groups(
 
 def _value(ledger: Ledger, measure: Measure, model: str) -> float:
     try:
+        if isinstance(measure, Skill) and ledger.labels is not None:
+            return float(measured_moments(ledger, measure).means[ledger.models.index(model)])
         return measure.value(ledger.table(model))
     except ProprietyError:
         return math.nan

@@ -245,7 +245,7 @@ def slices_of(
     binary = ledger.labels is None
     ledger.fill(rules_of_slices(measure, threshold, binary=binary))
     counts = _counts(ledger, measure, by)
-    few = _few(counts, smallest)
+    few = _few(counts, smallest, ledger.dependence or "case")
     if isinstance(measure, Mean):
         moments = measured_moments(ledger, measure)
         means = group_means(moments, by)
@@ -253,13 +253,18 @@ def slices_of(
         difference, p_value = against_the_rest(moments, by)
         overall = moments.means[: len(ledger.models)]
     else:
-        value, low, high, difference, p_value, overall = estimate_groups(ledger, measure, few != "", level, drawing)
+        unjudged = np.empty(len(few), dtype=bool)
+        unjudged[counts.entry] = few != ""
+        *by_entry, overall = estimate_groups(ledger, measure, unjudged, level, drawing)
+        value, low, high, difference, p_value = (column[counts.entry] for column in by_entry)
     notes = np.where((few == "")[:, None] & np.isinf(value), INFINITE, few[:, None])
     judged = notes == ""
     columns: dict[str, Any] = {"value": value, "low": np.where(judged, low, np.nan)}
     columns |= {"high": np.where(judged, high, np.nan), "difference": difference}
     columns |= {"p_value": np.where(judged, p_value, np.nan), "note": notes}
-    columns |= _beside(ledger, measure, by, threshold, level, few) if binary else {}
+    if binary:
+        columns |= _beside(ledger, by, threshold, level, few)
+        columns["miscalibration"] = _miscalibrations(ledger, measure, few, counts.entry)
     flat = {name: column.T.ravel() for name, column in columns.items()}
     models, groups = len(ledger.models), len(counts.index)
     optional: dict[str, Any] = dict.fromkeys(("excess", "excess_low", "excess_high", "miscalibration"))
@@ -315,9 +320,10 @@ def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Cases, events and units of the groups."""
+    """Cases, events and units of the groups, and the entry of the ledger that each of them is."""
 
     index: KeyIndex
+    entry: NDArray[np.intp]
     n: NDArray[np.int64]
     events: NDArray[np.int64] | None
     event_rate: Floats | None
@@ -330,25 +336,26 @@ def _counts(ledger: Ledger, measure: Measure, by: tuple[str, ...]) -> _Counts:
     rule = measure.rule if isinstance(measure, Mean | Skill) else Excess() if ledger.labels is None else BRIER
     moments = ledger.moments(rule)
     groups = moments.over(*by)
+    entry = ledger.index.entry_of(groups.index)  # The keys may be asked for in another order.
     units = None if moments.dependence is None else group_means(moments, by).units
     everyone = None if moments.dependence is None else moments.units
     if ledger.labels is not None:
-        return _Counts(groups.index, groups.n, None, None, units, everyone)
+        return _Counts(groups.index, entry, groups.n, None, None, units, everyone)
     cells = moments.over(OUTCOME, *by)
     _, group = cells.index.only(by)
     happened = np.array(cells.index.column(OUTCOME)) == 1
     events = np.bincount(group[happened], cells.n[happened], minlength=len(groups.n)).astype(np.int64)
     weight = np.bincount(group[happened], cells.weight[happened], minlength=len(groups.n))
-    return _Counts(groups.index, groups.n, events, weight / groups.weight, units, everyone)
+    return _Counts(groups.index, entry, groups.n, events, weight / groups.weight, units, everyone)
 
 
-def _few(counts: _Counts, smallest: int) -> Names:
+def _few(counts: _Counts, smallest: int, unit: str) -> Names:
     """Say of each group what it has too few of to be judged, if it has."""
     numbers = [("case", counts.n, smallest)]
     if counts.events is not None:
         numbers += [("event", counts.events, FEWEST), ("non-event", counts.n - counts.events, FEWEST)]
     if counts.units is not None:
-        numbers += [("cluster", counts.units, FEWEST)]
+        numbers += [(unit, counts.units, FEWEST)]
     notes = np.full(len(counts.n), "", dtype=object)
     for name, number, fewest in numbers:
         for place in np.flatnonzero((number < fewest) & (notes == "")).tolist():
@@ -357,7 +364,7 @@ def _few(counts: _Counts, smallest: int) -> Names:
 
 
 def _beside(
-    ledger: Ledger, measure: Measure, by: tuple[str, ...], threshold: float | None, level: float, few: Names
+    ledger: Ledger, by: tuple[str, ...], threshold: float | None, level: float, few: Names
 ) -> dict[str, Floats]:
     """Return what is told of groups beside the measure: calibration, and the net benefit at a threshold."""
     unjudged = (few != "")[:, None]
@@ -370,11 +377,10 @@ def _beside(
         low, high = found.limits(level)
         columns |= {name: found.mean + 0.0, f"{name}_low": np.where(unjudged, np.nan, low)}
         columns |= {f"{name}_high": np.where(unjudged, np.nan, high)}
-    columns["miscalibration"] = _miscalibrations(ledger, measure, few)
     return columns
 
 
-def _miscalibrations(ledger: Ledger, measure: Measure, few: Names) -> Floats:
+def _miscalibrations(ledger: Ledger, measure: Measure, few: Names, entry: NDArray[np.intp]) -> Floats:
     """Return the miscalibration in each group that is judged; NaN for a rule that is not declared proper."""
     rule = measure.rule if isinstance(measure, MeanScore) else BRIER
     found = np.full((len(few), len(ledger.models)), math.nan)
@@ -383,5 +389,5 @@ def _miscalibrations(ledger: Ledger, measure: Measure, few: Names) -> Floats:
     for column, model in enumerate(ledger.models):
         keyed = ledger.keyed_tables(model, ledger.events[0])
         for place in np.flatnonzero(few == "").tolist():
-            found[place, column] = decompose_table(keyed.at(place), rule).miscalibration
+            found[place, column] = decompose_table(keyed.at(int(entry[place])), rule).miscalibration
     return found

@@ -8,33 +8,34 @@ from typing import Any
 import numpy as np
 
 from propriety.errors import InputValueError
-from propriety.ledger.key_index import KeyIndex, ordered_labels
+from propriety.ledger.key_index import ordered_labels
 from propriety.tables.cases import TOLERANCE, Cases, Keys
 from propriety.tables.lazy_cases import LazyCases
 
 __all__ = ["cases_of_engine"]
 
 
-def cases_of_engine(lazy: LazyCases, index: KeyIndex, dropped: int) -> Cases | None:
+def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
     """Return the cases of a frame whose rows were judged; None where they are too many for memory."""
     try:
         columns = lazy.collected()
     except InputValueError:
         return None
-    orders = dict(zip(index.names, index.labels, strict=True))
-    return Cases(
+    cases = Cases(
         outcome=columns.outcome == 1 if lazy.labels is None else columns.outcome,
         forecasts=columns.forecasts,
         labels=lazy.labels,
         weight=columns.weight,
-        keys={name: _keys(labels, orders[name]) for name, labels in columns.keys.items()},
-        cluster=None if columns.cluster is None else _keys(columns.cluster, ordered_labels(columns.cluster)),
-        time=None if columns.time is None else _keys(columns.time, ordered_labels(columns.time)),
+        keys={name: _keys(labels) for name, labels in columns.keys.items()},
+        cluster=None if columns.cluster is None else _keys(columns.cluster),
+        time=None if columns.time is None else _keys(columns.time),
         tolerance=TOLERANCE if lazy.tolerance is None else lazy.tolerance,
         dropped=dropped,
     )
+    return cases if columns.weight is None or columns.weight.all() else cases.where(columns.weight > 0.0)
 
 
-def _keys(labels: Sequence[Any], order: Sequence[Any]) -> Keys:
-    code = {label: place for place, label in enumerate((*order, *(one for one in labels if one not in set(order))))}
-    return Keys(tuple(code), np.array([code[label] for label in labels], dtype=np.intp))
+def _keys(labels: Sequence[Any]) -> Keys:
+    order = ordered_labels(labels)
+    code = {label: place for place, label in enumerate(order)}
+    return Keys(order, np.array([code[label] for label in labels], dtype=np.intp))

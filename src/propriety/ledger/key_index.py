@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError, sentence
 from propriety.tables.cases import Keys
 
-__all__ = ["KeyIndex", "ordered_labels"]
+__all__ = ["KeyIndex", "merged_labels", "ordered_labels"]
 
 Codes = NDArray[np.intp]
 
@@ -128,6 +130,24 @@ class KeyIndex:
         _, first, entry = np.unique(flat, return_index=True, return_inverse=True)
         return KeyIndex(self.names, self.labels, self.codes[first]), entry.reshape(-1).astype(np.intp, copy=False)
 
+    def entry_of(self, other: KeyIndex) -> Codes:
+        """Return to which entry each one of another index belongs, which may have more keys.
+
+        Examples
+        --------
+        >>> site = KeyIndex.of_columns({"site": ["a", "b"]})
+        >>> site.entry_of(KeyIndex.of_columns({"day": [1, 1, 2], "site": ["b", "a", "b"]}))
+        array([1, 0, 1])
+        """
+        if not self.names:
+            return np.zeros(len(other), dtype=np.intp)
+        places = [other.place(name) for name in self.names]
+        own = KeyIndex(self.names, tuple(other.labels[place] for place in places), other.codes[:, places])
+        _, code = KeyIndex.joined([self, own]).distinct()
+        entry = np.empty(code.max() + 1, dtype=np.intp)
+        entry[code[: len(self)]] = np.arange(len(self))
+        return entry[code[len(self) :]]
+
     def flat(self) -> NDArray[np.int64]:
         """Return one number per entry, in the order of the combinations."""
         flat = np.zeros(len(self), dtype=np.int64)
@@ -150,7 +170,7 @@ class KeyIndex:
         labels, columns = [], []
         for place in range(len(first.names)):
             own = [one.labels[place] for one in parts]
-            common = own[0] if all(one == own[0] for one in own) else _merged(own)
+            common = own[0] if all(one == own[0] for one in own) else merged_labels(own)
             code = {label: at for at, label in enumerate(common)}
             columns.append(
                 np.concatenate(
@@ -179,11 +199,26 @@ def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(distinct)
 
 
-def _merged(several: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return the labels of all parts; in the order of the first part where the others add nothing."""
-    distinct = dict.fromkeys(label for own in several for label in own)
-    longest = max(several, key=len)
-    return longest if len(longest) == len(distinct) else ordered_labels(distinct)
+def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """Return the labels of all parts: sorted where each part is, and otherwise in an order that each part keeps.
+
+    Examples
+    --------
+    >>> merged_labels([("low", "mid"), ("mid", "high")]), merged_labels([(1, 3), (2,)])
+    (('low', 'mid', 'high'), (1, 2, 3))
+    """
+    plain = ordered_labels(label for own in several for label in own)
+    place = {label: code for code, label in enumerate(plain)}
+    following = [pair for own in several for pair in itertools.pairwise(own)]
+    if all(place[one] < place[other] for one, other in following):
+        return plain
+    order: TopologicalSorter[Any] = TopologicalSorter(dict.fromkeys(plain, ()))
+    for one, other in following:
+        order.add(other, one)
+    try:
+        return tuple(order.static_order())
+    except CycleError:  # The parts contradict each other.
+        return plain
 
 
 def _coded(column: Sequence[Any], code: Mapping[Any, int]) -> Codes:

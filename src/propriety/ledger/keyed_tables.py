@@ -13,6 +13,7 @@ from propriety.results import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.table_laws import check_cells
 
 __all__ = ["COLUMNS", "KeyedTables", "inside_cells"]
 
@@ -127,6 +128,7 @@ class KeyedTables:
         """Return the tables on a grid, which must not be finer than theirs."""
         if self.cells == cells:
             return self
+        check_cells(cells, held=self.cells)
         columns = {name: getattr(self, name) for name in COLUMNS}
         return replace(self, **_pool(self.entry, columns, cells), cells=cells)
 

@@ -16,7 +16,7 @@ from propriety.ledger.engine_filling import tables_of_engine
 from propriety.ledger.engine_moments import moments_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.ledger.moments import Moments, moments_of_cases
+from propriety.ledger.moments import OUTCOME, Moments, moments_of_cases
 from propriety.results import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
@@ -71,10 +71,10 @@ class Ledger:
     is_weighted: bool
     dropped: int = 0
     source: Cases | LazyCases | None = None
-    _tables: dict[Place, KeyedTables] = field(default_factory=dict)
-    _whole: dict[Place, ForecastTable] = field(default_factory=dict)
-    _moments: dict[Rule, Moments] = field(default_factory=dict)
-    _collected: dict[str, Cases | None] = field(default_factory=dict)
+    _tables: dict[Place, KeyedTables] = field(default_factory=dict, metadata={"hidden": True})
+    _whole: dict[Place, ForecastTable] = field(default_factory=dict, metadata={"hidden": True})
+    _moments: dict[Rule, Moments] = field(default_factory=dict, metadata={"hidden": True})
+    _collected: dict[str, Cases | None] = field(default_factory=dict, metadata={"hidden": True})
 
     @classmethod
     def of_source(cls, source: Cases | LazyCases, events: tuple[Event, ...], *, cells: int | None = None) -> Ledger:
@@ -92,6 +92,10 @@ class Ledger:
                 dropped=filled.dropped,
                 _tables=filled.tables,
             )
+        weight = source.weight
+        if weight is not None and not (weight > 0.0).all():
+            # A case without weight, and a group of such, is not there, as it is not in the tables of an engine.
+            shared["source"] = source = source.checked().where(weight > 0.0)
         index, _ = KeyIndex.of_cases(source.keys, len(source))
         return cls(**shared, index=index, is_weighted=source.weight is not None, dropped=source.dropped)
 
@@ -212,7 +216,9 @@ class Ledger:
         if isinstance(self.source, Cases):
             self._moments.update({rule: moments_of_cases(self.source, rule) for rule in absent})
         elif self.source is not None:
-            self._moments.update(moments_of_engine(self.source, absent, dropped=self.dropped))
+            names = [OUTCOME, *self.index.names, *([] if self.dependence is None else [self.dependence])]
+            found = moments_of_engine(self.source, absent, dropped=self.dropped)
+            self._moments.update({rule: one.over(*names) for rule, one in found.items()})
         else:
             law = f"the ledger has no moments of {absent[0]!r}, and no cases to compute them from"
             known = ", ".join(map(repr, self._moments)) or "none"
@@ -228,8 +234,11 @@ class Ledger:
         """The cases themselves, of arrays or of a lazy frame that is small enough to be brought into memory."""
         if isinstance(self.source, LazyCases):
             if "cases" not in self._collected:
-                self._collected["cases"] = cases_of_engine(self.source, self.index, self.dropped)
-            return self._collected["cases"]
+                self._collected["cases"] = cases_of_engine(self.source, self.dropped)
+            found = self._collected["cases"]
+            if found is None or len(found.keys) == len(self.index.names):
+                return found
+            return replace(found, keys={name: found.keys[name] for name in self.index.names})
         return self.source
 
     def where(self, **keys: Any) -> Ledger:
@@ -241,14 +250,10 @@ class Ledger:
 
     def at_entries(self, chosen: NDArray[np.bool_]) -> Ledger:
         """Return the ledger of the cases in some entries of the index."""
+        moments = {rule: one.where(chosen[self.index.entry_of(one.index)]) for rule, one in self._moments.items()}
         if isinstance(self.source, Cases):
-            return Ledger.of_source(self.source.where(chosen[self.entries()]), self.events)
+            return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=moments)
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
-        flat = self.index.flat()[chosen]
-        moments = {}
-        for rule, one in self._moments.items():
-            own = replace(one.index, names=self.index.names, labels=self.index.labels, codes=_columns(one, self.index))
-            moments[rule] = one.where(np.isin(own.flat(), flat))
         return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
 
     def entries(self) -> NDArray[np.intp]:
@@ -289,18 +294,17 @@ class Ledger:
         for name in names:
             self.index.place(name)
         kept = tuple(name for name in self.index.names if name not in names)
-        if isinstance(self.source, Cases):
-            keys = {name: self.source.keys[name] for name in kept}
-            found = Ledger.of_source(replace(self.source, keys=keys), self.events)
-            found._whole.update(self._whole)  # noqa: SLF001  (of the same class)
-            return found
-        index, codes = self.index.only(kept)
-        tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
         moments = {
             rule: one.over(*(name for name in one.index.names if name not in names))
             for rule, one in self._moments.items()
         }
-        return replace(self, index=index, source=None, _tables=tables, _moments=moments)
+        if isinstance(self.source, Cases):
+            keys = {name: self.source.keys[name] for name in kept}
+            found = Ledger.of_source(replace(self.source, keys=keys), self.events)
+            return replace(found, _whole=dict(self._whole), _moments=moments)
+        index, codes = self.index.only(kept)
+        tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
+        return replace(self, index=index, _tables=tables, _moments=moments)
 
     @classmethod
     def merge(cls, ledgers: Iterable[Ledger]) -> Ledger:
@@ -402,14 +406,3 @@ class Ledger:
     def __repr__(self) -> str:
         keys = f", keys={ {name: len(labels) for name, labels in self.keys.items()} }" if self.keys else ""
         return f"Ledger(models={list(self.models)}, kind={self.kind}, n={self.n}{keys})"
-
-
-def _columns(moments: Moments, index: KeyIndex) -> NDArray[np.intp]:
-    """Return the codes that the cells of moments have in the keys of an index."""
-    columns = []
-    for name, labels in zip(index.names, index.labels, strict=True):
-        place = moments.index.place(name)
-        code = {label: at for at, label in enumerate(labels)}
-        own = np.array([code[label] for label in moments.index.labels[place]], dtype=np.intp)
-        columns.append(own[moments.index.codes[:, place]])
-    return np.stack(columns, axis=1) if columns else np.zeros((len(moments.n), 0), dtype=np.intp)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.ledger.key_index import KeyIndex, ordered_labels
+from propriety.ledger.key_index import KeyIndex, merged_labels, ordered_labels
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.results import Floats
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["read_ledger", "stored_tables", "write_ledger"]
 
 SCHEMA, VERSION = "propriety.ledger", 1
-FACTS = "ledger.json"
+FACTS, PART = "ledger.json", "part-0.parquet"
 SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")
 PER_CELL, PER_SERIES = ("n", "weight", "weight_squares"), ("mean", "lean", "spread")
 RESERVED = {"model", "event", "place", "rule", OUTCOME, "cluster", "time", "cells", "n_events", *COLUMNS}
@@ -49,10 +49,10 @@ def stored_tables(ledger: Ledger) -> Any:
     return pa.concat_tables(parts)
 
 
-def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: Sequence[str] = ()) -> None:
+def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str | Sequence[str] = ()) -> None:
     """Write a ledger, or add its partitions to one that is there."""
     _, parquet = frames.pyarrow()
-    root = Path(folder)
+    root, partition = Path(folder), [partition] if isinstance(partition, str) else partition
     reserved = [name for name in ledger.index.names if name in RESERVED]
     if reserved:
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
@@ -61,19 +61,21 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: Sequ
     there = _facts_to_add_to(root, facts)
     groups, _ = ledger.index.only(partition)
     parts = {"tables": stored_tables(ledger), "moments": _stored_moments(ledger)}
+    targets: dict[tuple[Path, str], dict[str, Any]] = {}
     for place in range(len(groups)):
         labels = {name: groups.labels[at][groups.codes[place, at]] for at, name in enumerate(groups.names)}
-        inside = Path(*(f"{name}={quote(str(label), safe=' :.,+-')}" for name, label in labels.items()))
-        for kind, rows in parts.items():
-            if rows is None:
-                continue
-            target = root / kind / inside / "part-0.parquet"
-            if target.exists():
-                law = f"{target.parent} holds these cases already"
-                raise InputValueError(sentence(law, hint="write to another folder, or delete that one first."))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            parquet.write_table(_where(rows, labels), target, compression="zstd")
-    facts["dropped"] = ledger.dropped + (0 if there is None else there["dropped"])
+        inside = Path(*(f"{_part(name)}={_part(label)}" for name, label in labels.items()))
+        targets |= {(root / kind / inside, kind): labels for kind, rows in parts.items() if rows is not None}
+    there_already = next((target for target, _ in targets if target.joinpath(PART).exists()), None)
+    if there_already is not None:
+        law = f"{there_already} holds these cases already"
+        raise InputValueError(sentence(law, hint="write to another folder, or delete that one first."))
+    for (target, kind), labels in targets.items():
+        target.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(_where(parts[kind], labels), target / PART, compression="zstd")
+    if there is not None:
+        facts["dropped"] += there["dropped"]
+        facts["keys"] = {name: _joined(there["keys"][name], own) for name, own in facts["keys"].items()}
     root.mkdir(parents=True, exist_ok=True)
     (root / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
@@ -173,6 +175,7 @@ def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
         "is_weighted": ledger.is_weighted,
         "rules": [rule_to_dict(rule) for rule in ledger.rules],
         "partition": list(partition),
+        "dropped": ledger.dropped,
     }
     try:
         return dict(json.loads(json.dumps(facts)))
@@ -181,10 +184,24 @@ def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
         raise InputTypeError(sentence(law, offender=str(error))) from error
 
 
-def _order(labels: tuple[Any, ...]) -> list[str] | None:
-    """Return text labels whose order is not that of the alphabet; None where their order need not be stored."""
+def _order(labels: tuple[Any, ...]) -> list[Any] | None:
+    """Return texts in their order, and other labels where it is not that of their values; None where they need it not.
+
+    Texts are always kept, because it cannot be told from some of them that their order is not the alphabet's.
+    """
     texts = all(isinstance(label, str) for label in labels)
-    return list(labels) if texts and list(labels) != sorted(labels) else None
+    plain = all(isinstance(label, str | int | float) for label in labels)
+    return list(labels) if texts or (plain and labels != ordered_labels(labels)) else None
+
+
+def _joined(there: list[Any] | None, own: list[Any] | None) -> list[Any] | None:
+    """Return the order of the labels that are there and of those that are added."""
+    return there if own is None else own if there is None else list(merged_labels([there, own]))
+
+
+def _part(name: object) -> str:
+    """Return a key or a label as it is written in the name of a folder."""
+    return quote(str(name), safe=" :.,+-")
 
 
 def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -14,10 +14,11 @@ from propriety.errors import InputValueError, sentence
 from propriety.ledger.key_index import KeyIndex
 from propriety.results import Floats, Result
 from propriety.rules.rule import Rule, check_rule
-from propriety.rules.scoring import losses_by_chunk
+from propriety.rules.scoring import losses_by_chunk, losses_of_table
 from propriety.tables.cases import Cases, Keys
+from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["OUTCOME", "Moments", "Sums", "moments_of_cases"]
+__all__ = ["OUTCOME", "Moments", "Sums", "moments_of_cases", "moments_of_table"]
 
 OUTCOME = "outcome"  # The key that tells the outcomes apart: 0 and 1 for an event, the place of a class.
 KEPT = 2**20  # Cells kept before equal ones are put together: bounds the memory where clusters are many.
@@ -206,6 +207,36 @@ def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
         kept: Any = [column[occupied] for column in sums]
         sums, index = Sums(*kept), index.where(occupied)
     return Moments(**sums._asdict(), models=cases.models, rule=rule, index=index, dropped=cases.dropped)
+
+
+def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
+    """Return the moments of a function of the cases of a table, by outcome: exact where the forecasts are.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> table = pr.ForecastTable.from_predictions([0, 1], [0.1, 0.7])
+    >>> moments_of_table(table, pr.Brier(), "a").means.round(3)
+    array([0.05])
+    """
+    sides = (
+        (table.non_events, table.non_event_squares, table.n - table.n_events),
+        (table.events, table.event_squares, table.n_events),
+    )
+    cells, present = [], []
+    for outcome, (loss, (weight, squares, n)) in enumerate(zip(losses_of_table(table, rule), sides, strict=True)):
+        met = weight > 0.0
+        if not met.any():
+            continue
+        with np.errstate(invalid="ignore"):  # Of infinite losses.
+            mean = float((weight[met] * loss[met]).sum()) / float(weight.sum())
+            lean = squares[met] * (loss[met] - mean)
+            spread = float((lean * (loss[met] - mean)).sum())
+        cells.append((n, float(weight.sum()), float(squares.sum()), [mean], [float(lean.sum())], [spread]))
+        present.append(outcome)
+    sums = Sums(*(np.array(column) for column in zip(*cells, strict=True)))
+    index = KeyIndex.of_columns({OUTCOME: present})
+    return Moments(**sums._asdict(), models=(model,), rule=rule, index=index, dropped=table.dropped)
 
 
 def _outcomes(cases: Cases) -> Keys:

@@ -39,6 +39,16 @@ def register_rule(rule: type[Rule]) -> type[Rule]:
     It may be used as a decorator. A rule is stored as the name of its class and its parameters, so it must be a
     dataclass.
 
+    Parameters
+    ----------
+    rule : type
+        The class of the rule.
+
+    Returns
+    -------
+    type
+        The same class.
+
     Examples
     --------
     >>> from dataclasses import dataclass

@@ -15,12 +15,14 @@ from propriety.results import Floats, Score
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule, is_number
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.table_laws import COLUMNS
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_rates
 
 __all__ = [
     "case_scores",
     "losses_by_chunk",
     "losses_of",
+    "losses_of_table",
     "mean_loss",
     "mean_score",
     "observed_rates",
@@ -246,6 +248,13 @@ def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Fl
     return total / float(events.sum() + non_events.sum())
 
 
+def losses_of_table(table: ForecastTable, rule: Rule) -> tuple[Floats, Floats]:
+    """Return the loss of each row of a table if the event does not happen, and if it does."""
+    own, size = _binary(rule), len(table)
+    without, happened = (np.broadcast_to(own.loss(table.forecast, event=event), size) for event in (False, True))
+    return without, happened
+
+
 def weighted_sum(loss: Floats, weight: Floats) -> float:
     """Return the sum of the losses; one that no case meets does not count, even where it is infinite."""
     loss = np.broadcast_to(loss, weight.shape)
@@ -292,7 +301,8 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
         raise InputTypeError(sentence(law, hint="compare with another forecast from predictions."))
     if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
         raise InputValueError(sentence(f"reference must lie in [0, 1]; got {rate!r}"))
-    return table.gathered([0], np.array([rate], dtype=np.float64))
+    sums: dict[str, Any] = {name: getattr(table, name).sum(keepdims=True) for name in COLUMNS[1:]}
+    return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 
 
 def _reference_cases(cases: Cases, reference: object, y_true: object, **options: Any) -> Cases:

@@ -243,10 +243,9 @@ class ForecastTable(Result):
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
         """Make a table from what `to_dict` returned, also in an earlier release.
 
-        Of weighted tables, version 1 of the schema held only the total of the squared weights, and not the number of
-        events. The squares are then spread over rows and outcomes in proportion to the weights, nowhere beyond the
-        squared weight itself, and the number of events is taken to be `n` times the event rate, rounded. Rows on a
-        grid keep the forecasts that version 1 gave them, the centres of their cells.
+        Of weighted cases, version 1 held only the total of the squared weights and no number of events. That total is
+        spread over rows and outcomes in proportion to the weights, nowhere beyond a squared weight itself, and
+        `n_events` is `n` times the event rate, rounded. Rows on a grid keep the centres of their cells as forecasts.
         """
         return cls(**table_files.stored_fields(data, cls.schema, cls.schema_version))
 
@@ -359,10 +358,10 @@ class ForecastTable(Result):
         columns = pooling.pool(*self._columns(), cells=int(cells))
         return self._frozen(*columns, n=self.n, n_events=self.n_events, dropped=self.dropped, cells=int(cells))
 
-    def gathered(self, start: Any, forecast: Floats) -> ForecastTable:
-        """Add up the runs of rows that begin at `start`, each under a forecast of its own."""
-        columns = [np.add.reduceat(column, start) for column in self._columns()[1:]]
-        return self._frozen(forecast, *columns, n=self.n, n_events=self.n_events, dropped=self.dropped)
+    def moved(self, forecast: Floats) -> ForecastTable:
+        """Return the table of the same cases with another forecast for each row; equal forecasts are added up."""
+        columns = pooling.pool(forecast, *self._columns()[1:])
+        return self._frozen(*columns, n=self.n, n_events=self.n_events, dropped=self.dropped)
 
     @classmethod
     def from_cases(cls, cases: Cases, model: str | None = None, event: Event | None = None) -> ForecastTable:
