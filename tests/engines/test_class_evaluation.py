@@ -4,10 +4,10 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from propriety.inference.engine_moments import moments_of_lazy
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
-from propriety.inference.engine_moments import moments_of_lazy
 from propriety.rules.catalogue import RULES
 from propriety.rules.rule import ClassRule
 from propriety.tables.lazy_reading import read_lazy_cases

@@ -6,11 +6,11 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from propriety.evaluation.times import INDEPENDENT, interval_in_time
+from propriety.inference.intervals import NO_SPREAD
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.evaluation.times import INDEPENDENT, interval_in_time
-from propriety.inference.intervals import NO_SPREAD
 from propriety.inference.measures import MeanScore
 from propriety.report.evaluation import page_of
 
