@@ -99,7 +99,7 @@ def _of_arrays(
     framed = any(is_into_dataframe(one) for one in several)
     try:
         cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
-        if framed:  # Now, because the columns of a frame may have been meant to be models, and its rows then do not sum.
+        if framed:  # Now, because models that are taken for classes seldom sum to one.
             cases.checked()
     except ProprietyError as error:
         if framed:
