@@ -33,7 +33,8 @@ from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_of
 from propriety.inference.measures import Measure
-from propriety.inference.slices import Slices, slices_of
+from propriety.inference.slice_table import Slices, stacked_slices
+from propriety.inference.slices import slices_of
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
 from propriety.results import Result
@@ -218,12 +219,13 @@ class Evaluation(Result):
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The models in each group, if there are keys."""
+        """The models in each group of each key, if there are keys; `propriety.slices` crosses several."""
         by, headline = self.ledger.index.names, self.problem.headline
         if not by or not self.ledger.has_moments(headline.rule):
             return None
-        options = {"threshold": self.problem.threshold, "level": self.level, "drawing": self._drawing}
-        return slices_of(self.ledger, headline, by=by, **options)  # type: ignore[arg-type]  # by name
+        options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
+        parts = [slices_of(self.ledger, headline, by=(name,), drawing=self._drawing, **options) for name in by]
+        return parts[0] if len(parts) == 1 else stacked_slices(parts)
 
     @cached_property
     def probability_means(self) -> dict[str, ProbabilityMeans]:
