@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,14 +93,13 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
         return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
     labels, codes = [], []
     for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
-        own, code = _coded(counted.labels.column(column))
+        own, code = _coded(counted.labels.column(column), cases.orders.get(name, ()))
         if None in own:
             missing = lawful & (code == own.index(None))
             if missing.any():
                 _refuse_missing(counted, lawful, missing)
         labels.append(own)
         codes.append(code[lawful])
-    del name
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
 
 
@@ -111,11 +111,11 @@ def _refuse_missing(counted: Counted, lawful: NDArray[np.bool_], missing: NDArra
     raise MissingValuesError(sentence("by must be known of every case", count=count_, hint=hint))
 
 
-def _coded(column: Any) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+def _coded(column: Any, order: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     """Return the distinct labels of a column in order, and the place of each row's label among them."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     distinct = encoded.dictionary.to_pylist()
-    labels = ordered_labels(distinct)
+    labels = ordered_labels(distinct, order)
     place = {label: code for code, label in enumerate(labels)}
     return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
 
