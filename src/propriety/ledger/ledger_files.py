@@ -257,10 +257,7 @@ def _index(
 def _coded(column: Any, order: list[str] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     encoded = column.combine_chunks().dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
-    labels = ordered_labels(distinct)
-    if order is not None:
-        known = set(distinct)
-        labels = (*(label for label in order if label in known), *(label for label in labels if label not in order))
+    labels = ordered_labels(distinct, order or ())
     place = {label: code for code, label in enumerate(labels)}
     return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
 
