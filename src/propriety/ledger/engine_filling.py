@@ -92,23 +92,23 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
     if not cases.keys:
         return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
     labels, codes = [], []
-    for column in cases.key_columns(cases.keys):
+    for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
         own, code = _coded(counted.labels.column(column))
         if None in own:
             missing = lawful & (code == own.index(None))
             if missing.any():
-                _refuse_missing(counted, lawful, missing)
+                _refuse_missing(f"by[{name!r}]", counted, lawful, missing)
         labels.append(own)
         codes.append(code[lawful])
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
 
 
-def _refuse_missing(counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
+def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
     many = len(counted.tables)
     absent, all_cases = (int(counted.columns["cases"][rows].sum()) // many for rows in (missing, lawful))
-    hint = "leave these rows out, or give each of them a label of its own in by."
+    hint = f"leave these rows out, or give each of them a label of its own in {key}."
     count_ = f"{absent:,} of {all_cases:,} rows"
-    raise MissingValuesError(sentence("by must be known of every case", count=count_, hint=hint))
+    raise MissingValuesError(sentence(f"{key} must be known of every case", count=count_, hint=hint))
 
 
 def _coded(column: Any) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
