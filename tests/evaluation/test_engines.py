@@ -126,9 +126,7 @@ def test_weighted_groups_know_how_many_events_they_have(lazily):
 
 
 def test_missing_values_are_dropped_for_all_models(lazily):
-    frame = FRAME.with_columns(
-        pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise(pl.col("bold")).alias("bold")
-    )
+    frame = FRAME.with_columns(pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise(pl.col("bold")).alias("bold"))
     found = pr.evaluate(lazily(frame), MODELS, outcome="y", missing="drop", **DRAWS)
     assert (found.n, found.dropped) == (N - 5, 5)
     whole = pr.evaluate(Y[5:], {name: p[5:] for name, p in ARRAYS.items()}, **DRAWS)
