@@ -97,18 +97,18 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
     for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
         own, code = _coded(kept.column(column), cases.orders.get(name, ()))
         if None in own:
-            _refuse_missing(counted, lawful, code == own.index(None))
+            _refuse_missing(f"by[{name!r}]", counted, lawful, code == own.index(None))
         labels.append(own)
         codes.append(code)
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
 
 
-def _refuse_missing(counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
+def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
     many, rows = len(counted.tables), counted.columns["cases"][lawful]
     absent, all_cases = int(rows[missing].sum()) // many, int(rows.sum()) // many
-    hint = "leave these rows out, or give each of them a label of its own in by."
+    hint = f"leave these rows out, or give each of them a label of its own in {key}."
     count_ = f"{absent:,} of {all_cases:,} rows"
-    raise MissingValuesError(sentence("by must be known of every case", count=count_, hint=hint))
+    raise MissingValuesError(sentence(f"{key} must be known of every case", count=count_, hint=hint))
 
 
 def _coded(column: Any, order: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
