@@ -154,7 +154,7 @@ def engine(request):
 
 @pytest.fixture(params=LAZY, ids=lambda name: name.replace(" ", "-"))
 def lazy_engine(request):
-    """Return the like for the engines that are lazy."""
+    """Return the same for the engines that are lazy."""
     return LAZY[request.param](request)
 
 
@@ -164,13 +164,16 @@ def same_moments():
 
     def compare(found, expected, *, rtol):
         assert (found.rule, found.models) == (expected.rule, expected.models)
-        assert found.group.tolist() == expected.group.tolist()
-        assert found.cluster.tolist() == expected.cluster.tolist()
-        assert found.n.tolist() == expected.n.tolist()
+        assert found.index.names == expected.index.names
+        assert found.index.labels == expected.index.labels
+        assert found.index.codes.tolist() == expected.index.codes.tolist()
+        assert (found.n.tolist(), found.dropped) == (expected.n.tolist(), expected.dropped)
         with np.errstate(invalid="ignore"):
             close = functools.partial(np.testing.assert_allclose, err_msg=found.rule)
             close(found.weight, expected.weight, rtol=1e-12)
+            close(found.weight_squares, expected.weight_squares, rtol=1e-12)
             close(found.mean, expected.mean, rtol=rtol, atol=1e-14)
+            close(found.lean, expected.lean, rtol=rtol, atol=1e-10)
             close(found.spread, expected.spread, rtol=1e-9, atol=1e-12)
             close(found.standard_errors(), expected.standard_errors(), rtol=1e-10, atol=1e-14)
 

@@ -5,10 +5,10 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from propriety.inference.engine_moments import moments_of_lazy, sums_of_lazy
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference.engine_moments import moments_of_lazy, sums_of_lazy
 from propriety.tables.lazy_reading import read_lazy_cases
 
 N = 400

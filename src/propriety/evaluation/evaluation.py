@@ -21,7 +21,7 @@ from propriety.decisions.ranking_map import RankingMap, ranking_of
 from propriety.decisions.regret import RegretCurve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
-from propriety.errors import InputValueError, MissingDependencyError
+from propriety.errors import UNDEFINED, MissingDependencyError
 from propriety.evaluation import words
 from propriety.evaluation.calibration_verdict import CalibrationVerdict, calibration_verdict
 from propriety.evaluation.calls import Calls, takes
@@ -316,14 +316,21 @@ class Evaluation(Result):
         return self.call("estimate", model, found.measure, **drawn)
 
     def _estimate(self, model: str, measure: Measure) -> Estimate:
-        """Estimate a measure; where the sample has no value, say why instead."""
+        """Estimate a measure; where the sample has no value, or its draws no interval, say why instead."""
         try:
             return estimate_of(self.ledger, measure, model=model, level=self.level, drawing=self._drawing)
-        except InputValueError as error:
+        except UNDEFINED as error:
             nan = math.nan
-            limits = {"value": nan, "low": nan, "high": nan, "standard_error": nan}
+            limits = {"value": self._value(model, measure), "low": nan, "high": nan, "standard_error": nan}
             facts = {"level": self.level, "method": "", "measure": measure, "n": self.n, "units": self.n}
             return Estimate(**limits, **facts, note=str(error).rstrip("."))  # type: ignore[arg-type]  # by name
+
+    def _value(self, model: str, measure: Measure) -> float:
+        """Return the value of a measure that has no interval; NaN where it has no value either."""
+        try:
+            return measure.value(self.ledger.table(model)) if self.kind == "binary" else math.nan
+        except UNDEFINED:
+            return math.nan
 
     @property
     def _drawing(self) -> Drawing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -95,12 +95,14 @@ def _of_arrays(
     ordered: bool,
     fewest: int,
 ) -> Ledger:
+    several = forecasts.values() if isinstance(forecasts, Mapping) else (forecasts,)
+    framed = any(is_into_dataframe(one) for one in several)
     try:
         cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
+        if framed:  # Now, because models that are taken for classes seldom sum to one.
+            cases.checked()
     except ProprietyError as error:
-        if is_into_dataframe(forecasts) or (
-            isinstance(forecasts, Mapping) and any(is_into_dataframe(one) for one in forecasts.values())
-        ):
+        if framed:
             error.add_note("If the columns of the frame are models, pass a mapping, {name: frame[name], ...}.")
         raise
     _check_ordered(cases.labels, ordered=ordered)
@@ -163,11 +165,11 @@ def _key_columns(by: object) -> list[str]:
     """Return the columns of the keys of a frame."""
     if by is None:
         return []
-    keys: list[Any] = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
+    keys: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
     wrong = next((key for key in keys if not isinstance(key, str)), None)
-    if wrong is not None or isinstance(by, Mapping):
+    if wrong is not None:
         law = "by must name columns, as outcome= says that there is a frame"
-        raise InputTypeError(sentence(law, offender=f"it is {type(wrong if wrong is not None else by).__name__}"))
+        raise InputTypeError(sentence(law, offender=f"it is {type(wrong).__name__}"))
     _check_once("by", keys)
     return keys
 
