@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.decomposition import decompose_table
+from propriety.calibration.recalibration import miscalibrations, proper_binary_rule
 from propriety.calibration.resampling import check_level, fresh_seed
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
@@ -293,8 +293,9 @@ def _miscalibrations(ledger: Ledger, measure: Measure, few: Names, entry: NDArra
     found = np.full((len(few), len(ledger.models)), math.nan)
     if not rule.properties().proper:
         return found
+    judged, binary = few == "", proper_binary_rule(rule)
     for column, model in enumerate(ledger.models):
         keyed = ledger.keyed_tables(model, ledger.events[0])
-        for place in np.flatnonzero(few == "").tolist():
-            found[place, column] = decompose_table(keyed.at(int(entry[place])), rule).miscalibration
+        by_entry = miscalibrations(binary, keyed.entry, keyed.forecast, keyed.events, keyed.non_events)
+        found[judged, column] = by_entry[entry[judged]]
     return found
