@@ -47,10 +47,6 @@ def stored(folder):
     return json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
 
 
-def change(folder, **facts):
-    (folder / "ledger.json").write_text(json.dumps(stored(folder) | facts), encoding="utf-8")
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cells", [None, 16], ids=["exact", "grid"])
 def test_files_give_the_ledger_back(kind, cells, tmp_path, same):
