@@ -322,6 +322,8 @@ def _sums(losses: Floats, weight: Floats | None, cell: NDArray[np.intp], cells: 
 def _pool(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
     """Put the parts with the same code together; every code below `cells` must occur."""
     order = np.argsort(codes, kind="stable")
+    if len(codes) == cells:  # Each by itself: nothing is added, so that nothing is rounded.
+        return Sums(*(column[order] for column in parts))
     starts = np.searchsorted(codes[order], np.arange(cells))
     ordered = codes[order]
 
