@@ -295,6 +295,8 @@ class Ledger:
         >>> list(ledger.over("day").keys)
         ['site']
         """
+        if not names:
+            return self
         for name in names:
             self.index.place(name)
         kept = tuple(name for name in self.index.names if name not in names)
@@ -303,8 +305,7 @@ class Ledger:
             for rule, one in self._moments.items()
         }
         if isinstance(self.source, Cases):
-            keys = {name: self.source.keys[name] for name in kept}
-            found = Ledger.of_source(replace(self.source, keys=keys), self.events)
+            found = Ledger.of_source(self.source.with_keys(kept), self.events)
             return replace(found, _whole=dict(self._whole), _moments=moments)
         index, codes = self.index.only(kept)
         tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}

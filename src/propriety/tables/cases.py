@@ -7,7 +7,7 @@ and whatever is computed next share one trip through memory.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -175,6 +175,12 @@ class Cases:
     def of(self, model: str) -> Cases:
         """Return the same cases with the forecasts of one model."""
         own = replace(self, forecasts={model: self.forecasts[model]})
+        object.__setattr__(own, "_checked", self._checked)
+        return own
+
+    def with_keys(self, names: Iterable[str]) -> Cases:
+        """Return the same cases with some of their keys."""
+        own = replace(self, keys={name: self.keys[name] for name in names})
         object.__setattr__(own, "_checked", self._checked)
         return own
 
