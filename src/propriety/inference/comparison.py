@@ -14,7 +14,7 @@ from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
-from propriety.inference.estimates import few
+from propriety.inference.estimates import INDEPENDENT, few
 from propriety.inference.estimation import check_event
 from propriety.inference.measures import Mean, Measure, Skill, Smooth, read_measure
 from propriety.inference.paired_columns import difference_columns, pairs_of
@@ -303,19 +303,21 @@ def compare_of(
         n=ledger.n,
         units=paired.units,
         dropped=ledger.dropped,
-        note=_note(ledger, measure, paired, columns["statistic"]),
+        note=_note(ledger, measure, paired, columns["statistic"], in_order=chosen != "bootstrap"),
         n_resamples=drawing.n_resamples if drawn else None,
         seed=drawing.seed if drawn else None,
         tested=tested,
     )
 
 
-def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats) -> str:
-    """Warn of a rule that is not proper, and of what there is too little of, or say why there is no test."""
-    said = few(ledger, paired.units).replace("it may", "intervals may") if np.isfinite(statistic).any() else ""
-    said = paired.untested or said
-    told = f"{said[0].upper()}{said[1:]}." if said else ""
-    return " ".join(filter(None, (rule_sentence(measure, ledger.classes), told)))
+def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *, in_order: bool) -> str:
+    """Warn of a rule that is not proper, and of what makes intervals too narrow, or say why there is no test."""
+    said = [paired.untested]
+    if np.isfinite(statistic).any():
+        alone = INDEPENDENT if ledger.dependence == "time" and not in_order else ""
+        said += [one.replace("it may", "intervals may") for one in (few(ledger, paired.units), alone)]
+    told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
+    return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 
 
 def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:

@@ -79,6 +79,10 @@ class Ledger:
     @classmethod
     def of_source(cls, source: Cases | LazyCases, events: tuple[Event, ...], *, cells: int | None = None) -> Ledger:
         """Make the ledger of cases, of which it learns when it is asked; an engine counts its rows at once."""
+        taken = next((name for name in source.keys if name in (OUTCOME, "cluster", "time")), None)
+        if taken is not None:
+            law = f"by cannot have a key called {taken!r}, by which moments tell their own cells apart"
+            raise InputValueError(sentence(law, hint="give the key another name."))
         dependence: Literal["cluster", "time"] | None = "cluster" if source.cluster is not None else None
         dependence = "time" if source.time is not None else dependence
         shared: dict[str, Any] = {"models": source.models, "events": events, "labels": source.labels}

@@ -59,20 +59,17 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
         raise InputValueError(sentence(law, hint="give the key another name."))
     facts = _facts(ledger, partition)
     there = _facts_to_add_to(root, facts)
-    groups, _ = ledger.index.only(partition)
-    parts = {"tables": stored_tables(ledger), "moments": _stored_moments(ledger)}
-    targets: dict[tuple[Path, str], dict[str, Any]] = {}
-    for place in range(len(groups)):
-        labels = {name: groups.labels[at][groups.codes[place, at]] for at, name in enumerate(groups.names)}
-        inside = Path(*(f"{_part(name)}={_part(label)}" for name, label in labels.items()))
-        targets |= {(root / kind / inside, kind): labels for kind, rows in parts.items() if rows is not None}
-    there_already = next((target for target, _ in targets if target.joinpath(PART).exists()), None)
+    targets = _partitions(stored_tables(ledger), partition, root / "tables")
+    moments = _stored_moments(ledger)
+    if moments is not None:
+        targets |= _partitions(moments, partition, root / "moments")
+    there_already = next((target for target in targets if target.joinpath(PART).exists()), None)
     if there_already is not None:
         law = f"{there_already} holds these cases already"
         raise InputValueError(sentence(law, hint="write to another folder, or delete that one first."))
-    for (target, kind), labels in targets.items():
+    for target, rows in targets.items():
         target.mkdir(parents=True, exist_ok=True)
-        parquet.write_table(_where(parts[kind], labels), target / PART, compression="zstd")
+        parquet.write_table(rows, target / PART, compression="zstd")
     if there is not None:
         facts["dropped"] += there["dropped"]
         facts["keys"] = {name: _joined(there["keys"][name], own) for name, own in facts["keys"].items()}
@@ -257,10 +254,7 @@ def _index(
 def _coded(column: Any, order: list[str] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     encoded = column.combine_chunks().dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
-    labels = ordered_labels(distinct)
-    if order is not None:
-        known = set(distinct)
-        labels = (*(label for label in order if label in known), *(label for label in labels if label not in order))
+    labels = ordered_labels(distinct, order or ())
     place = {label: code for code, label in enumerate(labels)}
     return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
 
@@ -297,14 +291,18 @@ def _keyed(rows: Any, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: 
     return replace(merged, **counts)
 
 
-def _where(rows: Any, labels: Mapping[str, Any]) -> Any:
-    """Return the rows that have these labels."""
-    pa, _ = frames.pyarrow()
-    from pyarrow import compute
-
-    for name, label in labels.items():
-        rows = rows.filter(compute.equal(rows.column(name), pa.scalar(label, rows.column(name).type)))
-    return rows
+def _partitions(rows: Any, partition: Sequence[str], folder: Path) -> dict[Path, Any]:
+    """Return the rows of each combination of labels, by the subfolder that holds them."""
+    index, entry = _index(rows, partition, {})
+    ordered = rows.take(np.argsort(entry, kind="stable")) if partition else rows
+    bounds = np.searchsorted(np.sort(entry), np.arange(len(index) + 1)).tolist()
+    columns = [index.column(name) for name in index.names]
+    found = {}
+    for place, (low, high) in enumerate(itertools.pairwise(bounds)):
+        labels = zip(index.names, (column[place] for column in columns), strict=True)
+        inside = Path(*(f"{_part(name)}={_part(label)}" for name, label in labels))
+        found[folder / inside] = ordered.slice(low, high - low)
+    return found
 
 
 def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:

@@ -263,8 +263,9 @@ def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int) -> 
         places.append(present.astype(np.intp, copy=False))
         kept += len(present)
         if kept > KEPT + cells:
-            parts = [_pool(np.concatenate(places), cells, _joined(parts))]
-            places, kept = [np.arange(cells)], cells
+            seen, own = np.unique(np.concatenate(places), return_inverse=True)  # Some cells may still be to come.
+            parts = [_pool(own.reshape(-1), len(seen), _joined(parts))]
+            places, kept = [seen], len(seen)
     return _pool(np.concatenate(places), cells, _joined(parts))
 
 
