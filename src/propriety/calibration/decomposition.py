@@ -154,7 +154,7 @@ class Decomposition(Result):
         if self.parts is not None:
             columns["event"] = [*(str(label) for label in self.parts), "total"]
         for name in (*PARTS, "rule", "n", "dropped"):
-            columns[name] = [getattr(event, name) for event in events]
+            columns[name] = [str(event.rule) if name == "rule" else getattr(event, name) for event in events]
         if self.level is not None:
             for part in PARTS:
                 columns[f"{part}_low"], columns[f"{part}_high"] = (

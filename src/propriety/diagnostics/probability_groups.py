@@ -16,6 +16,7 @@ from propriety.results import Floats, Result
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import pool
+from propriety.tables.table_laws import COLUMNS
 
 __all__ = [
     "Pairs",
@@ -161,7 +162,7 @@ def by_bins(table: ForecastTable, bins: int | ArrayLike) -> Pairs:
     """Group the pairs by bins, a number of them or their edges, which never split equal forecasts."""
     place = np.round(table.forecast, DECIMALS)
     if np.ndim(bins) == 0:
-        rounded = _moved(table, place, table.events, table.non_events)
+        rounded = _moved(table, place)
         first = rounded.forecast[bin_starts(rounded, bins=bins, strategy="quantile")]  # type: ignore[arg-type]  # judged there
         start = np.searchsorted(place, first)
     else:
@@ -181,20 +182,23 @@ def _read_edges(bins: object) -> Floats:
     return edges.astype(np.float64)
 
 
-def _moved(table: ForecastTable, forecast: Floats, events: Floats, non_events: Floats) -> ForecastTable:
-    """Return the table of the same cases with other forecasts, equal ones added up."""
-    forecast, events, non_events = pool(forecast, events, non_events)
-    return replace(table, forecast=forecast, events=events, non_events=non_events)
+def _moved(table: ForecastTable, forecast: Floats, *, turned: bool = False) -> ForecastTable:
+    """Return the table of the same cases with other forecasts, equal ones added up; turned, of what did not happen."""
+    sides = [(table.events, table.non_events), (table.event_squares, table.non_event_squares)]
+    columns = [column for side in sides[: 1 + table.is_weighted] for column in (side[::-1] if turned else side)]
+    pooled = dict(zip(COLUMNS, pool(forecast, *columns), strict=False))  # Without the squares there are no weights.
+    n_events = table.n - table.n_events if turned else table.n_events
+    return replace(table, **dict.fromkeys(COLUMNS, None) | pooled, n_events=n_events)
 
 
 def clipped(table: ForecastTable, precision: float) -> ForecastTable:
     """Return the table with its forecasts brought into [precision, 1 - precision]."""
-    return _moved(table, np.clip(table.forecast, precision, 1.0 - precision), table.events, table.non_events)
+    return _moved(table, np.clip(table.forecast, precision, 1.0 - precision))
 
 
 def complement(table: ForecastTable) -> ForecastTable:
     """Return the table of the event that the event did not happen."""
-    return _moved(table, 1.0 - table.forecast, table.non_events, table.events)
+    return _moved(table, 1.0 - table.forecast, turned=True)
 
 
 def joined(parts: Iterable[ProbabilityGroups]) -> ProbabilityGroups:
