@@ -12,12 +12,12 @@ from propriety.results import Result
 
 __all__ = ["document", "evaluation_document", "written"]
 
-VERSION = 1
+VERSIONS = {"evaluation": 2, "comparison": 2}  # 1 of all others.
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Put the name and version of the schema before the fields."""
-    return {"schema": f"propriety.{kind}", "version": VERSION, **fields}
+    return {"schema": f"propriety.{kind}", "version": VERSIONS.get(kind, 1), **fields}
 
 
 def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
 
     `metrics` has the flat keys that gates go by, `scores` one entry per model and measure, with all there is to know.
     """
-    rates = evaluation.cases.rates
+    rates = evaluation.rates
     return document(
         "evaluation",
         {
