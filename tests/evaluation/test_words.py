@@ -91,9 +91,7 @@ def test_models_that_score_the_same_share_the_lead():
 
 def test_a_weighted_share_is_not_one_of_cases():
     found = pr.evaluate(Y, TRUTH, sample_weight=np.where(Y == 1, 10.0, 1.0), **DRAWS)
-    assert f"One model on 600 cases, {percent(found.rates['event'])} of their weight with the event." in str(
-        found
-    )
+    assert f"One model on 600 cases, {percent(found.rates['event'])} of their weight with the event." in str(found)
 
 
 def test_one_case_is_one():

@@ -26,7 +26,7 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import percent
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
-from propriety.inference.slices import Slices
+from propriety.inference.slice_table import Slices
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 

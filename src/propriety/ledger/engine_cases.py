@@ -12,13 +12,15 @@ from propriety.ledger.key_index import ordered_labels
 from propriety.tables.cases import TOLERANCE, Cases, Keys
 from propriety.tables.lazy_cases import LazyCases
 
-__all__ = ["cases_of_engine"]
+__all__ = ["BUDGET", "cases_of_engine"]
+
+BUDGET = 2**22  # Values, rows times columns, that may be brought into memory.
 
 
 def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
     """Return the cases of a frame whose rows were judged; None where they are too many for memory."""
     try:
-        columns = lazy.collected()
+        columns = lazy.collected(BUDGET)
     except InputValueError:
         return None
     cases = Cases(
@@ -26,7 +28,7 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
         forecasts=columns.forecasts,
         labels=lazy.labels,
         weight=columns.weight,
-        keys={name: _keys(labels) for name, labels in columns.keys.items()},
+        keys={name: _keys(labels, lazy.orders.get(name, ())) for name, labels in columns.keys.items()},
         cluster=None if columns.cluster is None else _keys(columns.cluster),
         time=None if columns.time is None else _keys(columns.time),
         tolerance=TOLERANCE if lazy.tolerance is None else lazy.tolerance,
@@ -35,7 +37,7 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
     return cases if columns.weight is None or columns.weight.all() else cases.where(columns.weight > 0.0)
 
 
-def _keys(labels: Sequence[Any]) -> Keys:
-    order = ordered_labels(labels)
-    code = {label: place for place, label in enumerate(order)}
-    return Keys(order, np.array([code[label] for label in labels], dtype=np.intp))
+def _keys(labels: Sequence[Any], order: Sequence[Any] = ()) -> Keys:
+    ordered = ordered_labels(labels, order)
+    code = {label: place for place, label in enumerate(ordered)}
+    return Keys(ordered, np.array([code[label] for label in labels], dtype=np.intp))

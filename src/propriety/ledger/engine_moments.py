@@ -81,7 +81,7 @@ def moments_of_engine(cases: LazyCases, rules: Sequence[Rule], *, dropped: int =
     if dependent is not None:
         labels[dependent] = sums.units or []
     _check_labels(labels, sums.n)
-    index = KeyIndex.of_columns(labels)
+    index = KeyIndex.of_columns(labels, cases.orders)
     shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares, "index": index}
     found = {}
     for rule, own in zip(rules, sums.rules, strict=True):

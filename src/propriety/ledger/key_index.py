@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from propriety.tables.cases import Keys
 __all__ = ["KeyIndex", "merged_labels", "ordered_labels"]
 
 Codes = NDArray[np.intp]
+NONE: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,11 +62,11 @@ class KeyIndex:
         return cls((), (), np.zeros((1, 0), dtype=np.intp))
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> KeyIndex:
-        """Return the index whose entries have these labels, in the order given."""
+    def of_columns(cls, columns: Mapping[str, Sequence[Any]], orders: Mapping[str, Sequence[Any]] = NONE) -> KeyIndex:
+        """Return the index whose entries have these labels, in the order given; `orders` are those of the labels."""
         if not columns:
             return cls.single()
-        labels = [ordered_labels(column) for column in columns.values()]
+        labels = [ordered_labels(column, orders.get(name, ())) for name, column in columns.items()]
         codes = [
             _coded(column, {label: code for code, label in enumerate(own)})
             for column, own in zip(columns.values(), labels, strict=True)
@@ -144,9 +146,14 @@ class KeyIndex:
         places = [other.place(name) for name in self.names]
         own = KeyIndex(self.names, tuple(other.labels[place] for place in places), other.codes[:, places])
         _, code = KeyIndex.joined([self, own]).distinct()
-        entry = np.empty(code.max() + 1, dtype=np.intp)
+        entry = np.full(code.max() + 1, -1, dtype=np.intp)
         entry[code[: len(self)]] = np.arange(len(self))
-        return entry[code[len(self) :]]
+        found = entry[code[len(self) :]]
+        if (found < 0).any():
+            at = int(np.flatnonzero(found < 0)[0])
+            told = ", ".join(f"{name}={own.column(name)[at]!r}" for name in self.names)
+            raise InputValueError(sentence(f"the ledger has no cases with {told}"))
+        return found
 
     def flat(self) -> NDArray[np.int64]:
         """Return one number per entry, in the order of the combinations."""
@@ -184,19 +191,21 @@ class KeyIndex:
         return KeyIndex(first.names, tuple(labels), np.stack(columns, axis=1))
 
 
-def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Return distinct labels in their order; those of several kinds, which have none, as they first come.
+def ordered_labels(labels: Iterable[Any], order: Sequence[Any] = ()) -> tuple[Any, ...]:
+    """Return distinct labels in an order that is given, or in their own; those of several kinds as they first come.
 
     Examples
     --------
-    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1])
-    ((1, 2), ('b', 1))
+    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1]), ordered_labels(["a", "b"], ["c", "b", "a"])
+    ((1, 2), ('b', 1), ('b', 'a'))
     """
     distinct = dict.fromkeys(labels)
+    first = {label: None for label in order if label in distinct}
+    rest = [label for label in distinct if label not in first]
     try:
-        return tuple(sorted(distinct))
+        return (*first, *sorted(rest))
     except TypeError:
-        return tuple(distinct)
+        return (*first, *rest)
 
 
 def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import columns_of, known
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
+from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
 
 __all__ = ["open_ledger"]
 
@@ -189,6 +189,7 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     if not named or not all(own and all(isinstance(name, str) for name in own) for own in named.values()):
         law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
         raise InputTypeError(sentence(law, offender=f"it is {forecasts!r}"))
+    check_names(named)
     return named
 
 

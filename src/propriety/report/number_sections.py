@@ -14,7 +14,7 @@ from propriety.evaluation.words import percent
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
 from propriety.inference.measures import MeanScore, Measure, Skill
-from propriety.inference.slices import Slices
+from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
 from propriety.report import texts
 from propriety.report.analysis_calls import call_for_each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -127,7 +128,8 @@ def events(evaluation: Evaluation) -> Section:
     ordinal = evaluation.kind == "ordinal"
     what = "at most {}" if ordinal else "{}"
     best = evaluation.best
-    own = list(evaluation.reliability[best].items())[:MOST_CURVES]
+    curves = evaluation.reliability[best]
+    own = [(label, curves[label]) for label in itertools.islice(curves, MOST_CURVES)]
     width: Width = "third" if len(own) > 2 else "half"
     items: list[Item] = [_parts(evaluation, "third" if len(own) > 2 else "half")]
     if ordinal:
@@ -160,9 +162,19 @@ def events(evaluation: Evaluation) -> Section:
         title="Calibration",
         words=(
             "Rows of probabilities are judged event by event: "
-            + ("the outcome is at most this grade." if ordinal else "the outcome is this class."),
+            + ("the outcome is at most this grade." if ordinal else "the outcome is this class.")
+            + _left_out(len(own), len(curves), ordinal=ordinal),
         ),
         items=tuple(items),
+    )
+
+
+def _left_out(shown: int, events: int, *, ordinal: bool) -> str:
+    """Say which events have no picture."""
+    if shown == events:
+        return ""
+    return (
+        f" The first {shown} of {events:,} {'cut points' if ordinal else 'classes'} are drawn; the scores are of all."
     )
 
 

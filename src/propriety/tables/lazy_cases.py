@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -89,6 +89,8 @@ class LazyCases:
         The events whose tables are wanted.
     keys : tuple of str
         Names of the keys, in the order of their columns.
+    orders : mapping of str to tuple
+        The labels in order, of keys whose categories are ordered.
     cluster, time : str or None
         Names that the columns `cluster` and `time` had.
     weighted, drop : bool
@@ -123,6 +125,7 @@ class LazyCases:
     held: tuple[Any, ...] | None
     named: tuple[Any, ...]
     pos_label: object
+    orders: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[tuple[int, Event], ...]:

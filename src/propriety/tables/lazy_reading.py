@@ -28,12 +28,16 @@ WHOLE = 2.0**52  # From here on floats are whole numbers, so that adding it roun
 
 
 class _Cast(NamedTuple):
-    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were."""
+    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were.
+
+    `orders` are the categories of columns whose categories are ordered, by their names in the user's frame.
+    """
 
     frame: Lazy
     engine: str
     outcomes: Literal["text", "whole", "real"]
     kind: nw.dtypes.DType
+    orders: dict[str, tuple[Any, ...]]
 
 
 def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they are read)
@@ -100,6 +104,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         labels=known,
         events=events_of(classes, ordered=ordered),
         keys=keys,
+        orders={key: cast.orders[key] for key in keys if key in cast.orders},
         cluster=cluster,
         time=time,
         weighted=weight is not None,
@@ -166,8 +171,10 @@ def _cast(
     if weight is not None:
         columns["weight"] = _number(weight, schema, "sample_weight")
     columns |= {name: _label(column, schema, engine) for name, column in keys.items()}
+    kinds = {column: schema[column] for column in keys.values()}
+    orders = {column: tuple(kind.categories) for column, kind in kinds.items() if isinstance(kind, nw.Enum)}
     try:
-        return _Cast(frame.select(**columns), engine, outcomes, schema[outcome])
+        return _Cast(frame.select(**columns), engine, outcomes, schema[outcome], orders)
     except NotImplementedError as error:
         raise unsupported(engine, "a cast of the columns", error) from error
 
