@@ -248,5 +248,7 @@ def _names(evaluation: Evaluation) -> dict[str, str]:
 def _stacked(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Put the rows of several models one below the other."""
     names = [name for name in next(iter(tables.values())) if all(name in table for table in tables.values())]
-    columns: dict[str, Any] = {"model": [model for model, rows in tables.items() for _ in rows[names[0]]]}
-    return columns | {name: [value for rows in tables.values() for value in list(rows[name])] for name in names}
+    columns: dict[str, Any] = {
+        "model": np.repeat(np.array(list(tables)), [len(rows[names[0]]) for rows in tables.values()])
+    }
+    return columns | {name: np.concatenate([np.asarray(rows[name]) for rows in tables.values()]) for name in names}
