@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, MissingValuesError, sentence
-from propriety.ledger.key_index import KeyIndex, ordered_labels
+from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables, inside_cells
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counted, Counts, count, count_groups
@@ -93,7 +93,7 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
         return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
     labels, codes = [], []
     for column in cases.key_columns(cases.keys):
-        own, code = _coded(counted.labels.column(column))
+        own, code = cases.coded(column, counted.labels.column(column))
         if None in own:
             missing = lawful & (code == own.index(None))
             if missing.any():
@@ -109,15 +109,6 @@ def _refuse_missing(counted: Counted, lawful: NDArray[np.bool_], missing: NDArra
     hint = "leave these rows out, or give each of them a label of its own in by."
     count_ = f"{absent:,} of {all_cases:,} rows"
     raise MissingValuesError(sentence("by must be known of every case", count=count_, hint=hint))
-
-
-def _coded(column: Any) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-    """Return the distinct labels of a column in order, and the place of each row's label among them."""
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    distinct = encoded.dictionary.to_pylist()
-    labels = ordered_labels(distinct)
-    place = {label: code for code, label in enumerate(labels)}
-    return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
 
 
 def _keyed(
