@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.ledger import stored_laws
-from propriety.ledger.key_index import KeyIndex, merged_labels, ordered_labels
+from propriety.ledger.key_index import KeyIndex, merged_labels
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.ledger.stored_laws import SCHEMA, label_column, number_column, series_column
@@ -28,6 +28,8 @@ from propriety.results import Floats
 from propriety.rules.registry import rule_from_dict, rule_to_dict
 from propriety.tables import frames
 from propriety.tables.events import Event
+from propriety.tables.label_codes import code_labels, ordered_labels, plain_label
+from propriety.tables.queries import encoded
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -182,11 +184,14 @@ def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
         "partition": list(partition),
         "dropped": ledger.dropped,
     }
+    law = "the labels of classes must be numbers or texts to be stored"
     try:
-        return dict(json.loads(json.dumps(facts)))
+        stored = dict(json.loads(json.dumps(facts)))
     except TypeError as error:
-        law = "the labels of classes must be numbers or texts to be stored"
         raise InputTypeError(sentence(law, offender=str(error))) from error
+    if stored["labels"] != facts["labels"]:
+        raise InputTypeError(sentence(law, offender=f"they are {facts['labels']!r}"))
+    return stored
 
 
 def _order(labels: tuple[Any, ...]) -> list[Any] | None:
@@ -267,12 +272,10 @@ def _index(
     return KeyIndex(tuple(names), tuple(labels for labels, _ in coded), codes).distinct()
 
 
-def _coded(column: Any, order: list[str] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-    encoded = column.dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
-    labels = ordered_labels(distinct, order or ())
-    place = {label: code for code, label in enumerate(labels)}
-    return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
+def _coded(column: Any, order: list[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    held, places = encoded(column)
+    labels, codes = code_labels([plain_label(label) for label in held], order)
+    return labels, codes[places]
 
 
 def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> NDArray[np.intp]:
@@ -329,11 +332,16 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     """Return the labels of rows as an Arrow array."""
     pa, _ = frames.pyarrow()
     place = index.place(name)
+    law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(index.labels[place])
     try:
-        labels = pa.array(list(index.labels[place]))
-    except (pa.ArrowException, OverflowError) as error:
-        law = f"the labels of {name} must be of one kind that Arrow knows to be stored"
+        labels = pa.array(own)
+        back = [plain_label(label) for label in labels.to_pylist()]
+    except (pa.ArrowException, OverflowError, TypeError) as error:
         raise InputTypeError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+    changed = next((pair for pair in zip(own, back, strict=True) if pair[0] != pair[1]), None)
+    if changed is not None:  # Of a tuple, for example, Arrow makes a list.
+        offender = f"{changed[0]!r} would come back as {changed[1]!r}"
+        raise InputTypeError(sentence(law, offender=offender, hint="turn them into text first."))
     return labels.take(pa.array(index.codes[entry, place]))
 
 
