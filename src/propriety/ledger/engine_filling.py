@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.queries import plain_labels
 from propriety.tables.table_laws import check_cells
 
 __all__ = ["BUDGET", "Filled", "cells_for", "tables_of_engine"]
@@ -92,30 +94,30 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
     if not cases.keys:
         return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
     labels, codes = [], []
-    for column in cases.key_columns(cases.keys):
-        own, code = _coded(counted.labels.column(column))
+    for key, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
+        own, code = _coded(counted.labels.column(column), cases.orders.get(column))
         if None in own:
             missing = lawful & (code == own.index(None))
             if missing.any():
-                _refuse_missing(counted, lawful, missing)
+                _refuse_missing(key, counted, lawful, missing)
         labels.append(own)
         codes.append(code[lawful])
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
 
 
-def _refuse_missing(counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
+def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
     many = len(counted.tables)
     absent, all_cases = (int(counted.columns["cases"][rows].sum()) // many for rows in (missing, lawful))
-    hint = "leave these rows out, or give each of them a label of its own in by."
+    hint = f"leave these rows out, or give each of them a label of its own in {key!r}."
     count_ = f"{absent:,} of {all_cases:,} rows"
-    raise MissingValuesError(sentence("by must be known of every case", count=count_, hint=hint))
+    raise MissingValuesError(sentence(f"by[{key!r}] must be known of every case", count=count_, hint=hint))
 
 
-def _coded(column: Any) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+def _coded(column: Any, order: Sequence[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     """Return the distinct labels of a column in order, and the place of each row's label among them."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    distinct = encoded.dictionary.to_pylist()
-    labels = ordered_labels(distinct)
+    distinct = plain_labels(encoded.dictionary)
+    labels = ordered_labels(distinct, order)
     place = {label: code for code, label in enumerate(labels)}
     return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
 

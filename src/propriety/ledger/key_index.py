@@ -60,11 +60,13 @@ class KeyIndex:
         return cls((), (), np.zeros((1, 0), dtype=np.intp))
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> KeyIndex:
-        """Return the index whose entries have these labels, in the order given."""
+    def of_columns(
+        cls, columns: Mapping[str, Sequence[Any]], orders: Mapping[str, Sequence[Any]] | None = None
+    ) -> KeyIndex:
+        """Return the index whose entries have these labels; `orders` are those of keys with ordered categories."""
         if not columns:
             return cls.single()
-        labels = [ordered_labels(column) for column in columns.values()]
+        labels = [ordered_labels(column, (orders or {}).get(name)) for name, column in columns.items()]
         codes = [
             _coded(column, {label: code for code, label in enumerate(own)})
             for column, own in zip(columns.values(), labels, strict=True)
@@ -184,16 +186,21 @@ class KeyIndex:
         return KeyIndex(first.names, tuple(labels), np.stack(columns, axis=1))
 
 
-def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Return distinct labels in their order; those of several kinds, which have none, as they first come.
+def ordered_labels(labels: Iterable[Any], order: Sequence[Any] | None = None) -> tuple[Any, ...]:
+    """Return distinct labels in their order, or in that of the categories.
+
+    Labels of several kinds, which have no order, stay as they first come.
 
     Examples
     --------
-    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1])
-    ((1, 2), ('b', 1))
+    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1]), ordered_labels(["high", "low"], ["low", "mid", "high"])
+    ((1, 2), ('b', 1), ('low', 'high'))
     """
     distinct = dict.fromkeys(labels)
     try:
+        if order is not None:
+            place = {label: code for code, label in enumerate(order)}
+            return tuple(sorted(distinct, key=lambda label: place.get(label, len(place))))
         return tuple(sorted(distinct))
     except TypeError:
         return tuple(distinct)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -17,7 +17,7 @@ from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
 from propriety.tables import frames
 from propriety.tables.events import Event
-from propriety.tables.queries import Lazy, excluding_nan, fetched, flag, is_missing
+from propriety.tables.queries import Lazy, excluding_nan, fetched, flag, is_missing, plain_labels
 from propriety.tables.table_laws import check_budget
 
 __all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
@@ -106,6 +106,8 @@ class LazyCases:
         The labels that the user gave; none by default.
     pos_label : label or None
         The label of the event, where the user gave it without the other one.
+    orders : mapping
+        The categories of the columns of keys, clusters and times that have ordered ones.
     """
 
     frame: Lazy
@@ -123,6 +125,7 @@ class LazyCases:
     held: tuple[Any, ...] | None
     named: tuple[Any, ...]
     pos_label: object
+    orders: Mapping[str, tuple[Any, ...]]
 
     @property
     def tables(self) -> tuple[tuple[int, Event], ...]:
@@ -305,7 +308,7 @@ class LazyCases:
 def _coded(column: Any) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
     """Return the distinct labels of a column in order, and the place of each row's label among them."""
     encoded = column.dictionary_encode(null_encoding="encode")
-    labels = encoded.dictionary.to_pylist()
+    labels = plain_labels(encoded.dictionary)
     places = {label: place for place, (label,) in enumerate(frames.ordered([(label,) for label in labels]))}
     distinct = np.empty(len(places), dtype=object)
     distinct[:] = list(places)

@@ -28,12 +28,16 @@ WHOLE = 2.0**52  # From here on floats are whole numbers, so that adding it roun
 
 
 class _Cast(NamedTuple):
-    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were."""
+    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were.
+
+    `orders` are the categories of labels that have ordered ones.
+    """
 
     frame: Lazy
     engine: str
     outcomes: Literal["text", "whole", "real"]
     kind: nw.dtypes.DType
+    orders: dict[str, tuple[Any, ...]]
 
 
 def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they are read)
@@ -110,6 +114,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         held=held,
         named=named,
         pos_label=None if labels is not None else pos_label,
+        orders=cast.orders,
     )
 
 
@@ -167,7 +172,7 @@ def _cast(
         columns["weight"] = _number(weight, schema, "sample_weight")
     columns |= {name: _label(column, schema, engine) for name, column in keys.items()}
     try:
-        return _Cast(frame.select(**columns), engine, outcomes, schema[outcome])
+        return _Cast(frame.select(**columns), engine, outcomes, schema[outcome], _orders(schema, keys))
     except NotImplementedError as error:
         raise unsupported(engine, "a cast of the columns", error) from error
 
@@ -199,7 +204,15 @@ def _label(column: str, schema: Mapping[str, nw.dtypes.DType], engine: str) -> n
         return nw.col(column).cast(nw.String)
     if kind.is_float():  # A missing label is null in every engine.
         return nw.when(~is_missing(nw.col(column), engine)).then(nw.col(column))
+    if kind.is_decimal():  # As which arrays hold decimal numbers.
+        return nw.col(column).cast(nw.Float64)
     return nw.col(column)
+
+
+def _orders(schema: Mapping[str, nw.dtypes.DType], keys: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:
+    """Return the categories of the columns whose labels have an order that is not their own."""
+    kinds = {name: schema[column] for name, column in keys.items()}
+    return {name: tuple(kind.categories) for name, kind in kinds.items() if isinstance(kind, nw.Enum)}
 
 
 def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[Any, Any] | None:

@@ -9,7 +9,7 @@ import narwhals as nw
 from propriety.errors import UnsupportedOperationError, sentence
 from propriety.tables import frames
 
-__all__ = ["Lazy", "engine_of", "excluding_nan", "fetched", "flag", "is_missing", "unsupported"]
+__all__ = ["Lazy", "engine_of", "excluding_nan", "fetched", "flag", "is_missing", "plain_labels", "unsupported"]
 
 Lazy: TypeAlias = nw.LazyFrame[Any]
 
@@ -28,6 +28,15 @@ def fetched(query: Lazy) -> Any:
     """Run a query and return a PyArrow table."""
     frames.pyarrow()
     return query.collect(backend="pyarrow").to_native()
+
+
+def plain_labels(column: Any) -> list[Any]:
+    """Return the labels of a PyArrow column as arrays would have them: times without a zone, in UTC."""
+    pa, _ = frames.pyarrow()
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        column = column.cast(pa.timestamp(column.type.unit))
+    labels: list[Any] = column.to_pylist()
+    return labels
 
 
 def flag(condition: nw.Expr) -> nw.Expr:
