@@ -12,7 +12,7 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
 from propriety.inference.dependence import check_times
 from propriety.inference.estimation import rules_of
-from propriety.inference.measures import read_measure
+from propriety.inference.measure_reading import read_measure
 from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger

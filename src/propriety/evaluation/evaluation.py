@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
-from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.advice import Advice
 from propriety.decisions.murphy import MurphyCurve, murphy_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
@@ -23,6 +23,7 @@ from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
 from propriety.errors import UNDEFINED, MissingDependencyError
 from propriety.evaluation import words
+from propriety.evaluation.banded_curves import BandedCurves
 from propriety.evaluation.calibration_verdict import CalibrationVerdict, calibration_verdict
 from propriety.evaluation.calls import Calls, takes
 from propriety.evaluation.class_means import class_means
@@ -162,13 +163,10 @@ class Evaluation(Result):
         return {model: calibration_verdict(table, **options) for model, table in self._event_tables.items()}  # type: ignore[arg-type]  # by name
 
     @cached_property
-    def reliability(self) -> dict[str, dict[Any, ReliabilityCurve]]:
-        """The reliability curves of each model, by event, with their consistency bands."""
+    def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
+        """The reliability curves of each model, by event, with their consistency bands; each is made when asked for."""
         options = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
-        return {
-            model: {label: reliability_curve(table).with_consistency_band(**options) for label, table in own.items()}  # type: ignore[arg-type]  # by name
-            for model, own in self.tables.items()
-        }
+        return {model: BandedCurves(own, **options) for model, own in self.tables.items()}
 
     @cached_property
     def decision_curves(self) -> dict[str, DecisionCurve]:
