@@ -58,13 +58,16 @@ def kept_points(x: Floats, y: Floats, limits: tuple[float, float]) -> NDArray[np
 def _places_of_extremes(y: Floats, starts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return where each segment, from its start to the next, is lowest for the first time."""
     lowest = np.repeat(np.minimum.reduceat(y, starts), np.diff(np.append(starts, len(y))))
-    at = np.flatnonzero(y[starts[0] :] == lowest) + starts[0]
-    return at[np.searchsorted(at, starts)]
+    at: NDArray[np.intp] = np.flatnonzero(y[starts[0] :] == lowest) + starts[0]
+    found: NDArray[np.intp] = at[np.searchsorted(at, starts)]
+    return found
 
 
 def _thin(line: Line2D, limits: tuple[float, float]) -> None:
     x, y = (np.asarray(values) for values in line.get_data(orig=True))
-    if x.dtype.kind != "f" or y.dtype.kind != "f" or line.get_transform().contains_branch(line.axes.transData) is False:
+    if x.dtype.kind != "f" or y.dtype.kind != "f":
+        return
+    if line.axes is None or not line.get_transform().contains_branch(line.axes.transData):
         return
     kept = kept_points(x, y, limits)
     if kept is not None:
