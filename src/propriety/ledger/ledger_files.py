@@ -254,7 +254,7 @@ def _read(folder: Path) -> Any:
     try:
         # The labels are columns of the files, so that the names of the folders need not be read.
         rows = dataset.dataset(paths, format="parquet").to_table().combine_chunks()
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, UnicodeError, OSError) as error:
         raise InputValueError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
     if not rows.num_rows:
         raise InputValueError(sentence(law, offender="they have no rows"))
