@@ -24,7 +24,7 @@ CORPUS = FUZZ / "corpus"
 WORK = FUZZ.parents[1] / "build" / "fuzzing"
 TARGETS = {
     "door": "hostile arguments to scores, tables, curves and decompositions",
-    "stored": "`from_dict` and `from_parquet` of tables and moments",
+    "stored": "`from_dict` and `from_parquet` of tables and ledgers",
     "command_line": "files given to `table`, `merge`, `evaluate` and `compare`",
 }
 LIMITS = ["-max_len=400", "-len_control=0", "-timeout=600", "-rss_limit_mb=3000", "-print_final_stats=1"]

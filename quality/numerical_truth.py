@@ -25,7 +25,7 @@ import polars as pl
 from record import table, write
 
 import propriety as pr
-from propriety.inference.engine_moments import moments_of_lazy
+from propriety.ledger.engine_moments import moments_of_engine
 from propriety.tables.lazy_reading import read_lazy_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "truth"))
@@ -83,8 +83,8 @@ def on_engine(frame: object, *, weighted: bool) -> Iterator[tuple[str, float]]:
     """Yield the mean loss of each rule, summed by the engine that holds the rows."""
     weight = {"weight": "w"} if weighted else {}
     cases = read_lazy_cases(nw.from_native(frame), {"model": "p"}, outcome="y", **weight)
-    for moments in moments_of_lazy(cases, RULES):
-        yield moments.rule, float(moments.mean[0, 0])
+    for rule, moments in moments_of_engine(cases, RULES).items():
+        yield repr(rule), float(moments.means[0])
 
 
 def wrong_counts(counted: pr.ForecastTable, rows: int) -> int:

@@ -1,7 +1,7 @@
-"""Stored tables and moments, mutated: a refusal in the package's own words, or what was stored.
+"""Stored tables and ledgers, mutated: a refusal in the package's own words, or what was stored.
 
 The first byte says what the others are: a Parquet file as it is, a change to a sound file, or a change to the plain
-data that `from_dict` reads.
+data that `from_dict` reads, and `ledger.json` holds.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from propriety.errors import ProprietyError
 
 __all__ = ["mutated", "one"]
 
-KINDS: tuple[Any, ...] = (pr.ForecastTable, pr.LossMoments)
-COLUMNS = {pr.ForecastTable: ("forecast", "events", "non_events"), pr.LossMoments: ("n", "weight", "mean", "group")}
+KINDS: tuple[Any, ...] = (pr.ForecastTable, pr.Ledger)
 TYPES = (pa.string(), pa.binary(), pa.bool_(), pa.int8(), pa.float32(), pa.decimal128(9, 3), pa.list_(pa.float64()))
+NUMBERS = ("n", "weight", "weight_squares", "mean", "lean", "spread")
+FACTS = Path("ledger.json")
 
 
 def one(data: bytes) -> None:
@@ -36,47 +37,86 @@ def one(data: bytes) -> None:
     how, kind = drawing.number(7), drawing.choice(KINDS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        if how == 0:
-            _read_file(kind, drawing.rest())
+        if kind is pr.Ledger:
+            _read_ledger(_changed_files(drawing, how))
+        elif how == 0:
+            _read_file(drawing.rest())
         elif how == 1:
-            _read_file(kind, mutated(drawing, _file(kind, drawing.number(3))))
+            _read_file(mutated(drawing, _file(drawing.number(3))))
         elif how == 2:
-            _read_file(kind, _written(drawing, kind))
+            _read_file(_written(drawing, _file(drawing.number(3))))
         else:
-            _read_dict(kind, _changed(drawing, _sound(kind, drawing.number(3))))
+            _read_dict(_changed(drawing, _sound(drawing.number(3))))
 
 
-def _read_file(kind: Any, content: bytes) -> None:
+def _read_file(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stored.parquet"
         path.write_bytes(content)
         try:
-            found = kind.from_parquet(path)
+            found = pr.ForecastTable.from_parquet(path)
         except ProprietyError:
             return
-        _look_at(found)
+        _look_at_table(found)
         found.to_parquet(path)
-        _same(kind.from_parquet(path), found)
+        _same(pr.ForecastTable.from_parquet(path), found)
 
 
-def _read_dict(kind: Any, data: Any) -> None:
+def _read_dict(data: Any) -> None:
     try:
-        found = kind.from_dict(data)
+        found = pr.ForecastTable.from_dict(data)
     except ProprietyError:
         return
-    _look_at(found)
-    _same(kind.from_dict(found.to_dict()), found)
-    if isinstance(found, pr.ForecastTable):  # Labels of moments may be of kinds that JSON does not know.
-        _same(kind.from_dict(json.loads(json.dumps(found.to_dict()))), found)
+    _look_at_table(found)
+    _same(pr.ForecastTable.from_dict(found.to_dict()), found)
+    _same(pr.ForecastTable.from_dict(json.loads(json.dumps(found.to_dict()))), found)
 
 
-def _look_at(found: Any) -> None:
-    """Look whether what was read is sound, and whether it adds."""
-    repr(found)
-    if isinstance(found, pr.ForecastTable):
-        _look_at_table(found)
+def _changed_files(drawing: Drawing, how: int) -> dict[Path, bytes]:
+    """Return the files of a sound ledger, one of them changed."""
+    files = dict(_files(drawing.number(3)))
+    path = drawing.choice(sorted(path for path in files if path != FACTS))
+    if how == 0:
+        files[path] = drawing.rest()
+    elif how == 1:
+        path = drawing.choice([path, FACTS])
+        files[path] = mutated(drawing, files[path])
+    elif how == 2:
+        files[path] = _written(drawing, files[path])
     else:
-        _look_at_moments(found)
+        files[FACTS] = json.dumps(_changed(drawing, json.loads(files[FACTS])), default=str).encode()
+    return files
+
+
+def _read_ledger(files: dict[Path, bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for path, content in files.items():
+            target = Path(folder) / "one" / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        try:
+            found = pr.Ledger.from_parquet(Path(folder) / "one")
+            tables = [
+                found.keyed_tables(model, event).at(entry)
+                for model in found.models
+                for event in found.events
+                for entry in range(len(found.index))
+            ]
+        except ProprietyError:  # A table is judged when it is looked at.
+            return
+        repr(found)
+        for table in tables:
+            _look_at_table(table)
+        for rule in found.rules:
+            _look_at_moments(found.moments(rule))
+        _require((found + found).n == 2 * found.n, "the number of cases of a sum")
+        found.to_parquet(Path(folder) / "two")
+        again = pr.Ledger.from_parquet(Path(folder) / "two")
+        _require(again.keys == found.keys and again.n == found.n, "stored and read again it differs")
+        for rule in found.rules:
+            for name in NUMBERS:
+                one_, other = (getattr(ledger.moments(rule), name) for ledger in (again, found))
+                _require(np.array_equal(one_, other, equal_nan=True), "stored and read again moments differ")
 
 
 def _look_at_table(table: pr.ForecastTable) -> None:
@@ -102,7 +142,7 @@ def _look_at_table(table: pr.ForecastTable) -> None:
     _near(coarse.weight, table.weight, "the weight of a grid")
 
 
-def _look_at_moments(moments: pr.LossMoments) -> None:
+def _look_at_moments(moments: pr.Moments) -> None:
     cells, series = len(moments.n), len(moments.models) * (len(moments.models) + 1) // 2
     _require(moments.mean.shape == moments.lean.shape == moments.spread.shape == (cells, series), "shapes")
     _require(bool((moments.n >= 1).all() and (moments.weight > 0).all()), "counts")
@@ -135,31 +175,45 @@ def _near(found: float, expected: float, what: str, *, slack: float = 1e-140) ->
         raise AssertionError(message)
 
 
+Y, P, Q = [0, 1, 1, 0, 1], [0.1, 0.4, 0.4, 0.8, 1.0], [0.3, 0.3, 0.6, 0.5, 0.9]
+WEIGHT = [1, 2, 0, 0.5, 3]
+
+
 @functools.cache
-def _held(kind: Any, which: int) -> Any:
+def _held(which: int) -> pr.ForecastTable:
     """Return something sound to begin with."""
-    y, p, q = [0, 1, 1, 0, 1], [0.1, 0.4, 0.4, 0.8, 1.0], [0.3, 0.3, 0.6, 0.5, 0.9]
-    if kind is pr.ForecastTable:
-        table = pr.ForecastTable.from_predictions(y, p, sample_weight=[1, 2, 0, 0.5, 3] if which % 2 else None)
-        return table.grid(8) if which > 1 else table
-    options: dict[str, Any] = {
-        "by": list("abaab") if which % 2 else None,
-        "cluster": [1, 1, 2, 3, 3] if which > 1 else None,
-    }
-    return pr.loss_moments(y, {"p": p, "q": q}, **options)
+    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT if which % 2 else None)
+    return table.grid(8) if which > 1 else table
 
 
-def _sound(kind: Any, which: int) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(json.dumps(_held(kind, which).to_dict()))
+def _sound(which: int) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(json.dumps(_held(which).to_dict()))
     return data
 
 
 @functools.cache
-def _file(kind: Any, which: int) -> bytes:
+def _file(which: int) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sound.parquet"
-        _held(kind, which).to_parquet(path)
+        _held(which).to_parquet(path)
         return path.read_bytes()
+
+
+@functools.cache
+def _files(which: int) -> dict[Path, bytes]:
+    """Return the files of a sound ledger: of an event or of classes, with and without keys, weights and clusters."""
+    options: dict[str, Any] = {"by": {"site": list("abaab")}, "sample_weight": WEIGHT} if which % 2 else {}
+    options |= {"cluster": [1, 1, 2, 3, 3]} if which > 1 else {}
+    rows = np.column_stack([np.array(P) / 2, np.array(P) / 2, 1 - np.array(P)])
+    ledger = (
+        pr.condense([0, 1, 2, 0, 1], {"m": rows}, ordered=True, **options)
+        if which == 2
+        else pr.condense(Y, {"p": P, "q": Q}, **options)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "ledger"
+        ledger.to_parquet(root, partition=["site"] if which == 1 else [])
+        return {path.relative_to(root): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
 def mutated(drawing: Drawing, content: bytes) -> bytes:
@@ -177,10 +231,10 @@ def mutated(drawing: Drawing, content: bytes) -> bytes:
     return bytes(held)
 
 
-def _written(drawing: Drawing, kind: Any) -> bytes:
+def _written(drawing: Drawing, content: bytes) -> bytes:
     """Write a sound Parquet file whose columns or mark are not what they should be."""
-    source = parquet.read_table(pa.BufferReader(_file(kind, drawing.number(3))))
-    facts = json.loads(source.schema.metadata[b"propriety"])
+    source = parquet.read_table(pa.BufferReader(content))
+    facts = json.loads((source.schema.metadata or {}).get(b"propriety", b"{}"))
     if drawing.number(1):
         facts = _changed(drawing, facts)
     mark = (
