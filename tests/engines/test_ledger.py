@@ -104,7 +104,7 @@ def same(found, expected):
             np.testing.assert_allclose(own, value, rtol=1e-12, atol=1e-12, err_msg=name)
         elif isinstance(value, np.ndarray):
             assert own.tolist() == value.tolist(), name
-        elif isinstance(value, float | dict):
+        elif isinstance(value, (float, dict)):
             assert own == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), name
         elif isinstance(value, pr.Standings):
             same(own, value)

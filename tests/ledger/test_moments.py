@@ -88,9 +88,7 @@ def test_adding_up_gives_what_was_never_split(drawn):
     y, forecasts, weight, group, cluster = columns(drawn)
     moments = moments_of(y, forecasts, by={"group": group}, cluster=cluster, sample_weight=weight)
     assert_same(moments.over(OUTCOME), moments_of(y, forecasts, sample_weight=weight))
-    assert_same(
-        moments.over(OUTCOME, "group"), moments_of(y, forecasts, by={"group": group}, sample_weight=weight)
-    )
+    assert_same(moments.over(OUTCOME, "group"), moments_of(y, forecasts, by={"group": group}, sample_weight=weight))
     assert_same(moments.over(OUTCOME, "cluster"), moments_of(y, forecasts, cluster=cluster, sample_weight=weight))
     total = brute(series_of(y, forecasts, pr.Brier()), weight)
     for name, value in zip(FIELDS, total, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, MissingValuesError, sentence
-from propriety.ledger.key_index import KeyIndex, ordered_labels
+from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables, inside_cells
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import plain_labels
 from propriety.tables.table_laws import check_cells
 
 __all__ = ["BUDGET", "Filled", "cells_for", "tables_of_engine"]
@@ -94,32 +92,22 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
     if not cases.keys:
         return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
     labels, codes = [], []
-    for key, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
-        own, code = _coded(counted.labels.column(column), cases.orders.get(column))
+    kept = counted.labels.filter(lawful)  # Rows that are dropped need no label.
+    for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
+        own, code = cases.coded(column, kept.column(column))
         if None in own:
-            missing = lawful & (code == own.index(None))
-            if missing.any():
-                _refuse_missing(key, counted, lawful, missing)
+            _refuse_missing(f"by[{name!r}]", counted, lawful, code == own.index(None))
         labels.append(own)
-        codes.append(code[lawful])
+        codes.append(code)
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
 
 
 def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
-    many = len(counted.tables)
-    absent, all_cases = (int(counted.columns["cases"][rows].sum()) // many for rows in (missing, lawful))
-    hint = f"leave these rows out, or give each of them a label of its own in {key!r}."
+    many, rows = len(counted.tables), counted.columns["cases"][lawful]
+    absent, all_cases = int(rows[missing].sum()) // many, int(rows.sum()) // many
+    hint = f"leave these rows out, or give each of them a label of its own in {key}."
     count_ = f"{absent:,} of {all_cases:,} rows"
-    raise MissingValuesError(sentence(f"by[{key!r}] must be known of every case", count=count_, hint=hint))
-
-
-def _coded(column: Any, order: Sequence[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-    """Return the distinct labels of a column in order, and the place of each row's label among them."""
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    distinct = plain_labels(encoded.dictionary)
-    labels = ordered_labels(distinct, order)
-    place = {label: code for code, label in enumerate(labels)}
-    return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
+    raise MissingValuesError(sentence(f"{key} must be known of every case", count=count_, hint=hint))
 
 
 def _keyed(

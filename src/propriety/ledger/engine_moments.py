@@ -19,7 +19,7 @@ from propriety.rules.operations import JUDGED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import Lazy, fetched, plain_labels
+from propriety.tables.queries import Lazy, fetched
 
 __all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_lazy"]
 
@@ -81,9 +81,10 @@ def moments_of_engine(cases: LazyCases, rules: Sequence[Rule], *, dropped: int =
     if dependent is not None:
         labels[dependent] = sums.units or []
     _check_labels(labels, sums.n)
-    orders = dict(zip(cases.keys, map(cases.orders.get, cases.key_columns(cases.keys)), strict=True))
-    orders |= {} if dependent is None else {dependent: cases.orders.get(dependent)}
-    index = KeyIndex.of_columns(labels, {name: order for name, order in orders.items() if order is not None})
+    orders = dict(zip(cases.keys, cases.orders(cases.key_columns(cases.keys)), strict=True))
+    if dependent is not None:
+        orders |= {dependent: cases.key_kinds[dependent].order}
+    index = KeyIndex.of_columns(labels, orders)
     shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares, "index": index}
     found = {}
     for rule, own in zip(rules, sums.rules, strict=True):
@@ -152,10 +153,7 @@ def sums_of_lazy(
     if not occupied.any():
         raise InputValueError(sentence("no row has a positive weight and keeps every law"))
     columns = {name: column[occupied] for name, column in columns.items()}
-    labels = {
-        name: [label for label, kept in zip(plain_labels(table.column(name)), occupied, strict=True) if kept]
-        for name in by
-    }
+    labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by}
     return LossSums(
         keys=dict(zip(keys, map(labels.__getitem__, cases.key_columns(keys)), strict=True)),
         classes=[int(place) for place in labels["class"]] if by_class else None,
@@ -165,6 +163,14 @@ def sums_of_lazy(
         weight_squares=columns.get("squares", columns["n"]),
         rules=tuple(_moments(columns, place, len(cases.models)) for place in range(len(rules))),
     )
+
+
+def _labels(cases: LazyCases, name: str, found: Any) -> list[Any]:
+    """Return the label of every cell: the place of a class, or a key as it was given."""
+    if name not in cases.key_kinds:
+        return list(found.to_pylist())
+    labels, codes = cases.coded(name, found)
+    return [labels[code] for code in codes.tolist()]
 
 
 def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], *, parted: bool) -> Lazy:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.tables.cases import Keys
+from propriety.tables.label_codes import code_labels, ordered_labels
 
-__all__ = ["KeyIndex", "merged_labels", "ordered_labels"]
+__all__ = ["KeyIndex", "merged_labels"]
 
 Codes = NDArray[np.intp]
+NONE: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,17 +64,14 @@ class KeyIndex:
 
     @classmethod
     def of_columns(
-        cls, columns: Mapping[str, Sequence[Any]], orders: Mapping[str, Sequence[Any]] | None = None
+        cls, columns: Mapping[str, Sequence[Any]], orders: Mapping[str, Sequence[Any] | None] | None = None
     ) -> KeyIndex:
-        """Return the index whose entries have these labels; `orders` are those of keys with ordered categories."""
+        """Return the index whose entries have these labels; the labels of a key are in their own order, or its own."""
         if not columns:
             return cls.single()
-        labels = [ordered_labels(column, (orders or {}).get(name)) for name, column in columns.items()]
-        codes = [
-            _coded(column, {label: code for code, label in enumerate(own)})
-            for column, own in zip(columns.values(), labels, strict=True)
-        ]
-        return cls(tuple(columns), tuple(labels), np.stack(codes, axis=1))
+        known = orders or {}
+        labels, codes = zip(*(code_labels(own, known.get(name)) for name, own in columns.items()), strict=True)
+        return cls(tuple(columns), labels, np.stack(codes, axis=1))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -146,9 +146,14 @@ class KeyIndex:
         places = [other.place(name) for name in self.names]
         own = KeyIndex(self.names, tuple(other.labels[place] for place in places), other.codes[:, places])
         _, code = KeyIndex.joined([self, own]).distinct()
-        entry = np.empty(code.max() + 1, dtype=np.intp)
+        entry = np.full(code.max() + 1, -1, dtype=np.intp)
         entry[code[: len(self)]] = np.arange(len(self))
-        return entry[code[len(self) :]]
+        found = entry[code[len(self) :]]
+        if (found < 0).any():
+            at = int(np.flatnonzero(found < 0)[0])
+            told = ", ".join(f"{name}={own.column(name)[at]!r}" for name in self.names)
+            raise InputValueError(sentence(f"the ledger has no cases with {told}"))
+        return found
 
     def flat(self) -> NDArray[np.int64]:
         """Return one number per entry, in the order of the combinations."""
@@ -186,26 +191,6 @@ class KeyIndex:
         return KeyIndex(first.names, tuple(labels), np.stack(columns, axis=1))
 
 
-def ordered_labels(labels: Iterable[Any], order: Sequence[Any] | None = None) -> tuple[Any, ...]:
-    """Return distinct labels in their order, or in that of the categories.
-
-    Labels of several kinds, which have no order, stay as they first come.
-
-    Examples
-    --------
-    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1]), ordered_labels(["high", "low"], ["low", "mid", "high"])
-    ((1, 2), ('b', 1), ('low', 'high'))
-    """
-    distinct = dict.fromkeys(labels)
-    try:
-        if order is not None:
-            place = {label: code for code, label in enumerate(order)}
-            return tuple(sorted(distinct, key=lambda label: place.get(label, len(place))))
-        return tuple(sorted(distinct))
-    except TypeError:
-        return tuple(distinct)
-
-
 def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     """Return the labels of all parts: sorted where each part is, and otherwise in an order that each part keeps.
 
@@ -226,10 +211,6 @@ def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
         return tuple(order.static_order())
     except CycleError:  # The parts contradict each other.
         return plain
-
-
-def _coded(column: Sequence[Any], code: Mapping[Any, int]) -> Codes:
-    return np.array([code[label] for label in column], dtype=np.intp)
 
 
 def _shortened(labels: Sequence[Any], most: int = 10) -> str:
