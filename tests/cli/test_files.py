@@ -4,8 +4,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from propriety.cli.files import BUFFER, LINE, SETTINGS
+from propriety.cli.files import SETTINGS
 from propriety.cli.program import LONGEST
+from propriety.cli.text_heads import LINE
+from propriety.cli.texts import BUFFER
 
 COLUMNS = ("--outcome", "y", "--forecast", "p")
 
