@@ -22,7 +22,8 @@ __all__ = ["LabelRole", "Texts"]
 LabelRole: TypeAlias = Literal["label", "value"]
 
 BUFFER = 2**22  # Bytes of text at a time; the more, the longer DuckDB guesses.
-NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE")
+WHOLE = ("BIGINT", "UBIGINT")
+NUMBERS = (*WHOLE, "DOUBLE")
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
 CONVERSION = re.compile(
     r'Line: (?P<line>\d+).*Error when converting column "(?P<column>.*)"\. '
@@ -30,6 +31,7 @@ CONVERSION = re.compile(
     re.DOTALL,
 )
 LONGEST = 200  # Letters of a field that is shown.
+SHORT = 20  # Letters of one that may mean a missing value.
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def _told(column: str, line: int, text: str, *, path: Path | None) -> str:
     shortened = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     where = "" if path is None else f" of {shown(path)}"
     law = f"column {column!r} must hold numbers; line {line:,}{where} has {shortened!r}"
-    hint = f"--null {shortened} if that means a missing value." if text.isalnum() else ""
+    hint = f"--null {text} if that means a missing value." if text.isalnum() and len(text) <= SHORT else ""
     if DECIMAL_COMMA.fullmatch(text):
         hint = 'write numbers with a decimal point; in Python, pandas.read_csv(..., decimal=",") reads them.'
     return sentence(law, hint=hint)
@@ -131,6 +133,8 @@ def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole)
         faithful = f"bool_and({column} IS NULL OR coalesce({cast}::VARCHAR = {column}, false))"
         if role == "value":
             faithful = f"count({column}) = count({cast}) AND count(DISTINCT {column}) = count(DISTINCT {cast})"
+        if candidate in WHOLE:  # DuckDB would round what is not whole.
+            faithful += f" AND bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
         (answer,) = texts.aggregate(f"coalesce({faithful}, true)").fetchall()
         if answer[0]:
             return candidate
