@@ -67,7 +67,8 @@ if TYPE_CHECKING:
         Skill,
     )
     from propriety.inference.ranking_measures import AreaUnderRoc, PartialArea, TopKNetBenefit
-    from propriety.inference.slices import Slices, slices
+    from propriety.inference.slice_table import Slices
+    from propriety.inference.slices import slices
     from propriety.inference.verdicts import Standings
     from propriety.ledger.condense import condense
     from propriety.ledger.ledger import Ledger
@@ -155,7 +156,8 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
         "Skill",
     ),
     "propriety.inference.ranking_measures": ("AreaUnderRoc", "PartialArea", "TopKNetBenefit"),
-    "propriety.inference.slices": ("Slices", "slices"),
+    "propriety.inference.slice_table": ("Slices",),
+    "propriety.inference.slices": ("slices",),
     "propriety.inference.verdicts": ("Standings",),
     "propriety.ledger.condense": ("condense",),
     "propriety.ledger.ledger": ("Ledger",),

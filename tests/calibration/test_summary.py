@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from propriety import ForecastTable
+from propriety.calibration import cox_line
 from propriety.calibration import summary as module
 from propriety.calibration.logistic import LogisticFit
 from propriety.calibration.summary import calibration_summary

@@ -5,10 +5,14 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.bootstrap import Units
+from propriety.inference.bootstrap_estimates import _loss_units
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Miscalibration, NetBenefit, Skill
 from propriety.inference.ranking_measures import AreaUnderRoc, TopKNetBenefit
@@ -62,6 +66,19 @@ def test_draws_do_not_depend_on_the_order_of_the_cases(measure, sampling):
     one = estimate(Y, P, measure, method="bootstrap", n_resamples=60, seed=1, **sampling)
     other = estimate(Y[order], P[order], measure, method="bootstrap", n_resamples=60, seed=1, **mixed)
     np.testing.assert_allclose([one.low, one.high], [other.low, other.high], rtol=1e-12)
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from([0.1, 0.3, 0.6, 0.9])), min_size=1, max_size=12),
+    st.sampled_from([pr.Brier(), pr.Log()]),
+)
+def test_cells_of_a_table_are_as_good_as_its_cases(drawn, rule):
+    y, p = (np.array(column) for column in zip(*drawn, strict=True))
+    by_cell = _loss_units(pr.condense(y, {"a": p}), "a", rule, None)
+    by_case = Units.of(pr.case_scores(y, p, rule=rule))
+    assert by_cell.number == by_case.number == len(y)
+    assert by_cell.mean == pytest.approx(by_case.mean, abs=1e-12)
+    assert by_cell.count @ by_cell.deviation**2 == pytest.approx((by_case.deviation**2).sum(), abs=1e-12)
 
 
 def test_many_cases_are_drawn_in_cells_and_the_method_says_so():

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.errors import InputValueError
-from propriety.inference.engine_moments import moments_of_lazy, sums_of_lazy
+from propriety.errors import InputValueError, UnsupportedOperationError
+from propriety.ledger.engine_moments import moments_of_engine, sums_of_lazy
 from propriety.tables.lazy_reading import read_lazy_cases
 
 N = 400
@@ -38,7 +38,7 @@ def lazy(request):
 
 
 def expected_of(own, forecasts, outcome, rule):
-    return pr.loss_moments(own[outcome], forecasts, rule=rule, sample_weight=own["w"])
+    return pr.condense(own[outcome], forecasts, rules=[rule], sample_weight=own["w"]).moments(rule).over()
 
 
 @pytest.mark.parametrize("dependent", [None, "cluster", "time"])
@@ -79,8 +79,50 @@ def test_the_sums_of_classes_are_by_any_keys(lazy):
             np.testing.assert_allclose(found.mean[cell], expected.mean[0], rtol=1e-11, atol=1e-13)
 
 
-def test_moments_are_kept_by_one_key(lazy):
-    cases = read_lazy_cases(lazy, {"a": "a"}, outcome="y", **KEYED)
-    for options in ({"keys": ["class", "cluster"]}, {"keys": ["class"], "by_class": True}):
-        with pytest.raises(InputValueError, match="kept by one key, or by class"):
-            moments_of_lazy(cases, RULES, **options)
+@pytest.mark.parametrize("dependent", [None, "cluster", "time"])
+def test_moments_are_by_outcome_every_key_and_what_depends(lazy, dependent):
+    beside = {} if dependent is None else {dependent: "ward"}
+    cases = read_lazy_cases(lazy, {"a": "a", "b": "b"}, outcome="y", weight="w", by=["class", "day"], **beside)
+    found = moments_of_engine(cases, RULES, dropped=3)
+    assert list(found) == RULES
+    expected = pr.condense(FRAME, ["a", "b"], outcome="y", by=["class", "day"], sample_weight="w", **beside)
+    for rule, one in found.items():
+        other = expected.moments(rule)
+        assert one.index.names == ("outcome", "class", "day", *([] if dependent is None else [dependent]))
+        assert one.dropped == 3
+        assert [one.index.column(name) for name in one.index.names] == [
+            other.index.column(n) for n in other.index.names
+        ]
+        np.testing.assert_allclose(one.mean, other.mean, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(one.spread, other.spread, rtol=1e-10, atol=1e-12)
+
+
+def test_losses_that_are_all_the_same_have_no_spread(lazy):
+    flat = lazy.with_columns(a=nw.lit(0.3), b=nw.lit(0.1))
+    cases = read_lazy_cases(flat, {"a": "a", "b": "b"}, outcome="y", by="day")
+    moments = moments_of_engine(cases, [pr.Log()])[pr.Log()]
+    assert moments.spread.tolist() == np.zeros((10, 3)).tolist()
+
+
+def test_infinite_losses_stay_with_their_model(lazy):
+    sure = lazy.with_columns(a=nw.when(nw.col("day") == 1).then(nw.lit(0.0)).otherwise(nw.col("a")))
+    cases = read_lazy_cases(sure, {"a": "a", "b": "b"}, outcome="y", by="day")
+    means = moments_of_engine(cases, [pr.Log()])[pr.Log()].over("day").mean
+    assert np.isinf(means[1]).tolist() == [True, False, True]
+    assert np.isfinite(means[[0, 2, 3, 4]]).all()
+
+
+def test_rules_of_another_kind_and_formulas_that_no_engine_has_are_refused(lazy):
+    class Rounded(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            law = "no such operation"
+            raise NotImplementedError(law)
+
+    cases = read_lazy_cases(lazy, {"a": "a"}, outcome="y")
+    with pytest.raises(InputValueError, match=r"RankedProbability\(\) scores rows with one column per class"):
+        moments_of_engine(cases, [pr.RankedProbability()])
+    with pytest.raises(UnsupportedOperationError, match=r"cannot compute these losses: Rounded\(\); no such operation"):
+        moments_of_engine(cases, [Rounded()])
+    rows = read_lazy_cases(lazy, {"m": ["m0", "m1", "m2"]}, outcome="grade")
+    with pytest.raises(InputValueError, match=r"Elementary\(threshold=0.2\) scores the forecast of one event"):
+        moments_of_engine(rows, [pr.Elementary(0.2)])

@@ -155,6 +155,7 @@ class Decomposition(Result):
             columns["event"] = [*(str(label) for label in self.parts), "total"]
         for name in (*PARTS, "rule", "n", "dropped"):
             columns[name] = [getattr(event, name) for event in events]
+        columns["rule"] = [str(rule) for rule in columns["rule"]]
         if self.level is not None:
             for part in PARTS:
                 columns[f"{part}_low"], columns[f"{part}_high"] = (

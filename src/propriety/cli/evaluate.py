@@ -26,7 +26,7 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import percent
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
-from propriety.inference.slices import Slices
+from propriety.inference.slice_table import Slices
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -50,7 +50,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
 @case_options
 @problem_options
 @click.option(
-    "--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. Repeat it to cross several columns."
+    "--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. Repeat it for several columns."
 )
 @click.option(
     *("--measure", "measures"),
@@ -175,7 +175,7 @@ def _print_slices(found: Slices) -> None:
     # No mapping, because a key may have the name of another column.
     columns: list[tuple[str, list[str]]] = [
         ("model", found.model.tolist()),
-        (", ".join(found.by), found.group.tolist()),
+        (found.by[0] if len(found.by) == 1 else "group", found.group.tolist()),
         ("cases", [f"{count:,}" for count in found.n.tolist()]),
         (found.measure.label, _estimates(found.value, found.low, found.high)),
     ]

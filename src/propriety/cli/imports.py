@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
-from propriety.inference.measures import Measure, read_measure
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Measure
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["imported", "imported_measure"]
@@ -20,7 +21,7 @@ NEEDED = ("key", "label", "higher_is_better", "value")
 
 
 def imported(name: str, what: str) -> Any:
-    """Import an object, or make one of a class without arguments, by ``package.module:name``; `what` is for errors.
+    """Import an object, or make one of a class without arguments, by ``package.module:name``; errors say `what` it is.
 
     Examples
     --------
@@ -29,8 +30,8 @@ def imported(name: str, what: str) -> Any:
     """
     module, colon, attribute = name.partition(":")
     if not (colon and module and attribute):
-        law = f"{what} must be named as package.module:name; got {name!r}"
-        raise InputValueError(sentence(law, hint="such as my_measures:Lift, a file my_measures.py in this folder."))
+        hint = "my_code:Own is Own in the file my_code.py of this folder, or in the installed module my_code."
+        raise InputValueError(sentence(f"{what} must be named as MODULE:NAME; got {name!r}", hint=hint))
     # Last, so that a file of the folder cannot stand in for a module that is installed.
     sys.path.append(str(Path.cwd()))
     try:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
-from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.advice import Advice
 from propriety.decisions.murphy import MurphyCurve, murphy_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
@@ -21,8 +21,9 @@ from propriety.decisions.ranking_map import RankingMap, ranking_of
 from propriety.decisions.regret import RegretCurve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
-from propriety.errors import InputValueError, MissingDependencyError
+from propriety.errors import UNDEFINED, MissingDependencyError
 from propriety.evaluation import words
+from propriety.evaluation.banded_curves import BandedCurves
 from propriety.evaluation.calibration_verdict import CalibrationVerdict, calibration_verdict
 from propriety.evaluation.calls import Calls, takes
 from propriety.evaluation.class_means import class_means
@@ -33,7 +34,8 @@ from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_of
 from propriety.inference.measures import Measure
-from propriety.inference.slices import Slices, slices_of
+from propriety.inference.slice_table import Slices, stacked_slices
+from propriety.inference.slices import slices_of
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
 from propriety.results import Result
@@ -161,13 +163,10 @@ class Evaluation(Result):
         return {model: calibration_verdict(table, **options) for model, table in self._event_tables.items()}  # type: ignore[arg-type]  # by name
 
     @cached_property
-    def reliability(self) -> dict[str, dict[Any, ReliabilityCurve]]:
-        """The reliability curves of each model, by event, with their consistency bands."""
+    def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
+        """The reliability curves of each model, by event, with their consistency bands; each is made when asked for."""
         options = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
-        return {
-            model: {label: reliability_curve(table).with_consistency_band(**options) for label, table in own.items()}  # type: ignore[arg-type]  # by name
-            for model, own in self.tables.items()
-        }
+        return {model: BandedCurves(own, **options) for model, own in self.tables.items()}
 
     @cached_property
     def decision_curves(self) -> dict[str, DecisionCurve]:
@@ -218,12 +217,13 @@ class Evaluation(Result):
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The models in each group, if there are keys."""
+        """The models in each group of each key, if there are keys; `propriety.slices` crosses several."""
         by, headline = self.ledger.index.names, self.problem.headline
         if not by or not self.ledger.has_moments(headline.rule):
             return None
-        options = {"threshold": self.problem.threshold, "level": self.level, "drawing": self._drawing}
-        return slices_of(self.ledger, headline, by=by, **options)  # type: ignore[arg-type]  # by name
+        options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
+        parts = [slices_of(self.ledger, headline, by=(name,), drawing=self._drawing, **options) for name in by]
+        return parts[0] if len(parts) == 1 else stacked_slices(parts)
 
     @cached_property
     def probability_means(self) -> dict[str, ProbabilityMeans]:
@@ -316,14 +316,21 @@ class Evaluation(Result):
         return self.call("estimate", model, found.measure, **drawn)
 
     def _estimate(self, model: str, measure: Measure) -> Estimate:
-        """Estimate a measure; where the sample has no value, say why instead."""
+        """Estimate a measure; where the sample has no value, or its draws no interval, say why instead."""
         try:
             return estimate_of(self.ledger, measure, model=model, level=self.level, drawing=self._drawing)
-        except InputValueError as error:
+        except UNDEFINED as error:
             nan = math.nan
-            limits = {"value": nan, "low": nan, "high": nan, "standard_error": nan}
+            limits = {"value": self._value(model, measure), "low": nan, "high": nan, "standard_error": nan}
             facts = {"level": self.level, "method": "", "measure": measure, "n": self.n, "units": self.n}
             return Estimate(**limits, **facts, note=str(error).rstrip("."))  # type: ignore[arg-type]  # by name
+
+    def _value(self, model: str, measure: Measure) -> float:
+        """Return the value of a measure that has no interval; NaN where it has no value either."""
+        try:
+            return measure.value(self.ledger.table(model)) if self.kind == "binary" else math.nan
+        except UNDEFINED:
+            return math.nan
 
     @property
     def _drawing(self) -> Drawing:

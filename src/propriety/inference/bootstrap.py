@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.resampling import check_resamples
-from propriety.errors import InputValueError, ProprietyError, sentence
+from propriety.errors import UNDEFINED, InputValueError, sentence
 from propriety.progress import track
 from propriety.results import Floats
 from propriety.tables.cases import Cases
@@ -297,5 +297,5 @@ def _defined(
 ) -> Floats:
     try:
         return statistic(tables)
-    except ProprietyError:
+    except UNDEFINED:
         return np.full(size, np.nan)

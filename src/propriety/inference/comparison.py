@@ -14,9 +14,10 @@ from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
-from propriety.inference.estimates import few
+from propriety.inference.estimates import INDEPENDENT, few
 from propriety.inference.estimation import check_event
-from propriety.inference.measures import Mean, Measure, Skill, Smooth, read_measure
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import Paired, paired_by_bootstrap, paired_by_influence, paired_by_moments
 from propriety.inference.verdicts import (
@@ -25,7 +26,7 @@ from propriety.inference.verdicts import (
     Standings,
     Tested,
     standings_of,
-    verdict_on,
+    verdicts_of,
 )
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
@@ -290,13 +291,12 @@ def compare_of(
     columns = difference_columns(ledger.models, paired, places, signs, ledger.n, level)
     tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
     tested = Tested(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure)
-    pairs = [Pair(*values) for values in zip(*(columns[name].tolist() for name in Pair._fields), strict=True)]
+    columns["verdict"] = verdicts_of(columns["difference"], columns["standard_error"], columns["p_adjusted"], tested)
     chosen = "none" if paired.untested else chosen
     drawn = chosen in ("block bootstrap", "bootstrap")
     return Comparison(
         **columns,
-        verdict=np.array([verdict_on(pair, tested) for pair in pairs]),
-        standings=standings_of(ledger.models, paired.values, paired.found, pairs, tested),
+        standings=standings_of(ledger.models, paired.values, paired.found, columns, tested),
         models=ledger.models,
         measure=measure,
         method=method_in_words(chosen, horizon, drawing.n_resamples, tested),
@@ -304,19 +304,21 @@ def compare_of(
         n=ledger.n,
         units=paired.units,
         dropped=ledger.dropped,
-        note=_note(ledger, measure, paired, columns["statistic"]),
+        note=_note(ledger, measure, paired, columns["statistic"], in_order=chosen != "bootstrap"),
         n_resamples=drawing.n_resamples if drawn else None,
         seed=drawing.seed if drawn else None,
         tested=tested,
     )
 
 
-def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats) -> str:
-    """Warn of a rule that is not proper, and of what there is too little of, or say why there is no test."""
-    said = few(ledger, paired.units).replace("it may", "intervals may") if np.isfinite(statistic).any() else ""
-    said = paired.untested or said
-    told = f"{said[0].upper()}{said[1:]}." if said else ""
-    return " ".join(filter(None, (rule_sentence(measure, ledger.classes), told)))
+def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *, in_order: bool) -> str:
+    """Warn of a rule that is not proper, and of what makes intervals too narrow, or say why there is no test."""
+    said = [paired.untested]
+    if np.isfinite(statistic).any():
+        alone = INDEPENDENT if ledger.dependence == "time" and not in_order else ""
+        said += [one.replace("it may", "intervals may") for one in (few(ledger, paired.units), alone)]
+    told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
+    return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 
 
 def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:

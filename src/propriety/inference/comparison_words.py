@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from propriety.inference.dependence import span_of
 from propriety.inference.estimates import counted
 from propriety.inference.measures import Mean, Measure
@@ -28,12 +30,13 @@ __all__ = [
 
 MOST_SENTENCES = 6
 MOST_PLACES = 12
+MOST_NAMES = 20
 BILLION = 1e9
 
 
 def comparison_words(comparison: Comparison) -> Iterator[str]:
     """Yield the verdicts: one sentence for each pair, or for each model where pairs are many."""
-    if len(comparison.pairs) <= MOST_SENTENCES:
+    if len(comparison.verdict) <= MOST_SENTENCES:
         yield from (pair_sentence(pair, comparison.tested) for pair in comparison.pairs)
     else:
         ranked = comparison.standings
@@ -80,12 +83,13 @@ def pair_sentence(pair: Pair, tested: Tested) -> str:
 def standing_in_words(comparison: Comparison, model: str) -> str:
     """Say how one model stands against the others."""
     told: dict[str, list[str]] = {}
-    for pair in comparison.pairs:
-        if model in (pair.model, pair.reference):
-            verdict = verdict_on(pair, comparison.tested)
-            turned = {"better": "worse", "worse": "better"}
-            said = verdict if model == pair.model else turned.get(verdict, verdict)
-            told.setdefault(said, []).append(pair.reference if model == pair.model else pair.model)
+    as_model, as_reference = comparison.model == model, comparison.reference == model
+    turned = {"better": "worse", "worse": "better"}
+    for place in np.flatnonzero(as_model | as_reference).tolist():
+        verdict = str(comparison.verdict[place])
+        said = verdict if as_model[place] else turned.get(verdict, verdict)
+        other = comparison.reference if as_model[place] else comparison.model
+        told.setdefault(said, []).append(str(other[place]))
     undecided = [other for word in ("not distinguishable", "no spread", "not tested") for other in told.get(word, ())]
     parts = (
         ("better than", told.get("better", [])),
@@ -95,7 +99,7 @@ def standing_in_words(comparison: Comparison, model: str) -> str:
         ("the same as", told.get("same", [])),
         ("not comparable with", told.get("infinite", [])),
     )
-    words = "; ".join(f"{relation} {listed(others)}" for relation, others in parts if others)
+    words = "; ".join(f"{relation} {_counted_beyond(others)}" for relation, others in parts if others)
     return words or "too few cases to tell"
 
 
@@ -190,6 +194,11 @@ def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: 
 def listed(names: Sequence[str]) -> str:
     """Join names by commas and "and"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _counted_beyond(names: Sequence[str]) -> str:
+    """List names, or say how many there are where nobody would read them; the rows of the comparison hold them all."""
+    return listed(names) if len(names) <= MOST_NAMES else f"{len(names):,} models"
 
 
 def _sample(tested: Tested) -> str:

@@ -147,8 +147,8 @@ def few_in_words(numbers: Mapping[str, int | None]) -> str:
 
 def units_of(ledger: Ledger) -> int:
     """Return the number of clusters or times with weight, or of cases."""
-    cases = ledger.cases
-    if ledger.dependence is None or cases is None:
+    cases = None if ledger.dependence is None else ledger.cases  # A lazy frame would bring them into memory.
+    if cases is None:
         return ledger.n
     keys = cases.cluster if ledger.dependence == "cluster" else cases.time
     assert keys is not None  # noqa: S101  (for the type checker; the ledger says that they are there)

@@ -73,9 +73,10 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
         factor = math.nan if groups == 1 else groups / (groups - 1)
         return Errors(np.sqrt(factor * (sums**2).sum(axis=1)), np.full(len(parts), groups - 1.0))
     counts = [int(np.count_nonzero(present & event)), int(np.count_nonzero(present & ~event))]
+    of_events, of_others = (np.einsum("sc,sc->s", some, some) for some in (parts[:, event], parts[:, ~event]))
     errors = [
-        math.sqrt(_with_factors([(one[event] ** 2).sum(), (one[~event] ** 2).sum()], counts, by_outcome=by_outcome))
-        for one in parts
+        math.sqrt(_with_factors(list(squares), counts, by_outcome=by_outcome))
+        for squares in zip(of_events.tolist(), of_others.tolist(), strict=True)
     ]
     return Errors(np.array(errors), np.full(len(parts), np.inf if by_outcome else sum(counts) - 1.0))
 

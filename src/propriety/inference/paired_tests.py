@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
@@ -17,11 +17,10 @@ from propriety.inference.influence import case_influence, errors_of_cases
 from propriety.inference.mean_estimates import measured_moments, parts_in_time
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.moments import blocks_of_series
 from propriety.results import Floats
 
 __all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
-
-BLOCK = 2**22  # Parts of cases that are looked at together: bounds the memory where models are many.
 
 
 class Paired(NamedTuple):
@@ -62,7 +61,7 @@ def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired
     )
     by_outcome = bool(getattr(measure, "by_outcome", False))
     errors, df = [], math.inf
-    for block in _blocks(parts):
+    for block in blocks_of_series(parts):
         one = errors_of_cases(cases, block, by_outcome=by_outcome)
         errors.append(one.standard_error)
         df = float(one.df[0])
@@ -112,13 +111,6 @@ def _with_differences(values: Floats) -> Floats:
         return np.concatenate([values, values[one] - values[other]])
 
 
-def _blocks(parts: Floats) -> list[Floats]:
-    """Return the parts of the models, then those of the differences of pairs, in blocks."""
-    one, other = _pairs(len(parts))
-    size = max(BLOCK // parts.shape[1], 1)
-    return [parts, *(parts[one[at : at + size]] - parts[other[at : at + size]] for at in range(0, len(one), size))]
-
-
-def _pairs(count: int) -> tuple[list[int], list[int]]:
-    pairs = list(itertools.combinations(range(count), 2))
-    return [one for one, _ in pairs], [other for _, other in pairs]
+def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    one, other = np.triu_indices(count, k=1)
+    return one, other

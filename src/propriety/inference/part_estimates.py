@@ -103,23 +103,26 @@ class _Difference:
 
     def value(self, table: ForecastTable) -> float:
         """Return the mean difference."""
-        losses = self._losses(table)
-        return float((table.events * losses.event + table.non_events * losses.non_event).sum()) / table.weight
+        return _mean_of(self._losses(table), table)
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the deviations from the mean."""
-        losses, mean = self._losses(table), self.value(table)
+        losses = self._losses(table)
+        mean = _mean_of(losses, table)
         return Influence(losses.event - mean, losses.non_event - mean)
 
     def _losses(self, table: ForecastTable) -> Influence:
         """Return the differences; those that no case meets are zero, even where a loss is infinite."""
-        found = np.zeros((2, len(table)))
-        for happens, met in ((True, table.events > 0.0), (False, table.non_events > 0.0)):
+        found = []
+        for happens, weight in ((True, table.events), (False, table.non_events)):
             with np.errstate(invalid="ignore"):
-                found[int(happens), met] = self.rule.loss(self.one[met], event=happens) - self.rule.loss(
-                    self.other[met], event=happens
-                )
-        return Influence(found[1], found[0])
+                loss = self.rule.loss(self.one, event=happens) - self.rule.loss(self.other, event=happens)
+            found.append(np.where(weight > 0.0, loss, 0.0))
+        return Influence(*found)
+
+
+def _mean_of(losses: Influence, table: ForecastTable) -> float:
+    return float((table.events * losses.event + table.non_events * losses.non_event).sum()) / table.weight
 
 
 def draws_for(n_resamples: int, cases: int) -> int:

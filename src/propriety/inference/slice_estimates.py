@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from propriety.errors import ProprietyError
+from propriety.errors import UNDEFINED
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_of
 from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measures import Measure, Skill
@@ -43,13 +44,12 @@ def estimate_groups(
             if unjudged[place]:
                 value[place, column] = _value(own, measure, model)
                 continue
-            try:
-                found = estimate_of(own, measure, model=model, level=level, drawing=drawing)
-            except ProprietyError:
+            found = _estimated(own, measure, model, level, drawing)
+            if found is None:
                 continue
             value[place, column], low[place, column], high[place, column] = found.value, found.low, found.high
-            if rest is not None:
-                against = estimate_of(rest, measure, model=model, level=level, drawing=drawing)
+            against = None if rest is None else _estimated(rest, measure, model, level, drawing)
+            if against is not None:
                 gap = found.value - against.value
                 error = math.hypot(found.standard_error, against.standard_error)
                 difference[place, column] = gap
@@ -58,12 +58,20 @@ def estimate_groups(
     return value, low, high, difference, p_value, overall
 
 
+def _estimated(ledger: Ledger, measure: Measure, model: str, level: float, drawing: Drawing) -> Estimate | None:
+    """Estimate a measure; None where the cases have no value of it."""
+    try:
+        return estimate_of(ledger, measure, model=model, level=level, drawing=drawing)
+    except UNDEFINED:
+        return None
+
+
 def _value(ledger: Ledger, measure: Measure, model: str) -> float:
     try:
         if isinstance(measure, Skill) and ledger.labels is not None:
             return float(measured_moments(ledger, measure).means[ledger.models.index(model)])
         return measure.value(ledger.table(model))
-    except ProprietyError:
+    except UNDEFINED:
         return math.nan
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.decomposition import decompose_table
+from propriety.calibration.recalibration import miscalibrations, proper_binary_rule
 from propriety.calibration.resampling import check_level, fresh_seed
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
@@ -19,103 +17,26 @@ from propriety.inference.estimates import counted
 from propriety.inference.estimation import check_event
 from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.mean_estimates import measured_moments
-from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill, read_measure
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.slice_estimates import estimate_groups
+from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.ledger.sources import open_ledger
-from propriety.results import Floats, Result
+from propriety.results import Floats
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
-__all__ = ["Slices", "group_names", "rules_of_slices", "slices", "slices_of"]
+__all__ = ["rules_of_slices", "slices", "slices_of"]
 
 BRIER = Brier()
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
 INFINITE = "the value is infinite"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Slices(Result):
-    """Scores, calibration and decision value of groups, one row per model and group; see `slices`.
-
-    Parameters
-    ----------
-    model, group : ndarray of str of shape (rows,)
-        The model and the label of the group; labels of several keys are joined by commas.
-    n, events : ndarray of shape (rows,)
-        Number of cases, and of events among them; for classes `events` is None.
-    event_rate : ndarray of shape (rows,)
-        Weighted share of events; None for classes.
-    value, low, high : ndarray of shape (rows,)
-        Value of the measure, and its interval.
-    excess, excess_low, excess_high : ndarray of shape (rows,)
-        Calibration in the large: the event rate less the mean forecast, and its interval; positive where
-        events are more frequent than forecast. None for classes.
-    miscalibration : ndarray of shape (rows,)
-        Miscalibration of the score; the fewer the cases, the larger it is by chance alone. None for classes.
-    net_benefit, net_benefit_low, net_benefit_high : ndarray of shape (rows,), optional
-        Net benefit at the threshold, higher is better, and its interval; None without a threshold.
-    difference : ndarray of shape (rows,)
-        Value of the group less that of all other cases.
-    p_value, p_adjusted : ndarray of shape (rows,)
-        Two-sided p-value of no such difference, and the same with Holm's adjustment for all rows.
-    note : ndarray of str of shape (rows,)
-        Why a group is not judged; empty if it is.
-    overall : mapping of str to float
-        Value of each model on all cases.
-    by : tuple of str
-        Names of the keys.
-    measure : Measure
-        What was measured.
-    threshold : float, optional
-        Threshold of the net benefit.
-    level : float
-        Level of the intervals.
-    units : int, optional
-        Number of clusters or times.
-    dropped : int
-        Rows left out because of missing values.
-    """
-
-    model: Names
-    group: Names
-    n: NDArray[np.int64]
-    events: NDArray[np.int64] | None
-    event_rate: Floats | None
-    value: Floats
-    low: Floats
-    high: Floats
-    excess: Floats | None
-    excess_low: Floats | None
-    excess_high: Floats | None
-    miscalibration: Floats | None
-    net_benefit: Floats | None
-    net_benefit_low: Floats | None
-    net_benefit_high: Floats | None
-    difference: Floats
-    p_value: Floats
-    p_adjusted: Floats
-    note: Names
-    overall: Mapping[str, float]
-    by: tuple[str, ...]
-    measure: Measure
-    threshold: float | None
-    level: float
-    units: int | None = None
-    dropped: int = 0
-
-    @property
-    def is_judged(self) -> NDArray[np.bool_]:
-        """Whether a group is large enough to be judged."""
-        return np.asarray(self.note == "")
-
-    def _fields(self) -> dict[str, Any]:
-        return Result._fields(self) | {"measure": self.measure.key}
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
@@ -295,19 +216,6 @@ def rules_of_slices(measure: Measure, threshold: float | None, *, binary: bool) 
     return [*rules, Excess(), *([] if threshold is None else [NetBenefit(threshold).rule])]
 
 
-def group_names(index: KeyIndex) -> Names:
-    """Return the labels of groups as texts; those that would read alike, such as 1 and "1", as written in code."""
-    columns = [_texts(index.column(name)) for name in index.names]
-    return np.array([", ".join(parts) for parts in zip(*columns, strict=True)])
-
-
-def _texts(labels: Sequence[Any]) -> list[str]:
-    distinct = dict.fromkeys(labels)
-    often = Counter(str(label) for label in distinct)
-    text = {label: str(label) if often[str(label)] == 1 else repr(label) for label in distinct}
-    return [text[label] for label in labels]
-
-
 def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
     """Return the keys of a ledger that are asked for; all where none are."""
     if not ledger.index.names:
@@ -386,8 +294,9 @@ def _miscalibrations(ledger: Ledger, measure: Measure, few: Names, entry: NDArra
     found = np.full((len(few), len(ledger.models)), math.nan)
     if not rule.properties().proper:
         return found
+    judged, binary = few == "", proper_binary_rule(rule)
     for column, model in enumerate(ledger.models):
         keyed = ledger.keyed_tables(model, ledger.events[0])
-        for place in np.flatnonzero(few == "").tolist():
-            found[place, column] = decompose_table(keyed.at(int(entry[place])), rule).miscalibration
+        by_entry = miscalibrations(binary, keyed.entry, keyed.forecast, keyed.events, keyed.non_events)
+        found[judged, column] = by_entry[entry[judged]]
     return found

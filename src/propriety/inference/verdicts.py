@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,18 @@ from propriety.inference.dependence import Estimates
 from propriety.inference.measures import Measure
 from propriety.results import Floats, Result
 
-__all__ = ["ROUNDING", "Names", "Pair", "Standings", "Tested", "Verdict", "holm", "standings_of", "verdict_on"]
+__all__ = [
+    "ROUNDING",
+    "Names",
+    "Pair",
+    "Standings",
+    "Tested",
+    "Verdict",
+    "holm",
+    "standings_of",
+    "verdict_on",
+    "verdicts_of",
+]
 
 Names: TypeAlias = NDArray[np.str_]
 Verdict: TypeAlias = Literal[
@@ -111,17 +122,27 @@ def verdict_on(pair: Pair, tested: Tested) -> Verdict:
     >>> verdict_on(Pair("a", "b", -0.004, -0.007, -0.001, 0.0015, 0.01, 0.01, 1300.0), tested)
     'better'
     """
-    reasons: tuple[tuple[Verdict, bool], ...] = (
-        ("infinite", not math.isfinite(pair.difference)),
-        ("same", pair.difference == 0.0 and pair.standard_error == 0.0),
-        ("one unit", tested.units == 1),
-        ("no spread", pair.standard_error == 0.0),
-        ("not tested", math.isnan(pair.p_adjusted)),
-        ("not distinguishable", pair.p_adjusted > 1.0 - tested.level),
-        ("different", hasattr(tested.measure, "ideal")),
-        ("better", is_ahead(pair.difference, tested.measure)),
+    difference, error, p_adjusted = (
+        np.array([value]) for value in (pair.difference, pair.standard_error, pair.p_adjusted)
     )
-    return next((verdict for verdict, holds in reasons if holds), "worse")
+    verdict: Any = verdicts_of(difference, error, p_adjusted, tested).item()
+    return cast("Verdict", verdict)
+
+
+def verdicts_of(difference: Floats, standard_error: Floats, p_adjusted: Floats, tested: Tested) -> Names:
+    """Return the verdicts on pairs; see `verdict_on`."""
+    ahead = difference > 0.0 if tested.measure.higher_is_better else difference < 0.0
+    reasons: dict[Verdict, NDArray[np.bool_]] = {
+        "infinite": ~np.isfinite(difference),
+        "same": (difference == 0.0) & (standard_error == 0.0),
+        "one unit": np.full(len(difference), tested.units == 1),
+        "no spread": standard_error == 0.0,
+        "not tested": np.isnan(p_adjusted),
+        "not distinguishable": p_adjusted > 1.0 - tested.level,
+        "different": np.full(len(difference), hasattr(tested.measure, "ideal")),
+        "better": ahead,
+    }
+    return np.select(list(reasons.values()), list(reasons), "worse")
 
 
 def is_ahead(difference: float, measure: Measure) -> bool:
@@ -130,21 +151,21 @@ def is_ahead(difference: float, measure: Measure) -> bool:
 
 
 def standings_of(
-    models: Sequence[str], values: Floats, found: Estimates, pairs: Sequence[Pair], tested: Tested
+    models: Sequence[str], values: Floats, found: Estimates, columns: Mapping[str, NDArray[Any]], tested: Tested
 ) -> Standings:
-    """Rank models by their values, and by what the tests of the pairs tell; `found` begins with the models."""
+    """Rank models by their values, with which `found` begins, and by the columns of a comparison."""
     count = len(models)
     error, low, high = (column[:count] for column in (found.standard_error, found.low, found.high))
     value = values[:count]
     flat = error * math.sqrt(tested.units) <= ROUNDING * np.abs(value)
-    place = {model: at for at, model in enumerate(models)}
-    better, worse = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    for pair in pairs:
-        verdict = verdict_on(pair, tested)
-        if verdict in ("better", "worse"):
-            ahead, behind = (pair.model, pair.reference) if verdict == "better" else (pair.reference, pair.model)
-            better[place[ahead]] += 1
-            worse[place[behind]] += 1
+    order = np.argsort(np.array(models))
+    model, reference = (
+        order[np.searchsorted(np.array(models)[order], columns[name])] for name in ("model", "reference")
+    )
+    is_better, is_worse = (columns["verdict"] == verdict for verdict in ("better", "worse"))
+    ahead = np.concatenate([model[is_better], reference[is_worse]])
+    behind = np.concatenate([reference[is_better], model[is_worse]])
+    better, worse = (np.bincount(places, minlength=count) for places in (ahead, behind))
     cost = -value if tested.measure.higher_is_better else value
     slack = ROUNDING * np.where(np.isfinite(cost), np.abs(cost), 0.0)
     rank = 1 + (cost[:, None] - slack[:, None] > cost).sum(axis=1)

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.integrations.forecasts import event_or_rows, probabilities
+from propriety.integrations.logit_losses import losses_of_logits
+from propriety.integrations.tensors import single_column
 from propriety.results import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
@@ -26,7 +28,6 @@ from propriety.tables.validation import TOLERANCE, read_cases
 __all__ = [
     "SHAPE",
     "Integers",
-    "array_of",
     "check_cells",
     "counts_of_batch",
     "mean_of_sums",
@@ -44,13 +45,6 @@ INFINITE = 1024 - LOWEST + 1  # The last column counts infinite terms.
 SHAPE = (2, 2, INFINITE + 1)  # Losses and weights, by upper and lower half and by power of two.
 
 
-def array_of(tensor: Any) -> NDArray[Any]:
-    """Return a PyTorch tensor as an array, floats as float64, because NumPy has no bfloat16."""
-    values = tensor.detach().cpu()
-    array: NDArray[Any] = (values.double() if values.is_floating_point() else values).numpy()
-    return array
-
-
 def sums_of_batch(
     rule: Rule,
     outcome: NDArray[Any],
@@ -62,7 +56,7 @@ def sums_of_batch(
 ) -> Integers:
     """Return the exact sums of weighted losses and of weights; those of several batches add.
 
-    A weighted loss is the product rounded to a float64. A batch without weight adds nothing.
+    A weighted loss is the product rounded to a float64. A batch without cases, or without weight, adds nothing.
 
     Parameters
     ----------
@@ -88,13 +82,19 @@ def sums_of_batch(
     True
     """
     sums = np.zeros(SHAPE, dtype=np.int64)
-    weight = None if weight is None else _column(weight)
-    if weight is not None and not weight.any():
+    weight = None if weight is None else single_column(weight)
+    if len(forecast) == 0 == len(outcome) or (weight is not None and not weight.any()):
         return sums
-    proba = _column(forecast)
-    proba = event_or_rows(rule, probabilities(proba, "margin") if from_logits else proba)
-    cases = read_cases(_column(outcome), proba, sample_weight=weight, tolerance=tolerance)
-    for loss, of_chunk in losses_by_chunk(cases, rule):
+    values, outcome = single_column(forecast), single_column(outcome)
+    proba = event_or_rows(rule, probabilities(values, "margin") if from_logits else values)
+    cases = read_cases(outcome, proba, sample_weight=weight, tolerance=tolerance)
+    if from_logits:
+        cases.checked()
+        logits = np.asarray(values, dtype=np.float64)
+        chunks = iter([(losses_of_logits(rule, logits, cases.outcomes()), cases.weights())])
+    else:
+        chunks = losses_by_chunk(cases, rule)
+    for loss, of_chunk in chunks:
         weights = np.ones(len(loss)) if of_chunk is None else of_chunk
         # A case without weight does not count, even where its loss is infinite.
         terms = np.multiply(loss, weights, where=weights > 0.0, out=np.zeros(len(loss)))
@@ -141,14 +141,16 @@ def counts_of_batch(
            [       0,        1,        0,        0],
            [       0, 33554432,        0,        0]])
     """
-    proba = _column(forecast)
+    counts = np.zeros((3, cells + 2), dtype=np.int64)
+    if len(forecast) == 0 == len(outcome):
+        return counts
+    proba = single_column(forecast)
     proba = probabilities(proba, "margin") if from_logits else proba
-    table = ForecastTable.from_predictions(_column(outcome), proba)
+    table = ForecastTable.from_predictions(single_column(outcome), proba)
     scaled = table.forecast * cells
     cell = np.floor(scaled)
     place = np.rint((scaled - cell) * 2**HALF)
     column = np.where(table.forecast == 0.0, 0, cell + 1).astype(np.intp)
-    counts = np.zeros((3, cells + 2), dtype=np.int64)
     for row, terms in zip(counts, (table.events, table.non_events, table.weights * place), strict=True):
         np.add.at(row, column, terms.astype(np.int64))
     return counts
@@ -189,8 +191,3 @@ def _whole(sums: Integers) -> int:
     """Return the sum in units of the last digit of the smallest power, as one integer."""
     used = np.flatnonzero(sums[:, :INFINITE].any(axis=0)).tolist()
     return sum(((int(sums[0, power]) << HALF) + int(sums[1, power])) << power for power in used)
-
-
-def _column(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a single column, shape (n, 1), as one dimension."""
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

@@ -10,13 +10,15 @@ from propriety.tables.cases import TOLERANCE, Cases, Keys
 from propriety.tables.label_codes import code_labels
 from propriety.tables.lazy_cases import LazyCases
 
-__all__ = ["cases_of_engine"]
+__all__ = ["BUDGET", "cases_of_engine"]
+
+BUDGET = 2**22  # Values, rows times columns, that may be brought into memory.
 
 
 def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
     """Return the cases of a frame whose rows were judged; None where they are too many for memory."""
     try:
-        columns = lazy.collected()
+        columns = lazy.collected(BUDGET)
     except InputValueError:
         return None
 

@@ -92,23 +92,22 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
     if not cases.keys:
         return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
     labels, codes = [], []
-    for column in cases.key_columns(cases.keys):
-        own, code = cases.coded(column, counted.labels.column(column))
+    kept = counted.labels.filter(lawful)  # Rows that are dropped need no label.
+    for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
+        own, code = cases.coded(column, kept.column(column))
         if None in own:
-            missing = lawful & (code == own.index(None))
-            if missing.any():
-                _refuse_missing(counted, lawful, missing)
+            _refuse_missing(f"by[{name!r}]", counted, lawful, code == own.index(None))
         labels.append(own)
-        codes.append(code[lawful])
+        codes.append(code)
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
 
 
-def _refuse_missing(counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
-    many = len(counted.tables)
-    absent, all_cases = (int(counted.columns["cases"][rows].sum()) // many for rows in (missing, lawful))
-    hint = "leave these rows out, or give each of them a label of its own in by."
+def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
+    many, rows = len(counted.tables), counted.columns["cases"][lawful]
+    absent, all_cases = int(rows[missing].sum()) // many, int(rows.sum()) // many
+    hint = f"leave these rows out, or give each of them a label of its own in {key}."
     count_ = f"{absent:,} of {all_cases:,} rows"
-    raise MissingValuesError(sentence("by must be known of every case", count=count_, hint=hint))
+    raise MissingValuesError(sentence(f"{key} must be known of every case", count=count_, hint=hint))
 
 
 def _keyed(

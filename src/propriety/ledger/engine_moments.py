@@ -15,7 +15,7 @@ from propriety.errors import InputValueError, MissingValuesError, UnsupportedOpe
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.results import Floats
-from propriety.rules.operations import JUDGED, Column, Operations
+from propriety.rules.operations import JUDGED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
@@ -98,7 +98,7 @@ def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
     for name, own in labels.items():
         absent = [place for place, label in enumerate(own) if label is None]
         if absent:
-            argument = name if name in ("cluster", "time") else "by"
+            argument = name if name in ("cluster", "time") else f"by[{name!r}]"
             count = f"{n[absent].sum():,} of {n.sum():,} rows"
             hint = f"leave these rows out, or give each of them a label of its own in {argument}."
             raise MissingValuesError(sentence(f"{argument} must be known of every case", count=count, hint=hint))
@@ -218,7 +218,7 @@ def _whole(table: Any, by: list[str]) -> Any:
 def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
     """Return the lawful rows of forecasts of an event, and the losses of the models under each rule."""
     models = range(len(cases.models))
-    (event,) = cases.events
+    (event,), ops = cases.events, _operations(cases)
     rows = cases.lawful_rows().select(
         **kept,
         event=cases.happened(event),
@@ -227,8 +227,8 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr])
     )
     losses = {
         f"x_{place}_{model}": nw.when(nw.col("event") > 0.5)
-        .then(rule.loss(nw.col(f"p_{model}"), event=True, ops=JUDGED))
-        .otherwise(rule.loss(nw.col(f"p_{model}"), event=False, ops=JUDGED))
+        .then(rule.loss(nw.col(f"p_{model}"), event=True, ops=ops))
+        .otherwise(rule.loss(nw.col(f"p_{model}"), event=False, ops=ops))
         for place, rule in enumerate(map(_binary, rules))
         for model in models
     }
@@ -249,10 +249,14 @@ def _of_classes(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr
     losses = {}
     for model in models:
         p = [nw.col(f"p_{model}_{place}") for place in places]
-        ops = cast("Operations", _WithTop(p, nw.col(f"top_{model}")))
+        ops = cast("Operations", _WithTop(p, nw.col(f"top_{model}"), _operations(cases)))
         for place, rule in enumerate(map(_by_class, rules)):
             losses[f"x_{place}_{model}"] = rule.class_loss(p, outcome=outcome, ops=ops)
     return rows, losses
+
+
+def _operations(cases: LazyCases) -> Operations:
+    return QUIET if cases.engine == "dask" else JUDGED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,14 +269,15 @@ class _WithTop:
 
     p: Sequence[nw.Expr]
     top: nw.Expr
+    others: Operations
 
     def maximum(self, *columns: Column) -> Column:
         """Return the largest of the columns."""
         known = len(columns) == len(self.p) and all(one is own for one, own in zip(columns, self.p, strict=True))
-        return self.top if known else JUDGED.maximum(*columns)
+        return self.top if known else self.others.maximum(*columns)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(JUDGED, name)
+        return getattr(self.others, name)
 
 
 def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
@@ -289,12 +294,6 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
         spread = squared - mean * (2.0 * tilted - mean * squares)
         same = spread <= ROUNDING * n * squared
     return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread))
-
-
-def _objects(labels: list[Any]) -> NDArray[np.object_]:
-    found = np.empty(len(labels), dtype=object)
-    found[:] = labels
-    return found
 
 
 def _binary(rule: Rule) -> BinaryRule:

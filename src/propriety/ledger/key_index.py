@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from propriety.tables.label_codes import code_labels, ordered_labels
 __all__ = ["KeyIndex", "merged_labels"]
 
 Codes = NDArray[np.intp]
+NONE: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,9 +146,14 @@ class KeyIndex:
         places = [other.place(name) for name in self.names]
         own = KeyIndex(self.names, tuple(other.labels[place] for place in places), other.codes[:, places])
         _, code = KeyIndex.joined([self, own]).distinct()
-        entry = np.empty(code.max() + 1, dtype=np.intp)
+        entry = np.full(code.max() + 1, -1, dtype=np.intp)
         entry[code[: len(self)]] = np.arange(len(self))
-        return entry[code[len(self) :]]
+        found = entry[code[len(self) :]]
+        if (found < 0).any():
+            at = int(np.flatnonzero(found < 0)[0])
+            told = ", ".join(f"{name}={own.column(name)[at]!r}" for name in self.names)
+            raise InputValueError(sentence(f"the ledger has no cases with {told}"))
+        return found
 
     def flat(self) -> NDArray[np.int64]:
         """Return one number per entry, in the order of the combinations."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,14 +73,12 @@ class KeyedTables:
         new[1:] = (sorted_entry[1:] != sorted_entry[:-1]) | (sorted_forecast[1:] != sorted_forecast[:-1])
         first = np.flatnonzero(new)
         summed: dict[str, Any] = {
-            name: np.add.reduceat(values[order], first)
-            for name, values in (
-                ("events", w * happened),
-                ("non_events", w * ~happened),
-                ("event_squares", w * w * happened),
-                ("non_event_squares", w * w * ~happened),
-            )
+            name: np.add.reduceat((w * outcome)[order], first)
+            for name, outcome in (("events", happened), ("non_events", ~happened))
         }
+        for name, outcome in (("event", happened), ("non_event", ~happened)):
+            squares = summed[f"{name}s"] if weight is None else np.add.reduceat((w * w * outcome)[order], first)
+            summed[f"{name}_squares"] = squares
         return cls(
             entry=sorted_entry[first],
             forecast=sorted_forecast[first],
@@ -162,19 +160,43 @@ def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | N
     rising = (steps > 0) | ((steps == 0) & (np.diff(key) > 0.0))
     if rising.all():  # The tables of new entries behind those of old ones, as when a day is added.
         return {"entry": entry, **columns}
-    order = np.lexsort((key, entry))
-    sorted_entry, sorted_key = entry[order], key[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (sorted_entry[1:] != sorted_entry[:-1]) | (sorted_key[1:] != sorted_key[:-1])
-    first = np.flatnonzero(new)
-    summed = {name: np.add.reduceat(columns[name][order], first) for name in COLUMNS[1:]}
-    if cells is None:
-        mean = sorted_key[first]
+    entries = int(entry.max(initial=0)) + 1
+    weighted_sum = {} if cells is None else {"forecast": (columns["events"] + columns["non_events"]) * forecast}
+    if cells is not None and entries * (cells + 2) <= len(entry):
+        # Few tables on a grid: their cells are numbered and added up without a sort.
+        place = entry * (cells + 2) + key.astype(np.intp) + 1
+        occupied = np.flatnonzero(np.bincount(place, minlength=entries * (cells + 2)))
+
+        def add(column: Floats) -> Floats:
+            return np.bincount(place, column, minlength=entries * (cells + 2)).astype(np.float64)[occupied]
+
+        summed = _summed(columns, weighted_sum, add)
+        new_entry, new_key = occupied // (cells + 2), (occupied % (cells + 2) - 1).astype(np.float64)
     else:
-        weight = columns["events"] + columns["non_events"]
-        total = np.add.reduceat((weight * forecast)[order], first)
-        mean = inside_cells(total / (summed["events"] + summed["non_events"]), sorted_key[first], cells)
-    return {"entry": sorted_entry[first], "forecast": mean, **summed}
+        order = np.lexsort((key, entry))
+        sorted_entry, sorted_key = entry[order], key[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (sorted_entry[1:] != sorted_entry[:-1]) | (sorted_key[1:] != sorted_key[:-1])
+        first = np.flatnonzero(new)
+        summed = _summed(columns, weighted_sum, lambda column: np.add.reduceat(column[order], first))
+        new_entry, new_key = sorted_entry[first], sorted_key[first]
+    if cells is None:
+        return {"entry": new_entry, **summed, "forecast": new_key}
+    mean = inside_cells(summed["forecast"] / (summed["events"] + summed["non_events"]), new_key, cells)
+    return {"entry": new_entry, **summed, "forecast": mean}
+
+
+def _summed(
+    columns: Mapping[str, Floats], weighted_sum: Mapping[str, Floats], add: Callable[[Floats], Floats]
+) -> dict[str, Floats]:
+    """Add up the columns; those that are one array, as the squares of unweighted cases are, once."""
+    known: dict[int, Floats] = {}
+    found = {}
+    for name, column in {**{name: columns[name] for name in COLUMNS[1:]}, **weighted_sum}.items():
+        if id(column) not in known:
+            known[id(column)] = add(column)
+        found[name] = known[id(column)]
+    return found
 
 
 def _cell(forecast: Floats, cells: int) -> Floats:

@@ -18,12 +18,12 @@ from propriety.rules.scoring import losses_by_chunk, losses_of_table
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["OUTCOME", "Moments", "Sums", "moments_of_cases", "moments_of_table"]
+__all__ = ["OUTCOME", "Moments", "Sums", "blocks_of_series", "moments_of_cases", "moments_of_table"]
 
 OUTCOME = "outcome"  # The key that tells the outcomes apart: 0 and 1 for an event, the place of a class.
 KEPT = 2**20  # Cells kept before equal ones are put together: bounds the memory where clusters are many.
-BLOCK = 2**20  # Values of series that are looked at together: bounds the memory where models are many.
-FEW = 4  # Cells up to which a pass for each is faster than counting.
+BLOCK = 2**17  # Values of series that are looked at together: they stay in the processor's cache.
+MANY = 64  # Cases of a cell from which on a pass for each cell is faster than counting.
 MOST = 2**27  # Numbers that moments may hold.
 
 
@@ -263,8 +263,9 @@ def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int) -> 
         places.append(present.astype(np.intp, copy=False))
         kept += len(present)
         if kept > KEPT + cells:
-            parts = [_pool(np.concatenate(places), cells, _joined(parts))]
-            places, kept = [np.arange(cells)], cells
+            seen, own = np.unique(np.concatenate(places), return_inverse=True)  # Some cells may still be to come.
+            parts = [_pool(own.reshape(-1), len(seen), _joined(parts))]
+            places, kept = [seen], len(seen)
     return _pool(np.concatenate(places), cells, _joined(parts))
 
 
@@ -278,49 +279,79 @@ def _chunks(cases: Cases, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
         yield losses, weight
 
 
-def _series(losses: Floats) -> Iterator[Floats]:
-    """Yield the losses, then the differences of each pair, in blocks of bounded size."""
-    yield losses
-    most = max(BLOCK // losses.shape[1], 1)
-    pairs = list(itertools.combinations(range(len(losses)), 2))
-    for start in range(0, len(pairs), most):
-        one, other = np.array(pairs[start : start + most], dtype=np.intp).T
-        with np.errstate(invalid="ignore"):  # Two infinite losses have no difference.
-            yield losses[one] - losses[other]
+def blocks_of_series(values: Floats) -> Iterator[Floats]:
+    """Yield the values of models, shape (models, cases), then the differences of each pair, in blocks of bounded size.
+
+    Examples
+    --------
+    >>> [block.tolist() for block in blocks_of_series(np.array([[1.0], [2.0], [4.0]]))]
+    [[[1.0], [2.0], [4.0]], [[-1.0], [-3.0]], [[-2.0]]]
+    """
+    yield values
+    most = max(BLOCK // values.shape[1], 1)
+    for first in range(len(values)):
+        for start in range(first + 1, len(values), most):
+            with np.errstate(invalid="ignore"):  # Two infinite values have no difference.
+                yield values[first] - values[start : start + most]
 
 
 def _sums(losses: Floats, weight: Floats | None, cell: NDArray[np.intp], cells: int) -> Sums:
     w = np.ones(len(cell)) if weight is None else weight
     weights, squares, n = (np.bincount(cell, column, minlength=cells) for column in (w, w * w, w > 0.0))
-    single = cells == 1
+    with np.errstate(invalid="ignore"):  # Of a cell without weight, and of infinite losses.
+        if len(cell) < MANY * cells:
+            columns = _counted(losses, weight, cell, weights)
+        else:
+            order, ends = np.argsort(cell, kind="stable"), np.cumsum(np.bincount(cell, minlength=cells))
+            parts = [order] if cells == 1 else np.split(order, ends[:-1])
+            found = [_of_one_cell(losses[:, part], None if weight is None else weight[part]) for part in parts]
+            columns = tuple(np.stack(rows) for rows in zip(*found, strict=True))
+    return Sums(n.astype(np.int64), weights.astype(np.float64), squares.astype(np.float64), *columns)
 
-    marks = [(cell == place).astype(np.float64) for place in range(cells)] if 1 < cells <= FEW else []
+
+def _of_one_cell(losses: Floats, weight: Floats | None) -> tuple[Floats, ...]:
+    """Return mean, lean and spread of every series of cases that share a cell."""
+    means, leans, spreads = [], [], []
+    for series in blocks_of_series(losses):
+        if weight is None:
+            mean = series.sum(axis=1) / series.shape[1]
+            lean = deviation = series - mean[:, None]
+        else:
+            mean = (series * weight).sum(axis=1) / weight.sum()
+            deviation = series - mean[:, None]
+            lean = weight * weight * deviation
+        means.append(mean)
+        leans.append(lean.sum(axis=1))
+        spreads.append(np.einsum("sc,sc->s", lean, deviation))
+    return tuple(np.concatenate(blocks) for blocks in (means, leans, spreads))
+
+
+def _counted(
+    losses: Floats, weight: Floats | None, cell: NDArray[np.intp], weights: NDArray[Any]
+) -> tuple[Floats, ...]:
+    """Return mean, lean and spread of every series in each of many cells, shape (cells, series)."""
+    w = np.ones(len(cell)) if weight is None else weight
 
     def total(values: Floats) -> Floats:
-        if single:
-            return np.atleast_2d(values.sum(axis=1))
-        if marks:
-            found = np.stack([np.einsum("sc,c->s", values, mark) for mark in marks])
-            if np.isfinite(found).all():  # A mark of 0 makes NaN of infinity.
-                return found
-        return np.stack([np.bincount(cell, one, minlength=cells) for one in values], axis=-1)
+        return np.stack([np.bincount(cell, one, minlength=len(weights)) for one in values], axis=-1)
 
     means, leans, spreads = [], [], []
-    for series in _series(losses):
-        with np.errstate(invalid="ignore"):  # Of a cell without weight, and of infinite losses.
-            mean = total(series if weight is None else series * w) / weights[:, None]
-            deviation = series - (mean[0][:, None] if single else mean[cell].T)
-            lean = deviation if weight is None else w * w * deviation
-            means.append(mean)
-            leans.append(total(lean))
-            spreads.append(total(lean * deviation))
-    columns = (np.concatenate(one, axis=1) for one in (means, leans, spreads))
-    return Sums(n.astype(np.int64), weights.astype(np.float64), squares.astype(np.float64), *columns)
+    for series in blocks_of_series(losses):
+        mean = total(series if weight is None else series * w) / weights[:, None]
+        deviation = series - mean[cell].T
+        lean = deviation if weight is None else w * w * deviation
+        means.append(mean)
+        leans.append(total(lean))
+        spreads.append(total(lean * deviation))
+    return tuple(np.concatenate(blocks, axis=1) for blocks in (means, leans, spreads))
 
 
 def _pool(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
     """Put the parts with the same code together; every code below `cells` must occur."""
     order = np.argsort(codes, kind="stable")
+    if len(codes) == cells:  # Each by itself: nothing is added, so that nothing is rounded.
+        alone: Any = [column[order] for column in parts]
+        return Sums(*alone)
     starts = np.searchsorted(codes[order], np.arange(cells))
     ordered = codes[order]
 

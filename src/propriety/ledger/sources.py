@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -16,7 +16,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import columns_of, known
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
+from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
 
 __all__ = ["open_ledger"]
 
@@ -95,12 +95,14 @@ def _of_arrays(
     ordered: bool,
     fewest: int,
 ) -> Ledger:
+    several = forecasts.values() if isinstance(forecasts, Mapping) else (forecasts,)
+    framed = any(is_into_dataframe(one) for one in several)
     try:
         cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
+        if framed:  # Now, because models that are taken for classes seldom sum to one.
+            cases.checked()
     except ProprietyError as error:
-        if is_into_dataframe(forecasts) or (
-            isinstance(forecasts, Mapping) and any(is_into_dataframe(one) for one in forecasts.values())
-        ):
+        if framed:
             error.add_note("If the columns of the frame are models, pass a mapping, {name: frame[name], ...}.")
         raise
     _check_ordered(cases.labels, ordered=ordered)
@@ -163,11 +165,11 @@ def _key_columns(by: object) -> list[str]:
     """Return the columns of the keys of a frame."""
     if by is None:
         return []
-    keys: list[Any] = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
+    keys: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
     wrong = next((key for key in keys if not isinstance(key, str)), None)
-    if wrong is not None or isinstance(by, Mapping):
+    if wrong is not None:
         law = "by must name columns, as outcome= says that there is a frame"
-        raise InputTypeError(sentence(law, offender=f"it is {type(wrong if wrong is not None else by).__name__}"))
+        raise InputTypeError(sentence(law, offender=f"it is {type(wrong).__name__}"))
     _check_once("by", keys)
     return keys
 
@@ -187,6 +189,7 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     if not named or not all(own and all(isinstance(name, str) for name in own) for own in named.values()):
         law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
         raise InputTypeError(sentence(law, offender=f"it is {forecasts!r}"))
+    check_names(named)
     return named
 
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from propriety.errors import InputValueError, sentence
 from propriety.inference.comparison_words import merit_in_words
-from propriety.inference.slices import Slices
+from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, shown, write_title
 
 __all__: list[str] = []

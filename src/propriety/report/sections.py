@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -127,23 +128,11 @@ def events(evaluation: Evaluation) -> Section:
     ordinal = evaluation.kind == "ordinal"
     what = "at most {}" if ordinal else "{}"
     best = evaluation.best
-    own = list(evaluation.reliability[best].items())[:MOST_CURVES]
-    width: Width = "third" if len(own) > 2 else "half"
-    items: list[Item] = [_parts(evaluation, "third" if len(own) > 2 else "half")]
-    if ordinal:
-        parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
-        items.append(
-            figure_of(
-                lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
-                title="Parts of the score by cut point",
-                caption="Which cut point adds how much to miscalibration and to discrimination.",
-                table=_stacked({name: one.rows() for name, one in parts.items()}),
-                call=call_for_cut_points(evaluation),
-                size=(9.6, 3.6),
-                whole=True,
-                width="whole",
-            )
-        )
+    curves = evaluation.reliability[best]
+    own = [(label, curves[label]) for label in itertools.islice(curves, MOST_CURVES)]
+    width: Width = "third" if len(own) > 1 else "half"
+    items: list[Item] = [_cut_points(evaluation)] if ordinal else []
+    items.append(_parts(evaluation, width))
     items += [
         _banded(
             curve,
@@ -160,9 +149,33 @@ def events(evaluation: Evaluation) -> Section:
         title="Calibration",
         words=(
             "Rows of probabilities are judged event by event: "
-            + ("the outcome is at most this grade." if ordinal else "the outcome is this class."),
+            + ("the outcome is at most this grade." if ordinal else "the outcome is this class.")
+            + _left_out(len(own), len(curves), ordinal=ordinal),
         ),
         items=tuple(items),
+    )
+
+
+def _cut_points(evaluation: Evaluation) -> Figure:
+    parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
+    return figure_of(
+        lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
+        title="Parts of the score by cut point",
+        caption="Which cut point adds how much to miscalibration and to discrimination.",
+        table=_stacked({name: one.rows() for name, one in parts.items()}),
+        call=call_for_cut_points(evaluation),
+        size=(9.6, 3.6),
+        whole=True,
+        width="whole",
+    )
+
+
+def _left_out(shown: int, events: int, *, ordinal: bool) -> str:
+    """Say which events have no picture."""
+    if shown == events:
+        return ""
+    return (
+        f" The first {shown} of {events:,} {'cut points' if ordinal else 'classes'} are drawn; the scores are of all."
     )
 
 
@@ -236,5 +249,7 @@ def _names(evaluation: Evaluation) -> dict[str, str]:
 def _stacked(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Put the rows of several models one below the other."""
     names = [name for name in next(iter(tables.values())) if all(name in table for table in tables.values())]
-    columns: dict[str, Any] = {"model": [model for model, rows in tables.items() for _ in rows[names[0]]]}
-    return columns | {name: [value for rows in tables.values() for value in list(rows[name])] for name in names}
+    columns: dict[str, Any] = {
+        "model": np.repeat(np.array(list(tables)), [len(rows[names[0]]) for rows in tables.values()])
+    }
+    return columns | {name: np.concatenate([np.asarray(rows[name]) for rows in tables.values()]) for name in names}

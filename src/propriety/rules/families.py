@@ -143,13 +143,13 @@ class Log(BinaryRule, ClassRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to what happened."""
-        return self._clipped(-ops.log(p) if event else -ops.log1p(-p), ops)
+        return self.clipped(-ops.log(p) if event else -ops.log1p(-p), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to the class that happened."""
-        return self._clipped(-ops.log(at_outcome(p, outcome)), ops)
+        return self.clipped(-ops.log(at_outcome(p, outcome)), ops)
 
-    def _clipped(self, loss: Column, ops: Operations) -> Column:
+    def clipped(self, loss: Column, ops: Operations) -> Column:
         """Clip the loss as clipping the probability would; 1 - clip itself may not be a float."""
         return loss if self.clip is None else ops.clip(loss, -math.log1p(-self.clip), -math.log(self.clip))
 

@@ -50,6 +50,7 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         hidden = _missing_objects(data) if data.dtype == object else None
         mask = mask if hidden is None else mask | hidden
         return Reading(argument, data, mask if mask.any() else None)
+    values = _from_torch(values)
     if isinstance(values, np.ndarray | list | tuple):  # First, because narwhals takes long to say what they are not.
         return _read_plain(values, argument, role)
     if is_into_series(values):
@@ -66,6 +67,19 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         law = f"{argument} must be an array, a series or an eager frame; got a lazy {type(values).__name__}"
         raise InputTypeError(sentence(law, hint="collect the column first."))
     return _read_plain(values, argument, role)
+
+
+def _from_torch(values: object) -> object:
+    """Return a PyTorch tensor as an array, whether or not it has gradients; NumPy has no bfloat16, but single holds it.
+
+    Tensors are known by name, so that PyTorch need not be imported.
+    """
+    tensor: Any = values
+    if type(values).__module__.partition(".")[0] != "torch" or not hasattr(values, "detach"):
+        return values
+    plain = tensor.detach().cpu()
+    array: NDArray[Any] = (plain.float() if str(plain.dtype) == "torch.bfloat16" else plain).numpy()
+    return array
 
 
 def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:

@@ -7,7 +7,8 @@ and whatever is computed next share one trip through memory.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -18,11 +19,12 @@ from propriety.results import Floats
 from propriety.tables import laws
 from propriety.tables.events import CUMULATIVE_DECIMALS, Event
 
-__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "judged_forecast"]
+__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "judged_forecast", "rounding_of_rows"]
 
 CHUNK = 2**14
 FEWEST_ROWS = 1024  # With many classes a chunk outgrows the cache, because each class costs a call.
-TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one.
+TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one, if rounding explains no more.
+SINGLE = float(np.finfo(np.float32).eps)  # Half precision is summed in single by the libraries that have it.
 ALL = slice(None)
 
 
@@ -83,7 +85,7 @@ class Cases:
     cluster, time : Keys, optional
         Clusters or times within which cases may depend on each other.
     tolerance : float
-        How far a row of class probabilities may be from summing to one.
+        How far a row of class probabilities may be from summing to one, if rounding explains no more.
     dropped : int
         Rows of the user's data left out because of missing values.
     rows : array of shape (n,), optional
@@ -175,6 +177,12 @@ class Cases:
     def of(self, model: str) -> Cases:
         """Return the same cases with the forecasts of one model."""
         own = replace(self, forecasts={model: self.forecasts[model]})
+        object.__setattr__(own, "_checked", self._checked)
+        return own
+
+    def with_keys(self, names: Iterable[str]) -> Cases:
+        """Return the same cases with some of their keys."""
+        own = replace(self, keys={name: self.keys[name] for name in names})
         object.__setattr__(own, "_checked", self._checked)
         return own
 
@@ -298,6 +306,44 @@ def judged_forecast(
     forecast = np.ascontiguousarray(whole[part].T, dtype=np.float64)
     if not laws.in_unit_interval(forecast):
         laws.refuse_forecasts(argument, whole, rows)
-    if tolerance is not None and not np.abs(forecast.sum(axis=0) - 1.0).max() <= tolerance:
-        laws.refuse_row_sums(argument, whole, tolerance, rows)
+    if tolerance is not None:
+        if whole.dtype.kind == "f":
+            limits = np.finfo(whole.dtype)
+            tolerance = max(tolerance, rounding_of_rows(len(forecast), eps=float(limits.eps), tiny=float(limits.tiny)))
+        if not np.abs(forecast.sum(axis=0) - 1.0).max() <= tolerance:
+            laws.refuse_row_sums(argument, whole, tolerance, rows)
     return forecast
+
+
+def rounding_of_rows(classes: int, *, eps: float, tiny: float) -> float:
+    r"""Return how far rounding can move the sum of a row of K probabilities from one.
+
+    A row may be off by the tolerance that is asked for or by this, whichever is larger:
+
+    .. math:: \epsilon + \sqrt{K} \min(\epsilon, 2^{-23}) + K \epsilon \tau
+
+    with the spacing :math:`\epsilon` of the number type above 1 and its smallest normal number :math:`\tau`. The first
+    term is the rounding of the probabilities and of the sum that a softmax divides by; the second the error of adding
+    K terms, which grows as the root of their number and is made in single precision at worst; the third the
+    probabilities below :math:`\tau`, which have few digits or none.
+
+    Parameters
+    ----------
+    classes : int
+        Number of classes, K.
+    eps, tiny : float
+        As in `numpy.finfo` and `torch.finfo`.
+
+    References
+    ----------
+    Higham & Mary (2019), doi:10.1137/18M1226312, for sums.
+
+    Examples
+    --------
+    >>> single, half = np.finfo(np.float32), np.finfo(np.float16)
+    >>> round(rounding_of_rows(32_000, eps=single.eps, tiny=single.tiny), 7)
+    2.14e-05
+    >>> round(rounding_of_rows(10, eps=half.eps, tiny=half.tiny), 5)
+    0.00098
+    """
+    return eps + math.sqrt(classes) * min(eps, SINGLE) + classes * eps * tiny

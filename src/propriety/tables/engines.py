@@ -171,9 +171,11 @@ def count_groups(cases: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]
     """Return the number of rows of each group; without groups, of the frame."""
     rows, frame, by = nw.len().alias("rows"), cases.frame, cases.key_columns(keys)
     table = fetched(frame.group_by(*by).agg(rows) if by else frame.select(rows))
+    sizes = table.column("rows").to_pylist()
+    groups = zip(*(table.column(name).to_pylist() for name in by), strict=True) if by else iter([()] * len(sizes))
     counted: dict[Group, int] = {}
-    for group, places in _split(table, by):
-        counted[group] = counted.get(group, 0) + int(np.sum(table.column("rows").to_numpy()[places]))
+    for group, size in zip(groups, sizes, strict=True):  # An engine may return a group in parts.
+        counted[group] = counted.get(group, 0) + int(size)
     return counted
 
 
