@@ -146,9 +146,13 @@ def few_in_words(numbers: Mapping[str, int | None]) -> str:
 
 
 def units_of(ledger: Ledger) -> int:
-    """Return the number of clusters or times with weight, or of cases."""
+    """Return the number of clusters or times with weight, or of cases; known moments tell it without the cases."""
+    if ledger.dependence is None:
+        return ledger.n
+    if ledger.rules:
+        return ledger.moments(ledger.rules[0]).units
     cases = ledger.cases
-    if ledger.dependence is None or cases is None:
+    if cases is None:
         return ledger.n
     keys = cases.cluster if ledger.dependence == "cluster" else cases.time
     assert keys is not None  # noqa: S101  (for the type checker; the ledger says that they are there)
@@ -221,7 +225,7 @@ def without_limits(ledger: Ledger, measure: Measure, value: float, level: float)
         method="without an interval",
         measure=measure,
         n=ledger.n,
-        units=ledger.n,
+        units=units_of(ledger),
         note=ledger.why_no_cases("an interval"),
         dropped=ledger.dropped,
     )
