@@ -23,7 +23,7 @@ from pathlib import Path
 import narwhals as nw
 
 import propriety as pr
-from propriety.inference.engine_moments import moments_of_lazy
+from propriety.ledger.engine_moments import moments_of_engine
 from propriety.tables.engines import aggregate
 from propriety.tables.lazy_reading import read_lazy_cases
 
@@ -75,7 +75,7 @@ def cells_of(frame: object) -> object:
 
 def moments_of(frame: object) -> object:
     """Run the query of the moments."""
-    return moments_of_lazy(read_lazy_cases(nw.from_native(frame), {"p": "p", "q": "q"}, outcome="y"), RULES)
+    return moments_of_engine(read_lazy_cases(nw.from_native(frame), {"p": "p", "q": "q"}, outcome="y"), RULES)
 
 
 @contextmanager

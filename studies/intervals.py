@@ -32,16 +32,9 @@ from scipy.special import expit, logit, ndtri
 from scipy.stats import beta
 
 import propriety as pr
-from propriety.inference.intervals import interval
-from propriety.inference.measures import (
-    AreaUnderRoc,
-    Discrimination,
-    Measure,
-    Miscalibration,
-    NetBenefit,
-    Skill,
-    read_measure,
-)
+from propriety.inference.estimation import estimate
+from propriety.inference.measures import Discrimination, Measure, Miscalibration, NetBenefit, Skill, read_measure
+from propriety.inference.ranking_measures import AreaUnderRoc
 
 mpl.use("agg")
 from matplotlib import pyplot as plt
@@ -147,7 +140,7 @@ def cover(work: tuple[Setting, int]) -> list[dict[str, Any]]:
     """Return how often the intervals of one setting hold."""
     setting, replicates = work
     measures, population = setting.measures(), setting.population()
-    truth = {name: measure.of(population) for name, measure in measures.items()}
+    truth = {name: measure.value(population) for name, measure in measures.items()}
     generator = np.random.default_rng([int(1000 * setting.prevalence), len(setting.model), setting.n, setting.clusters])
     tried = list(attempts(setting))
     held = {(name, how): [] for name, how, _ in tried}
@@ -158,10 +151,10 @@ def cover(work: tuple[Setting, int]) -> list[dict[str, Any]]:
         for name, how, share in tried:
             if replicate >= share * replicates // 1000:
                 continue
-            found = interval(
+            found = estimate(
                 y,
                 p,
-                of=measures[name],
+                measures[name],
                 method="bootstrap" if how == "bootstrap" else "auto",
                 cluster=None if how.endswith("ignored") else cluster,
                 n_resamples=BOOTSTRAPPED[name] if how == "bootstrap" else 30,
