@@ -66,7 +66,7 @@ KINDS = {
 }
 
 
-class CannotHold(Exception):
+class CannotHoldError(Exception):
     """A container has no such values."""
 
 
@@ -77,7 +77,7 @@ def objects(labels):
 def arrow(kind):
     labels, given = KINDS[kind]
     if given is None:
-        raise CannotHold
+        raise CannotHoldError
     if pa.types.is_dictionary(given):
         return pa.DictionaryArray.from_arrays(pa.array(PLACES, pa.int8()), labels, ordered=True)
     return pa.array([labels[place] for place in PLACES], given)
@@ -156,7 +156,7 @@ def storing(make):
         found = make()
         found.columns  # noqa: B018  (engines look at a file when they are asked)
     except Exception as error:
-        raise CannotHold from error
+        raise CannotHoldError from error
     return found
 
 
@@ -276,6 +276,6 @@ def test_frames_engines_and_files_have_the_groups_of_python(kind, container, req
         pytest.skip(NOT_HELD[kind, container])
     try:
         frame = FRAMES[container](kind, request)
-    except CannotHold:
+    except CannotHoldError:
         pytest.skip(f"{container} does not hold such values")
     check(kind, container, lambda: pr.condense(frame, ["p"], outcome="y", by=["k"], cluster="k"))
