@@ -55,7 +55,7 @@ def cox_line(table: ForecastTable, *, slope: bool) -> CoxLine:
     --------
     >>> table = ForecastTable(forecast=[0.1, 0.8], events=[10, 30], non_events=[30, 10])
     >>> cox_line(table, slope=True).coefficients.round(3)
-    array([0.613, 0.248])
+    array([0.613, 0.249])
     """
     known = _KNOWN.setdefault(table, {})
     if slope not in known:

@@ -61,6 +61,8 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
     if reserved:
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
         raise InputValueError(sentence(law, hint="give the key another name."))
+    for name in partition:
+        ledger.index.place(name)  # It must be a key.
     facts = _facts(ledger, partition)
     there = _facts_to_add_to(root, facts)
     targets = _partitions(stored_tables(ledger), partition, root / "tables")
