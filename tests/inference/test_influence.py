@@ -218,4 +218,4 @@ def test_pairs_are_looked_at_in_blocks(monkeypatch):
     whole = pr.compare(Y, models, pr.AreaUnderRoc())
     monkeypatch.setattr("propriety.ledger.moments.BLOCK", 4 * N)
     blocks = pr.compare(Y, models, pr.AreaUnderRoc())
-    np.testing.assert_array_equal(whole.standard_error, blocks.standard_error)
+    np.testing.assert_allclose(whole.standard_error, blocks.standard_error, rtol=1e-12)
