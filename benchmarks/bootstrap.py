@@ -17,8 +17,7 @@ import numpy as np
 from scipy import stats
 
 import propriety as pr
-from propriety.inference.bootstrap import resampled_means
-from propriety.inference.intervals import interval
+from propriety.inference.bootstrap import Drawing, Units
 
 BATCHES = (1, 5, 20)
 ROUNDS = 3
@@ -43,7 +42,8 @@ def scipy_limits(values: np.ndarray, draws: int, batch: int) -> tuple[float, flo
 
 def our_difference(y: np.ndarray, p: np.ndarray, q: np.ndarray, draws: int) -> tuple[float, float]:
     losses = [pr.case_scores(y, one, rule=pr.Brier()) for one in (p, q)]
-    low, high = np.quantile(resampled_means(losses[0] - losses[1], n_resamples=draws, seed=1), [0.025, 0.975])
+    means = Units.of(losses[0] - losses[1]).in_cells().resampled(Drawing(draws, 1))
+    low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
 
 
@@ -60,7 +60,7 @@ def main() -> None:
     batch = min(BATCHES, key=lambda size: best(lambda: scipy_limits((p - y) ** 2, 20, size), 1))
     works = {
         "Brier score": (
-            lambda: interval(y, p, method="bootstrap", n_resamples=options.replicates, seed=1),
+            lambda: pr.estimate(y, p, method="bootstrap", n_resamples=options.replicates, seed=1),
             lambda draws: scipy_limits((p - y) ** 2, draws, batch),
         ),
         "Brier difference": (

@@ -23,9 +23,9 @@ from pathlib import Path
 import narwhals as nw
 
 import propriety as pr
-from propriety.inference.engine_moments import moments_of_source
-from propriety.tables.engine_source import read_source
+from propriety.ledger.engine_moments import sums_of_lazy
 from propriety.tables.engines import aggregate
+from propriety.tables.lazy_reading import read_lazy_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import RESULTS, table, write
@@ -70,14 +70,12 @@ def made(folder: str, rows: int) -> str:
 
 def cells_of(frame: object) -> object:
     """Run the first query of a forecast table."""
-    source = read_source(nw.from_native(frame), outcome="y", forecasts={None: "p"})
-    return aggregate(source, LEVEL, ends=True)
+    return aggregate(read_lazy_cases(nw.from_native(frame), {"p": "p"}, outcome="y"), LEVEL, ends=True)
 
 
 def moments_of(frame: object) -> object:
     """Run the query of the moments."""
-    source = read_source(nw.from_native(frame), outcome="y", forecasts={"p": "p", "q": "q"})
-    return moments_of_source(source, RULES)
+    return sums_of_lazy(read_lazy_cases(nw.from_native(frame), {"p": "p", "q": "q"}, outcome="y"), RULES)
 
 
 @contextmanager

@@ -25,8 +25,8 @@ import polars as pl
 from record import table, write
 
 import propriety as pr
-from propriety.inference.engine_moments import moments_of_source
-from propriety.tables.engine_source import read_source
+from propriety.ledger.engine_moments import sums_of_lazy
+from propriety.tables.lazy_reading import read_lazy_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "truth"))
 
@@ -82,9 +82,9 @@ def on_arrays(rows: int, *, weighted: bool) -> Iterator[tuple[str, float]]:
 def on_engine(frame: object, *, weighted: bool) -> Iterator[tuple[str, float]]:
     """Yield the mean loss of each rule, summed by the engine that holds the rows."""
     weight = {"weight": "w"} if weighted else {}
-    source = read_source(nw.from_native(frame), outcome="y", forecasts={"model": "p"}, **weight)
-    for moments in moments_of_source(source, RULES):
-        yield moments.rule, float(moments.mean[0, 0])
+    cases = read_lazy_cases(nw.from_native(frame), {"model": "p"}, outcome="y", **weight)
+    for rule, sums in zip(RULES, sums_of_lazy(cases, RULES).rules, strict=True):
+        yield repr(rule), float(sums.mean[0, 0])
 
 
 def wrong_counts(counted: pr.ForecastTable, rows: int) -> int:

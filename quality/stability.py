@@ -139,7 +139,7 @@ def workers() -> Iterator[dict[str, Any]]:
 
     def asked(number: int) -> dict[str, str]:
         return {
-            name: calls.exact(pr.interval(d.y, d.p, of=of, n_resamples=1000, seed=7, workers=number))
+            name: calls.exact(pr.estimate(d.y, d.p, of, n_resamples=1000, seed=7, workers=number))
             for name, of in measures.items()
         }
 

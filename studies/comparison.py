@@ -131,7 +131,7 @@ def check(method: str, rule: pr.Rule, y: np.ndarray, pair: dict[str, np.ndarray]
     shared = {"cluster": {"cluster": places % CLUSTERS}, "diebold-mariano": {"time": places}}.get(method, {})
     if method == "block bootstrap":
         return  # Other draws.
-    result = compare(y[:, 0], {name: p[:, 0] for name, p in pair.items()}, rule=rule, level=LEVEL, **shared)
+    result = compare(y[:, 0], {name: p[:, 0] for name, p in pair.items()}, rule, level=LEVEL, **shared)
     if not np.allclose([result.low[0], result.high[0]], [found.low[0], found.high[0]], rtol=1e-6, atol=1e-9):
         message = f"{method}: {result.low[0]}, {result.high[0]} is not {found.low[0]}, {found.high[0]}"
         raise AssertionError(message)

@@ -32,16 +32,6 @@ from scipy.special import expit, logit, ndtri
 from scipy.stats import beta
 
 import propriety as pr
-from propriety.inference.intervals import interval
-from propriety.inference.measures import (
-    AreaUnderRoc,
-    Discrimination,
-    Measure,
-    Miscalibration,
-    NetBenefit,
-    Skill,
-    read_measure,
-)
 
 mpl.use("agg")
 from matplotlib import pyplot as plt
@@ -102,14 +92,17 @@ class Setting:
             np.repeat([1, 0], POPULATION), np.tile(self.forecast(rate), 2), sample_weight=weight
         )
 
-    def measures(self) -> dict[str, Measure]:
+    def measures(self) -> dict[str, pr.Measure]:
         """Return what intervals are made of, the slow ones last."""
         low, at, high = (0.2, 0.3, 0.4) if self.prevalence == 0.5 else (0.02, 0.03, 0.05)
-        of = (
-            *(pr.Brier(), pr.Log(), pr.BoundedBrier(low, high), Skill(), NetBenefit(at), AreaUnderRoc()),
-            *(Miscalibration(), Discrimination()),
-        )
-        return {measure.name: measure for measure in map(read_measure, of)}
+        rules = (pr.Brier(), pr.Log(), pr.BoundedBrier(low, high))
+        return {f"mean {rule!r}": pr.MeanScore(rule) for rule in rules} | {
+            "skill under Brier()": pr.Skill(),
+            f"net benefit at {at!r}": pr.NetBenefit(at),
+            "area under the ROC curve": pr.AreaUnderRoc(),
+            "miscalibration under Brier()": pr.Miscalibration(),
+            "discrimination under Brier()": pr.Discrimination(),
+        }
 
 
 def marginal(base: np.ndarray) -> np.ndarray:
@@ -147,7 +140,7 @@ def cover(work: tuple[Setting, int]) -> list[dict[str, Any]]:
     """Return how often the intervals of one setting hold."""
     setting, replicates = work
     measures, population = setting.measures(), setting.population()
-    truth = {name: measure.of(population) for name, measure in measures.items()}
+    truth = {name: measure.value(population) for name, measure in measures.items()}
     generator = np.random.default_rng([int(1000 * setting.prevalence), len(setting.model), setting.n, setting.clusters])
     tried = list(attempts(setting))
     held = {(name, how): [] for name, how, _ in tried}
@@ -158,10 +151,10 @@ def cover(work: tuple[Setting, int]) -> list[dict[str, Any]]:
         for name, how, share in tried:
             if replicate >= share * replicates // 1000:
                 continue
-            found = interval(
+            found = pr.estimate(
                 y,
                 p,
-                of=measures[name],
+                measures[name],
                 method="bootstrap" if how == "bootstrap" else "auto",
                 cluster=None if how.endswith("ignored") else cluster,
                 n_resamples=BOOTSTRAPPED[name] if how == "bootstrap" else 30,

@@ -314,7 +314,7 @@ def bootstrap() -> Works:
     """Intervals of a Brier score from 1,000 draws; draws differ, so that there is no common answer."""
 
     def ours(s):
-        pr.interval(s.y, s.p, method="bootstrap", n_resamples=RESAMPLES, seed=1)
+        pr.estimate(s.y, s.p, method="bootstrap", n_resamples=RESAMPLES, seed=1)
 
     def scores(s):
         from scores.processing import block_bootstrap

@@ -47,7 +47,7 @@ VERBS = {
             "Scores by name": ("rules.scores",),
             "Scores by rule": ("rules.scoring",),
             "Rules": ("rules.families", "rules.elementary", "rules.bounded", "rules.ordinal", "rules.penalized"),
-            "What a rule is": ("rules.rule",),
+            "What a rule is": ("rules.rule", "rules.registry"),
         },
     ),
     "audit": Verb(
@@ -57,8 +57,8 @@ VERBS = {
     ),
     "condense": Verb(
         title="Condense",
-        about="Many cases in a small table, from which every analysis of an event can be read. Tables add.",
-        sections={"Tables": ("tables",), "Moments of losses": ("inference.moments",)},
+        about="Many cases in small tables and sums, from which every analysis can be read. They add.",
+        sections={"The ledger": ("ledger",), "Forecast tables": ("tables",)},
     ),
     "calibrate": Verb(
         title="Calibrate",
@@ -89,9 +89,18 @@ VERBS = {
         },
     ),
     "compare": Verb(
-        title="Compare",
-        about="Which model is better, by how much, and is it noise?",
-        sections={"Comparisons and intervals": ("inference",)},
+        title="Estimate and compare",
+        about="How large is a number, how sure is it, which model is better, and is it noise?",
+        sections={"Estimates, comparisons and groups": ("inference",)},
+    ),
+    "measures": Verb(
+        title="Measures",
+        about="What can be estimated and compared: these, any scoring rule, and any function of a forecast table.",
+        sections={
+            "Scores, skill and decisions": ("inference.measures",),
+            "Calibration": ("inference.calibration_measures",),
+            "Ranking": ("inference.ranking_measures",),
+        },
     ),
     "monitor": Verb(
         title="Monitor",

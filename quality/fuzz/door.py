@@ -18,7 +18,7 @@ from drawing import Drawing
 
 import propriety as pr
 from propriety.errors import ProprietyError
-from propriety.tables import pooling, predictions
+from propriety.tables import cases, pooling
 
 __all__ = ["one"]
 
@@ -273,9 +273,9 @@ def _close(found: float | None, expected: float, what: str, *, slack: float = NO
 @contextmanager
 def _chunks_of(size: int) -> Iterator[None]:
     """Let the package work in chunks of so many cases, so that few cases fill several."""
-    before = predictions.CHUNK, predictions.FEWEST_ROWS, pooling.CHUNK
-    predictions.CHUNK, predictions.FEWEST_ROWS, pooling.CHUNK = size, min(size, before[1]), size
+    before = cases.CHUNK, cases.FEWEST_ROWS, pooling.CHUNK
+    cases.CHUNK, cases.FEWEST_ROWS, pooling.CHUNK = size, min(size, before[1]), size
     try:
         yield
     finally:
-        predictions.CHUNK, predictions.FEWEST_ROWS, pooling.CHUNK = before
+        cases.CHUNK, cases.FEWEST_ROWS, pooling.CHUNK = before

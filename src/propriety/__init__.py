@@ -44,24 +44,35 @@ if TYPE_CHECKING:
     from propriety.evaluation.evaluate import evaluate
     from propriety.evaluation.evaluation import Evaluation
     from propriety.evaluation.scores import Scores
+    from propriety.inference.calibration_measures import (
+        CalibrationIntercept,
+        CalibrationSlope,
+        IntegratedCalibrationIndex,
+        ObservedExpected,
+    )
     from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
-    from propriety.inference.comparison import Comparison, compare, compare_moments
+    from propriety.inference.comparison import Comparison, compare
     from propriety.inference.comparison_monitor import MonitoredComparison, monitor_comparison
-    from propriety.inference.delong import AreaDifferences, AreasUnderRoc, delong
     from propriety.inference.e_process import EProcess
-    from propriety.inference.intervals import Interval, interval
+    from propriety.inference.estimates import Estimate
+    from propriety.inference.estimation import estimate
     from propriety.inference.measures import (
-        AreaUnderRoc,
         Discrimination,
+        Influence,
         MeanScore,
+        Measure,
         Miscalibration,
         NetBenefit,
+        Regret,
         Skill,
-        TopKNetBenefit,
     )
-    from propriety.inference.moments import LossMoments, loss_moments
-    from propriety.inference.slices import Slices, slices
+    from propriety.inference.ranking_measures import AreaUnderRoc, PartialArea, TopKNetBenefit
+    from propriety.inference.slice_table import Slices
+    from propriety.inference.slices import slices
     from propriety.inference.verdicts import Standings
+    from propriety.ledger.condense import condense
+    from propriety.ledger.ledger import Ledger
+    from propriety.ledger.moments import Moments
     from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
     from propriety.rules.audit import AuditReport, Finding, audit
@@ -70,6 +81,7 @@ if TYPE_CHECKING:
     from propriety.rules.families import Brier, Log, Pseudospherical, Spherical, Tsallis
     from propriety.rules.ordinal import RankedLog, RankedProbability, SquaredAbsoluteRankedProbability
     from propriety.rules.penalized import Misclassification, PenalizedBrier, PenalizedLog
+    from propriety.rules.registry import register_rule
     from propriety.rules.rule import BinaryRule, ClassRule, Properties, Rule
     from propriety.rules.scores import (
         bounded_brier_score,
@@ -121,30 +133,42 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.evaluation.evaluate": ("evaluate",),
     "propriety.evaluation.evaluation": ("Evaluation",),
     "propriety.evaluation.scores": ("Scores",),
+    "propriety.inference.calibration_measures": (
+        "CalibrationIntercept",
+        "CalibrationSlope",
+        "IntegratedCalibrationIndex",
+        "ObservedExpected",
+    ),
     "propriety.inference.calibration_monitor": ("MonitoredCalibration", "monitor_calibration"),
-    "propriety.inference.comparison": ("Comparison", "compare", "compare_moments"),
+    "propriety.inference.comparison": ("Comparison", "compare"),
     "propriety.inference.comparison_monitor": ("MonitoredComparison", "monitor_comparison"),
-    "propriety.inference.delong": ("AreaDifferences", "AreasUnderRoc", "delong"),
     "propriety.inference.e_process": ("EProcess",),
-    "propriety.inference.intervals": ("Interval", "interval"),
+    "propriety.inference.estimates": ("Estimate",),
+    "propriety.inference.estimation": ("estimate",),
     "propriety.inference.measures": (
-        "AreaUnderRoc",
         "Discrimination",
+        "Influence",
         "MeanScore",
+        "Measure",
         "Miscalibration",
         "NetBenefit",
+        "Regret",
         "Skill",
-        "TopKNetBenefit",
     ),
-    "propriety.inference.moments": ("LossMoments", "loss_moments"),
-    "propriety.inference.slices": ("Slices", "slices"),
+    "propriety.inference.ranking_measures": ("AreaUnderRoc", "PartialArea", "TopKNetBenefit"),
+    "propriety.inference.slice_table": ("Slices",),
+    "propriety.inference.slices": ("slices",),
     "propriety.inference.verdicts": ("Standings",),
+    "propriety.ledger.condense": ("condense",),
+    "propriety.ledger.ledger": ("Ledger",),
+    "propriety.ledger.moments": ("Moments",),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
     "propriety.rules.elementary": ("BetaRegret", "Elementary", "ShiftedBrier"),
     "propriety.rules.families": ("Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"),
     "propriety.rules.ordinal": ("RankedLog", "RankedProbability", "SquaredAbsoluteRankedProbability"),
     "propriety.rules.penalized": ("Misclassification", "PenalizedBrier", "PenalizedLog"),
+    "propriety.rules.registry": ("register_rule",),
     "propriety.rules.rule": ("BinaryRule", "ClassRule", "Properties", "Rule"),
     "propriety.rules.scores": (
         "bounded_brier_score",
@@ -166,9 +190,7 @@ _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in n
 
 __all__ = [
     "Advice",
-    "AreaDifferences",
     "AreaUnderRoc",
-    "AreasUnderRoc",
     "AuditReport",
     "Band",
     "BetaRegret",
@@ -179,6 +201,8 @@ __all__ = [
     "BoundedNetBenefit",
     "Brier",
     "CalibrationBracket",
+    "CalibrationIntercept",
+    "CalibrationSlope",
     "CalibrationSummary",
     "ClassRule",
     "ClassicalDecomposition",
@@ -191,23 +215,29 @@ __all__ = [
     "Discrimination",
     "EProcess",
     "Elementary",
+    "Estimate",
     "Evaluation",
     "Finding",
     "ForecastTable",
-    "Interval",
+    "Influence",
+    "IntegratedCalibrationIndex",
+    "Ledger",
     "Log",
     "LogOddsWeight",
-    "LossMoments",
     "MeanScore",
     "MeanSpectrum",
+    "Measure",
     "Miscalibration",
     "MiscalibrationTest",
     "Misclassification",
+    "Moments",
     "MonitoredCalibration",
     "MonitoredComparison",
     "MurphyCurve",
     "NetBenefit",
     "NetBenefitWeight",
+    "ObservedExpected",
+    "PartialArea",
     "PenalizedBrier",
     "PenalizedLog",
     "PointsWeight",
@@ -219,6 +249,7 @@ __all__ = [
     "RankedLog",
     "RankedProbability",
     "RankingMap",
+    "Regret",
     "RegretCurve",
     "ReliabilityCurve",
     "Result",
@@ -253,18 +284,16 @@ __all__ = [
     "case_scores",
     "classical_decomposition",
     "compare",
-    "compare_moments",
+    "condense",
     "cost_curve",
     "decision_curve",
     "decompose",
-    "delong",
     "errors",
+    "estimate",
     "evaluate",
     "expected_cost",
     "h_measure",
-    "interval",
     "log_score",
-    "loss_moments",
     "mean_score",
     "miscalibration_test",
     "monitor_calibration",
@@ -276,6 +305,7 @@ __all__ = [
     "quadratic_weighted_kappa",
     "ranked_probability_score",
     "ranking_map",
+    "register_rule",
     "regret_curve",
     "reliability_curve",
     "retention_curve",

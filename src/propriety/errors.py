@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "UNDEFINED",
     "ImproperRuleError",
     "InputTypeError",
     "InputValueError",
@@ -40,6 +41,10 @@ class UnsupportedOperationError(ProprietyError, NotImplementedError):
 
 class MissingDependencyError(ProprietyError, ImportError):
     """An optional library is needed and not installed; the message names what to install."""
+
+
+# What a number of some cases raises where they have none, such as an area without events; own measures may divide by 0.
+UNDEFINED = (InputValueError, ArithmeticError)
 
 
 def sentence(law: str, *, offender: str = "", count: str = "", hint: str = "") -> str:

@@ -109,7 +109,7 @@ def test_groups_change_a_band_by_less_than_resampling_does(monkeypatch):
         return np.stack([np.interp(at, band.forecast, band.lower), np.interp(at, band.forecast, band.upper)])
 
     grouped = limits(1)
-    monkeypatch.setattr(bands, "_grouped", lambda table: table)
+    monkeypatch.setattr(bands, "neighbours_pooled", lambda table: table)
     exact, again = limits(2), limits(3)
     width = exact[1] - exact[0]
     assert np.abs((grouped - exact) / width).mean() < 1.5 * np.abs((again - exact) / width).mean()
@@ -219,7 +219,7 @@ def unsampled(n, distinct):
     count = np.diff(np.linspace(0, n, distinct + 1).astype(int)).astype(float)
     events = np.floor(count / 2)
     forecast = (np.arange(distinct) + 0.5) / distinct
-    return pr.ForecastTable(forecast=forecast, events=events, non_events=count - events, n=n, weight_squares=float(n))
+    return pr.ForecastTable(forecast=forecast, events=events, non_events=count - events)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_few_events_are_fewer_than_five(events, widened):
 def test_groups_keep_the_cases_and_the_ends():
     p = np.sort(np.random.default_rng(3).random(4000))
     table = table_of(p)
-    grouped = bands._grouped(table)
+    grouped = bands.neighbours_pooled(table)
     assert 256 < len(grouped) <= 256 + 32
     np.testing.assert_array_equal(grouped.forecast[:16], table.forecast[:16])
     np.testing.assert_array_equal(grouped.forecast[-16:], table.forecast[-16:])
@@ -311,7 +311,7 @@ def test_groups_keep_the_cases_and_the_ends():
     inner = grouped.weights[16:-16]
     assert inner.max() <= 1.5 * 4000 / 256
     few = unsampled(600, 256)
-    assert bands._grouped(few) is few
+    assert bands.neighbours_pooled(few) is few
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "1"], ids=repr)

@@ -36,9 +36,10 @@ def test_the_limits_are_reached(sample, cells):
     found = []
     for event_first in (False, True):
         inner = (table.forecast > 0) & (table.forecast < 1)
-        shift = np.where(inner, 0.25 / cells, 0.0) * (1 if event_first else -1)
+        shift = np.where(inner, 0.25, 0.0) * (1 if event_first else -1)
         y = np.concatenate([np.zeros(len(table)), np.ones(len(table))])
-        p = np.concatenate([table.forecast + shift, table.forecast - shift])
+        middle = np.arange(len(table)) + 0.5  # Only the order of the cases matters.
+        p = np.concatenate([middle + shift, middle - shift]) / len(table)
         weight = np.concatenate([table.non_events, table.events])
         found.append(pr.decompose(y, p, sample_weight=weight).discrimination)
     assert bracket.discrimination_high == pytest.approx(found[0], abs=1e-12)
@@ -65,7 +66,15 @@ def test_exact_forecasts_have_one_limit():
     parts = pr.decompose(table)
     assert bracket.miscalibration_low == bracket.miscalibration_high == parts.miscalibration
     assert bracket.discrimination_low == bracket.discrimination_high == parts.discrimination
-    assert (bracket.cells, bracket.n, bracket.rule) == (None, 4, "Brier()")
+    assert (bracket.cells, bracket.n, bracket.rule) == (None, 4, pr.Brier())
+
+
+def test_cells_whose_means_lie_at_their_edges_are_parted_in_order():
+    p = [0.25, 0.25, np.nextafter(0.25, 0), np.nextafter(0.25, 0)]
+    table = ForecastTable.from_predictions([0, 1, 0, 1], p).grid(4)
+    bracket = calibration_bracket(table)
+    assert bracket.discrimination_low == 0.0
+    assert bracket.discrimination_high == pytest.approx(0.25 - 1 / 8, rel=1e-12)  # Two of four cases stay pooled.
 
 
 def test_forecasts_of_zero_and_one_cannot_be_parted():

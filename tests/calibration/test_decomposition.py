@@ -146,10 +146,8 @@ def test_miscalibration_is_zero_only_if_recalibration_changes_nothing(table):
 @pytest.mark.parametrize("rule", PROPER, ids=repr)
 def test_calibrated_forecasts_have_no_miscalibration(rule, cases):
     tenth, times = (np.array(column) for column in zip(*sorted(cases), strict=True))
-    events, n = tenth * times, int(10 * times.sum())
-    table = ForecastTable(
-        forecast=tenth / 10, events=events, non_events=10 * times - events, n=n, weight_squares=float(n)
-    )
+    events = tenth * times
+    table = ForecastTable(forecast=tenth / 10, events=events, non_events=10 * times - events)
     assert pr.decompose(table, rule=rule).miscalibration == 0
 
 
@@ -414,8 +412,7 @@ def test_a_draw_scores_as_the_table_it_makes(rule, table, seed):
         return
     forecasts = FixedForecasts.of(rule, table.forecast)
     score, recalibrated, reference = forecasts.scores(*drawn.astype(float))
-    n = int(drawn.sum())
-    made = ForecastTable(forecast=table.forecast, events=drawn[0], non_events=drawn[1], n=n, weight_squares=float(n))
+    made = ForecastTable(forecast=table.forecast, events=drawn[0], non_events=drawn[1])
     parts = pr.decompose(made, rule=rule)
     assert score == pytest.approx(parts.score)
     assert reference - recalibrated == pytest.approx(parts.discrimination, abs=CLOSE)

@@ -238,8 +238,7 @@ def test_large_tables_are_given_at_201_points_of_their_range():
 
 
 def table_of(forecast, events, non_events):
-    n = int(np.sum(events) + np.sum(non_events))
-    return ForecastTable(forecast=forecast, events=events, non_events=non_events, n=n, weight_squares=float(n))
+    return ForecastTable(forecast=forecast, events=events, non_events=non_events)
 
 
 def test_a_single_forecast_gets_the_event_rate():

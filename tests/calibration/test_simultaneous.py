@@ -23,8 +23,7 @@ cases = st.lists(
 
 
 def table_of(forecast, events, non_events):
-    n = int(np.sum(events) + np.sum(non_events))
-    return ForecastTable(forecast=forecast, events=events, non_events=non_events, n=n, weight_squares=float(n))
+    return ForecastTable(forecast=forecast, events=events, non_events=non_events)
 
 
 def predicted(sample):

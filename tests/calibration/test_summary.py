@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from propriety import ForecastTable
+from propriety.calibration import cox_line
 from propriety.calibration import summary as module
 from propriety.calibration.logistic import LogisticFit
 from propriety.calibration.summary import calibration_summary
@@ -262,7 +263,7 @@ def test_what_the_data_do_not_determine_is_none_with_the_reason(y, p, unknown, n
 
 def test_a_fit_that_did_not_come_to_rest_is_told(monkeypatch):
     restless = LogisticFit(coefficients=np.zeros(2), covariance=np.eye(2), converged=False)
-    monkeypatch.setattr(module, "fit_logistic", lambda *data: restless)
+    monkeypatch.setattr(cox_line, "fit_logistic", lambda *data: restless)
     summary = module.calibration_summary(*sample(50))
     assert (summary.intercept, summary.slope) == (None, None)
     assert summary.note == "No intercept and slope: the fit did not converge."

@@ -26,14 +26,22 @@ def test_compare(run, columns, shared):
     assert expected.summary() in told
     assert "adjusted p" in told
     found = json.loads(run("compare", *BOTH, *options, "--json", "-").stdout)
-    assert (found["schema"], found["version"]) == ("propriety.comparison", 1)
+    assert (found["schema"], found["version"]) == ("propriety.comparison", 2)
     assert found["difference"] == pytest.approx(expected.difference.tolist(), rel=1e-12)
     assert found["standings"]["model"] == expected.standings.model.tolist()
 
 
 def test_compare_by_the_score_that_fits_the_thresholds(run):
     found = json.loads(run("compare", *BOTH, "--thresholds", "0.1", "0.3", "--json", "-").stdout)
-    assert found["rule"] == "BoundedBrier(low=0.1, high=0.3)"
+    assert found["measure"] == "bounded_brier"
+
+
+def test_compare_names_the_better_model_and_puts_a_dash_for_no_p_value(run, folder):
+    assert "honest better" in run("compare", *CASES, "--forecast", "w").stdout
+    (folder / "one.csv").write_text("y,p,q\n1,0.6,0.4\n")
+    told = run("compare", "one.csv", "--outcome", "y", "--forecast", "p", "--forecast", "q").stdout
+    row = [line.split() for line in told.splitlines() if line.split()][-1]
+    assert row == ["p", "q", "-0.405", "-", "one", "unit"]  # log 1.5, as the other outcome is rare.
 
 
 @pytest.mark.parametrize(
@@ -45,7 +53,7 @@ def test_compare_by_the_score_that_fits_the_thresholds(run):
         (["plot", *CASES, "-o", "-"], "--output must end in .png, .svg, .pdf"),
         (["plot", *CASES, "--kind", "ranking", "-o", "x.png"], "repeat --forecast"),
         (["plot", *GRADES, "--kind", "roc", "-o", "x.png"], "--kind roc is of one event"),
-        (["audit", "propriety"], "the rule must be named as MODULE:RULE"),
+        (["audit", "propriety"], "the rule must be named as MODULE:NAME"),
         (["audit", "nowhere_at_all:Rule"], "ModuleNotFoundError: No module named 'nowhere_at_all'"),
         (["audit", "propriety:Nothing"], "AttributeError"),
         (["audit", "propriety:BoundedBrier"], "missing 2 required positional arguments"),

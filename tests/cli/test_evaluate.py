@@ -76,17 +76,48 @@ def test_every_option_reaches_the_evaluation(run, columns):
     found = json.loads(result.stdout)
     assert found["metrics"] == pytest.approx(expected.to_dict(), rel=CLOSE, nan_ok=True)
     assert found["summary"] == expected.summary().splitlines()
-    assert [row["group"] for row in found["slices"]] == expected.slices.group.tolist()
+    assert (found["slices"]["by"], found["slices"]["measure"]) == (["site"], "bounded_brier")
+    assert [row["group"] for row in found["slices"]["rows"]] == expected.slices.group.tolist()
     assert (found["level"], found["thresholds"], found["headline"]) == (0.8, [0.1, 0.3], "bounded_brier")
 
 
 def test_a_known_threshold(run):
-    result = run("evaluate", "p.csv", *BOTH, "--threshold", "0.2", "--json", "-")
-    assert json.loads(result.stdout)["thresholds"] == 0.2
+    result = run("evaluate", "p.csv", *BOTH, "--threshold", "0.2", "--by", "site", "--json", "-")
+    found = json.loads(result.stdout)
+    assert found["thresholds"] == 0.2
+    assert {"net_benefit", "excess", "value"} < set(found["slices"]["rows"][0])
 
 
+@pytest.mark.parametrize("lazy", [False, True], ids=["read", "counted"])
+def test_every_column_of_groups_is_reported_on(run, columns, monkeypatch, lazy):
+    monkeypatch.setattr(cases, "IN_MEMORY", 0 if lazy else 1_000_000)
+    given = ("evaluate", "p.csv", *BOTH, "--by", "site", "--by", "half")
+    half = np.where(np.arange(300) < 150, "first", "second")
+    csv.write_csv(pa.table(columns | {"half": half}), "p.csv")
+    found = json.loads(run(*given, "--json", "-").stdout)["slices"]
+    models = {name: columns[name] for name in ("honest", "bold")}
+    expected = evaluate(columns["y"], models, by={"site": columns["site"], "half": half}, n_resamples=50, seed=1).slices
+    assert found["by"] == ["site", "half"]
+    assert [row["group"] for row in found["rows"]] == expected.group.tolist()
+    assert [row["value"] for row in found["rows"]] == pytest.approx(expected.value.tolist(), rel=CLOSE)
+    told = run(*given).stdout
+    assert "site: north" in told
+    assert "half: second" in told
+
+
+def test_the_groups_of_classes(run, columns):
+    result = run(
+        *("evaluate", "p.csv", "--outcome", "grade", "--forecast", "m=g0,g1,g2", "--classes", "low,mid,high"),
+        *("--by", "site", *FEW),
+    )
+    head = next(line for line in result.stdout.splitlines() if "cases" in line and "site" in line)
+    assert head.split() == ["model", "site", "cases", "Brier", "score"]
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["read", "counted"])
 @pytest.mark.parametrize("ordered", [False, True])
-def test_classes_are_named_in_the_order_of_their_columns(run, columns, ordered):
+def test_classes_are_named_in_the_order_of_their_columns(run, columns, monkeypatch, ordered, lazy):
+    monkeypatch.setattr(cases, "IN_MEMORY", 0 if lazy else 1_000_000)
     order = ["--ordered"] if ordered else []
     result = run(
         *("evaluate", "p.csv", "--outcome", "grade", "--forecast", "m=g0,g1,g2", "--classes", "low,mid,high"),
@@ -189,7 +220,7 @@ def test_json_keeps_what_is_not_finite(run, folder):
     found = json.loads(result.stdout, parse_constant=pytest.fail)
     assert found["metrics"]["log"] == "Infinity"
     assert found["metrics"]["log_low"] is None
-    assert (found["schema"], found["version"]) == ("propriety.evaluation", 1)
+    assert (found["schema"], found["version"]) == ("propriety.evaluation", 2)
 
 
 @pytest.mark.parametrize(
@@ -235,6 +266,8 @@ def test_levels_are_not_rounded(run):
         (["evaluate", "p.csv", *BOTH, "--fail-if", "brier=3"], "--fail-if must be a condition"),
         (["evaluate", "p.csv", *BOTH, "--fail-if", "mcb>0"], "there are honest/brier, "),
         (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to rows of classes"),
+        (["evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site"], "by must name each column once"),
+        (["evaluate", "p.csv", *BOTH, "--by", "nowhere"], "they lack ['nowhere']"),
         (["evaluate", "p.csv", *BOTH, "--json", "-", "--html", "-"], "it is named twice"),
     ],
     ids=lambda value: "" if isinstance(value, str) else " ".join(value),

@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from propriety.decisions.agreement import kappa_of, labels_at, quadratic_weighted_kappa
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.tables.predictions import ClassPredictions
+from propriety.tables.cases import Cases
 
 CLOSE = 1e-12
 K = 4
@@ -141,7 +141,7 @@ def test_many_classes_take_no_rows(monkeypatch):
     def no_rows(_):
         raise AssertionError
 
-    monkeypatch.setattr(ClassPredictions, "gathered", no_rows)
+    monkeypatch.setattr(Cases, "gathered", no_rows)
     rng = np.random.default_rng(3)
     y, d, weight = rng.integers(0, 50, 5000), rng.integers(0, 50, 5000), rng.random(5000)
     peer = cohen_kappa_score(y, d, weights="quadratic", sample_weight=weight)

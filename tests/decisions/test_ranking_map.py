@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 import propriety as pr
 from propriety.decisions.ranking_map import ranking_map
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.tables import predictions as chunking
+from propriety.tables import cases as chunking
 
 RNG = np.random.default_rng(0)
 P = RNG.beta(1, 3, 300)

@@ -31,14 +31,7 @@ def hand(table):
 
 
 def recalibrated(table):
-    blocks = pool_adjacent_violators(table)
-    return pr.ForecastTable(
-        forecast=blocks.event_rate,
-        events=blocks.events,
-        non_events=blocks.non_events,
-        n=table.n,
-        weight_squares=table.weight_squares,
-    )
+    return table.moved(pool_adjacent_violators(table).per_row())
 
 
 @pytest.mark.parametrize("case", ["auc_hand", "auc_hand_2"])

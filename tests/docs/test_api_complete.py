@@ -40,8 +40,9 @@ FUNCTIONS = {name: subject for name, subject in SUBJECTS.items() if inspect.isfu
 CALLED = {
     name: subject
     for name, subject in SUBJECTS.items()
-    # MLflow makes the evaluator, and what a base class is made with is said by those that derive from it.
-    if name != "integrations.mlflow.Evaluator" and not inspect.isabstract(subject)
+    # MLflow makes the evaluator, and what a base class or a protocol is made with is said by those that derive from it.
+    if name != "integrations.mlflow.Evaluator"
+    and not (inspect.isabstract(subject) or getattr(subject, "_is_protocol", False))
 }
 
 

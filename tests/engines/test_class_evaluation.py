@@ -7,10 +7,10 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
-from propriety.inference.engine_moments import moments_of_source
+from propriety.ledger.engine_moments import moments_of_engine
 from propriety.rules.catalogue import RULES
 from propriety.rules.rule import ClassRule
-from propriety.tables.class_source import read_class_source
+from propriety.tables.lazy_reading import read_lazy_cases
 
 RNG = np.random.default_rng(10)
 N = 500
@@ -37,18 +37,11 @@ DRAWS = {"seed": 1, "n_resamples": 20}
 @pytest.mark.parametrize("lazy_engine", ["polars lazy", "duckdb"], indirect=True, ids=["polars", "duckdb"])
 def test_the_moments_of_every_rule_are_those_of_numpy(lazy_engine, same_moments):
     frame = nw.from_native(lazy_engine(FRAME))
-    source = read_class_source(frame, forecasts=NAMED, weight="w", by=["site", "ward"], **LABELLED)
-    for rule, one in zip(CLASS_RULES, moments_of_source(source, CLASS_RULES, group=True, cluster=True), strict=True):
-        expected = pr.loss_moments(
-            FRAME["y"],
-            ROWS,
-            rule=rule,
-            by=FRAME["site"],
-            cluster=FRAME["ward"],
-            labels=LABELLED["labels"],
-            sample_weight=FRAME["w"],
-        )
-        same_moments(one, expected, rtol=1e-12)
+    cases = read_lazy_cases(frame, NAMED, weight="w", by="site", cluster="ward", **LABELLED)
+    found = moments_of_engine(cases, CLASS_RULES)
+    ledger = pr.condense(FRAME, NAMED, by="site", cluster="ward", sample_weight="w", rules=CLASS_RULES, **LABELLED)
+    for rule in CLASS_RULES:
+        same_moments(found[rule], ledger.moments(rule), rtol=1e-12)
 
 
 def test_an_evaluation_of_grades_is_that_of_the_arrays(request, lazy_engine):
@@ -84,6 +77,6 @@ def test_bad_rows_are_refused_before_anything_is_computed(lazy_engine):
 
 
 def test_a_rule_of_one_event_is_refused():
-    source = read_class_source(nw.from_native(FRAME.lazy()), forecasts=NAMED, **LABELLED)
+    cases = read_lazy_cases(nw.from_native(FRAME.lazy()), NAMED, **LABELLED)
     with pytest.raises(InputValueError, match="scores the forecast of one event; got rows"):
-        moments_of_source(source, [pr.Elementary(0.3)])
+        moments_of_engine(cases, [pr.Elementary(0.3)])

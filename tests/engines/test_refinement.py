@@ -13,7 +13,7 @@ from propriety import ForecastTable
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError
 from propriety.tables import refinement
-from propriety.tables.engine_source import read_source
+from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import Rows, wanted_rows
 
 forecasts = st.one_of(
@@ -57,7 +57,10 @@ def test_the_blocks_are_those_of_the_cases(sample, cells, budget):
     expected = ForecastTable.from_predictions(frame["y"], frame["p"])
     assert blocks_of(table) == blocks_of(expected)
     assert (table.n, table.weight, table.weight_squares) == (expected.n, expected.weight, expected.weight_squares)
-    assert blocks_of(table.grid(cells)) == blocks_of(expected.grid(cells))
+    assert table.n_events == expected.n_events
+    assert table.mean_forecast == pytest.approx(expected.mean_forecast, rel=1e-12, abs=1e-300)
+    for found, whole in zip(blocks_of(table.grid(cells)), blocks_of(expected.grid(cells)), strict=True):
+        np.testing.assert_allclose(found, whole, rtol=1e-12, atol=1e-300)
     if not table.refined:
         assert (table.cells, table.forecast.tolist()) == (None, expected.forecast.tolist())
 
@@ -69,7 +72,11 @@ def test_whole_weights_change_nothing(sample, cells, budget, data):
     table = refined(frame, cells=cells, budget=budget)
     expected = ForecastTable.from_predictions(frame["y"], frame["p"], sample_weight=frame["w"])
     assert blocks_of(table) == blocks_of(expected)
-    assert table.n == expected.n
+    assert (table.n, table.n_events) == (expected.n, expected.n_events)
+    grid, whole = table.grid(cells), expected.grid(cells)
+    for name in ("event_squares", "non_event_squares"):
+        assert getattr(grid, name).tolist() == getattr(whole, name).tolist()
+    np.testing.assert_allclose(grid.forecast, whole.forecast, rtol=1e-12, atol=1e-300)
 
 
 @given(sample=cases, cells=grids, budget=budgets, data=st.data())
@@ -173,11 +180,11 @@ def test_more_rows_begin_with_more_cells(monkeypatch, rows, models, cells):
         refinement, "aggregate", lambda *given, **how: levels.append(given[1]) or counted(*given, **how)
     )
     frame = frame_of([(k % 3 == 0, k / rows) for k in range(rows)])
-    source = read_source(nw.from_native(frame.lazy()), outcome="y", forecasts=dict.fromkeys(range(models), "p"))
-    refinement.table_fields(source, budget=60)
+    lazy = read_lazy_cases(nw.from_native(frame.lazy()), dict.fromkeys("abc"[:models], "p"), outcome="y")
+    refinement.table_fields(lazy, budget=60)
     assert 2 ** levels[0] == cells
     levels.clear()
-    refinement.table_fields(source, budget=60, exact=False)
+    refinement.table_fields(lazy, budget=60, exact=False)
     assert levels == [4]
 
 
@@ -196,7 +203,7 @@ def test_a_frame_that_changes_between_queries_is_refused(monkeypatch):
     monkeypatch.setattr(
         refinement,
         "aggregate",
-        lambda source, level, *, ends, within=None: [] if within else counted(source, level, ends=ends),
+        lambda *given, within=None, **how: [] if within else counted(*given, **how),
     )
     with pytest.raises(InputValueError, match="must hold the same rows in every query"):
         refined(frame, cells=4, budget=1)

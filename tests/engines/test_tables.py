@@ -8,7 +8,8 @@ import pytest
 import propriety as pr
 from propriety import ForecastTable
 from propriety.errors import InputValueError, MissingValuesError
-from propriety.tables.engine_source import read_source
+from propriety.tables.events import Event
+from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import table_fields
 
 GENERATOR = np.random.default_rng(5)
@@ -35,16 +36,23 @@ CONTINUOUS, ROUNDED = cases(), cases(decimals=2)
 
 
 def same(table, expected, *, exact=True):
-    assert table.forecast.tolist() == expected.forecast.tolist()
+    if expected.cells is None:
+        assert table.forecast.tolist() == expected.forecast.tolist()
+    else:
+        np.testing.assert_allclose(table.forecast, expected.forecast, rtol=1e-12)
+        assert np.floor(table.forecast * table.cells).tolist() == np.floor(expected.forecast * table.cells).tolist()
     assert (table.n, table.dropped, table.cells, table.refined) == (expected.n, expected.dropped, expected.cells, False)
+    assert table.n_events == expected.n_events
     if exact:
         assert table.events.tolist() == expected.events.tolist()
         assert table.non_events.tolist() == expected.non_events.tolist()
-        assert table.weight_squares == expected.weight_squares
+        assert table.event_squares.tolist() == expected.event_squares.tolist()
+        assert table.non_event_squares.tolist() == expected.non_event_squares.tolist()
     else:
         np.testing.assert_allclose(table.events, expected.events, rtol=1e-12)
         np.testing.assert_allclose(table.non_events, expected.non_events, rtol=1e-12)
-        np.testing.assert_allclose(table.weight_squares, expected.weight_squares, rtol=1e-12)
+        np.testing.assert_allclose(table.event_squares, expected.event_squares, rtol=1e-12)
+        np.testing.assert_allclose(table.non_event_squares, expected.non_event_squares, rtol=1e-12)
 
 
 @pytest.mark.parametrize("frame", [CONTINUOUS, ROUNDED], ids=["continuous", "rounded"])
@@ -98,7 +106,7 @@ def test_missing_rows_are_dropped_and_counted(engine):
 
 
 def fields(table):
-    names = ("forecast", "events", "non_events", "n", "weight_squares")
+    names = ("forecast", "events", "non_events", "event_squares", "non_event_squares", "n", "n_events")
     return {name: getattr(table, name) for name in names}
 
 
@@ -106,6 +114,19 @@ def test_a_grid_is_that_of_numpy(lazy_engine):
     frame = lazy_engine(CONTINUOUS)
     table = ForecastTable.from_frame(frame, outcome="y", forecast="p", exact=False, cells=256)
     same(table, ForecastTable.from_predictions(CONTINUOUS["y"], CONTINUOUS["p"]).grid(256))
+
+
+@pytest.mark.parametrize("by", [None, "site"])
+def test_a_weighted_grid_is_that_of_numpy(lazy_engine, by):
+    edges = pl.DataFrame({"p": [5e-324, 1e-200, np.nextafter(0.5, 0), np.nextafter(1, 0)] * 2})
+    edges = edges.with_columns(y=pl.lit(1, pl.Int8), w=pl.Series([0.3, 1.0, 0.7, 0.1] * 2), site=pl.lit("c"))
+    frame = pl.concat([CONTINUOUS.select("p", "y", "w", "site"), edges])
+    columns = {"outcome": "y", "forecast": "p", "weight": "w", "by": by}
+    found = ForecastTable.from_frame(lazy_engine(frame), **columns, exact=False, cells=64)
+    expected = ForecastTable.from_frame(frame, **columns)
+    found, expected = ({None: found}, {None: expected}) if by is None else (found, expected)
+    for group, table in found.items():
+        same(table, expected[group].grid(64), exact=False)
 
 
 @pytest.mark.parametrize(
@@ -163,20 +184,22 @@ def test_neither_order_nor_partition_matters(lazy_engine):
     same(*tables)
 
 
-def counted(frame, **options):
-    """Return the tables of several forecasts, counted together, by name and group."""
-    source = read_source(nw.from_native(frame), outcome="y", **options)
-    fields = table_fields(source, exact=True, budget=2**22, cells=2**20)
-    return {(source.names[place], *group): ForecastTable(**given) for (place, group), given in fields.items()}
+def counted(frame, forecasts, **options):
+    """Return the tables of several forecasts, counted together, by model, event and group."""
+    cases = read_lazy_cases(nw.from_native(frame), forecasts, outcome="y", **options)
+    fields = table_fields(cases, keys=cases.keys, exact=True, budget=2**22, cells=2**20)
+    return {
+        (cases.models[model], event, *group): ForecastTable(**given) for (model, event, group), given in fields.items()
+    }
 
 
 def test_several_models_are_counted_in_one_query(lazy_engine):
     frame = ROUNDED.with_columns(q=pl.when(pl.arange(N) % 9 == 0).then(None).otherwise("q"))
     models = {"a": "p", "b": "q"}
-    tables = counted(lazy_engine(frame), forecasts=models, weight="k", by="site", missing="drop")
+    tables = counted(lazy_engine(frame), models, weight="k", by="site", missing="drop")
     kept = frame.drop_nulls()
     assert len(tables) == 6
-    for (name, site), table in tables.items():
+    for (name, _, site), table in tables.items():
         own = kept.filter(pl.col("site") == site)
         expected = ForecastTable.from_predictions(own["y"], own[models[name]], sample_weight=own["k"])
         assert table.dropped == len(frame.filter(pl.col("site") == site)) - len(own)
@@ -188,21 +211,45 @@ def test_the_classes_of_a_model_are_counted_in_one_query(lazy_engine):
     frame = pl.DataFrame(
         {"y": GENERATOR.choice(["low", "mid", "high"], 500), "0": rows[:, 0], "1": rows[:, 1], "2": rows[:, 2]}
     )
-    labels = {"low": "0", "mid": "1", "high": "2"}
-    tables = counted(lazy_engine(frame), forecasts=labels, tolerance=1e-6)
-    for label, expected in ForecastTable.per_class(frame["y"], rows, labels=list(labels)).items():
-        same(tables[label,], expected)
+    labels = ["low", "mid", "high"]
+    tables = counted(lazy_engine(frame), {"m": ["0", "1", "2"]}, labels=labels)
+    for place, expected in enumerate(ForecastTable.per_class(frame["y"], rows, labels=labels).values()):
+        same(tables["m", Event("class", place)], expected)
 
 
 def test_rows_of_classes_must_sum_to_one():
     frame = pl.LazyFrame({"y": [0, 1, 2], "a": [0.5, 0.3, 0.2], "b": [0.5, 0.3, 0.8]})
     with pytest.raises(InputValueError, match=r"y_true must hold only the labels \[0, 1\]; one is 2 \(1 of 3 rows\)"):
-        counted(frame, forecasts={0: "a", 1: "b"}, tolerance=1e-6)
+        counted(frame, {"m": ["a", "b"]}, labels=[0, 1])
     with pytest.raises(
         InputValueError, match=r"the rows of y_proba must sum to 1 within 1e-06; one sums to 0.6 \(1 of 2 rows\)"
     ):
-        counted(frame.head(2), forecasts={0: "a", 1: "b"}, tolerance=1e-6)
+        counted(frame.head(2), {"m": ["a", "b"]})
     missing = frame.head(2).with_columns(b=pl.Series([0.5, None]))
     with pytest.raises(MissingValuesError, match=r"y_proba must not hold missing values .*\(1 of 2 rows\)"):
-        counted(missing, forecasts={0: "a", 1: "b"}, tolerance=1e-6)
-    assert counted(missing, forecasts={0: "a", 1: "b"}, tolerance=1e-6, missing="drop")[0,].dropped == 1
+        counted(missing, {"m": ["a", "b"]})
+    assert counted(missing, {"m": ["a", "b"]}, missing="drop")["m", Event("class", 0)].dropped == 1
+
+
+def test_collected_cases_are_the_same_on_every_engine(lazy_engine):
+    frame = ROUNDED.head(400).with_columns(
+        p=pl.when(pl.int_range(400) < 5).then(None).otherwise("p"),
+        ward=pl.when(pl.int_range(400) % 7 == 0).then(None).otherwise("site"),
+    )
+    found, expected = (
+        read_lazy_cases(
+            nw.from_native(given),
+            {"a": "p", "b": "q"},
+            outcome="y",
+            weight="k",
+            by="site",
+            cluster="ward",
+            missing="drop",
+        ).collected()
+        for given in (lazy_engine(frame), frame.lazy())
+    )
+    assert len(found.outcome) == 395
+    assert [found.outcome.tolist(), found.weight.tolist()] == [expected.outcome.tolist(), expected.weight.tolist()]
+    assert (found.keys, found.cluster) == (expected.keys, expected.cluster)
+    for model, column in expected.forecasts.items():
+        assert found.forecasts[model].tolist() == column.tolist()

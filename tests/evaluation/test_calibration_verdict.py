@@ -138,7 +138,7 @@ def test_two_tests_share_the_level():
 
 def test_rounded_forecasts_are_said_to_be():
     table = pr.ForecastTable.from_predictions(*sample(4, 500)).grid()
-    assert ", with forecasts rounded to 1,024 cells; " in pr.Evaluation.from_tables({"m": table}, **DRAWS).summary()
+    assert ", with forecasts rounded to 1,024 cells; " in pr.evaluate({"m": table}, **DRAWS).summary()
 
 
 def test_bands_of_an_evaluation_are_drawn_as_often_as_asked():

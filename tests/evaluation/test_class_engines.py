@@ -1,4 +1,4 @@
-"""evaluate() of classes and grades on lazy frames: the numbers, words and errors of the arrays, in as few queries."""
+"""Classes and grades of lazy frames: the numbers, words and errors of the arrays, in as few queries."""
 
 import functools
 import re
@@ -9,10 +9,8 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError, MissingValuesError, ProprietyError
-from propriety.evaluation import engine_cases
-from propriety.inference import engine_moments
+from propriety.ledger import engine_filling, engine_moments
 from propriety.tables import engines
 
 N, K = 600, 4
@@ -25,87 +23,125 @@ ROUGH[::9] = np.eye(K)[GRADE[::9]]
 MODELS = {"sharp": SHARP, "rough": ROUGH, "flat": np.full((N, K), 0.25)}
 NAMED = {model: [f"{model}_{place}" for place in range(K)] for model in MODELS}
 WORDS = np.array(["none", "mild", "bad", "worst"])
+COLUMNS = {
+    "y": GRADE,
+    "word": WORDS[GRADE],
+    "w": RNG.gamma(2.0, 1.0, N) * (RNG.random(N) < 0.9),
+    "ward": RNG.integers(0, 25, N),
+    "site": RNG.choice(["north", "south"], N),
+    "shift": RNG.choice([1, 2], N),
+    "day": RNG.integers(0, 60, N),
+}
 FRAME = pl.DataFrame(
-    {
-        "y": GRADE,
-        "word": WORDS[GRADE],
-        "w": RNG.gamma(2.0, 1.0, N) * (RNG.random(N) < 0.9),
-        "ward": RNG.integers(0, 25, N),
-        "day": RNG.integers(0, 60, N),
-        **{column: MODELS[model][:, place] for model, own in NAMED.items() for place, column in enumerate(own)},
-    }
+    COLUMNS | {column: MODELS[model][:, place] for model, own in NAMED.items() for place, column in enumerate(own)}
 )
 DRAWS = {"seed": 1, "n_resamples": 40}
 WORDED = {"outcome": "word", "labels": WORDS.tolist()}
+KEYS = {"by": ["site", "shift"]}
 CASES = {
     "classes": {"outcome": "y"},
     "grades": WORDED | {"ordered": True},
+    "classes in groups": WORDED | KEYS,
     "weighted grades": {"outcome": "y", "sample_weight": "w", "ordered": True, "level": 0.9},
     "classes in clusters": WORDED | {"cluster": "ward"},
-    "weighted grades in clusters": {"outcome": "y", "sample_weight": "w", "cluster": "ward", "ordered": True},
-    "classes in time": {"outcome": "y", "time": "day"},
+    "weighted grades in groups of clusters": {"outcome": "y", "sample_weight": "w", "cluster": "ward", "ordered": True}
+    | KEYS,
+    "classes in time": {"outcome": "y", "time": "day"} | KEYS,
 }
-
-
-def on(engine, frame):
-    return frame.lazy() if engine == "polars" else duckdb.from_arrow(frame.to_arrow())
-
-
-@pytest.fixture(params=["polars", "duckdb"])
-def engine(request):
-    return request.param
 
 
 @functools.cache
 def of_arrays(case):
-    return pr.evaluate(FRAME, NAMED, **CASES[case], **DRAWS)
+    options = dict(CASES[case])
+    y = COLUMNS[options.pop("outcome")]
+    options |= {"by": {name: COLUMNS[name] for name in options["by"]}} if "by" in options else {}
+    options |= {name: COLUMNS[options[name]] for name in ("cluster", "time", "sample_weight") if name in options}
+    return y, MODELS, options
 
 
-def alike(found, whole, rtol):
-    """Compare the columns of two results: numbers closely, words exactly."""
-    for name, column in whole.items():
-        if np.asarray(column).dtype.kind == "f":
-            np.testing.assert_allclose(found[name], column, rtol=rtol, atol=1e-14, err_msg=name)
-        else:
-            assert list(found[name]) == list(column), name
+@functools.cache
+def evaluated(case):
+    y, models, options = of_arrays(case)
+    return pr.evaluate(y, models, **options, **DRAWS)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_scores_and_comparisons_are_those_of_the_arrays(engine, case):
-    found, whole = pr.evaluate(on(engine, FRAME), NAMED, **CASES[case], **DRAWS), of_arrays(case)
+def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case):
+    found, whole = pr.evaluate(lazily(FRAME), NAMED, **CASES[case], **DRAWS), evaluated(case)
     assert repr(found) == repr(whole)
-    alike(found.scores.rows(), whole.scores.rows(), 1e-11)
-    np.testing.assert_allclose(found.scores.estimate, whole.scores.estimate, rtol=1e-12)
-    alike(found.comparison.rows(), whole.comparison.rows(), 1e-9)
+    alike(found.scores, whole.scores)
+    alike(found.comparison, whole.comparison, 1e-11)
+    alike(found.comparison.standings, whole.comparison.standings)
     assert found.comparison.note == whole.comparison.note
     assert found.summary() == whole.summary()
-    assert dict(found.cases.rates) == pytest.approx(dict(whole.cases.rates), rel=1e-14)
-    assert (found.ranking, found.slices, found.decision_curves) == (None, None, {})
+    assert dict(found.rates) == pytest.approx(dict(whole.rates), rel=1e-14)
+    assert (found.ranking, found.decision_curves) == (None, {})
+    assert (found.slices is None) == (whole.slices is None) == ("by" not in CASES[case])
+    if whole.slices is not None:
+        assert found.slices.events is None
+        alike(found.slices, whole.slices, 1e-11)
 
 
-@pytest.mark.parametrize("case", ["classes", "grades", "weighted grades"])
-def test_tables_and_what_is_read_from_them_are_those_of_the_arrays(engine, case):
-    found, whole = pr.evaluate(on(engine, FRAME), NAMED, **CASES[case], **DRAWS), of_arrays(case)
-    exact = {"rtol": 1e-13, "atol": 1e-14} if "sample_weight" in CASES[case] else {"rtol": 0.0}
+@pytest.mark.parametrize("case", ["classes", "grades", "weighted grades", "weighted grades in groups of clusters"])
+def test_tables_and_what_is_read_from_them_are_those_of_the_arrays(lazily, alike, case):
+    found, whole = pr.evaluate(lazily(FRAME), NAMED, **CASES[case], **DRAWS), evaluated(case)
     for model, tables in whole.tables.items():
         assert list(found.tables[model]) == list(tables)
         for label, table in tables.items():
             other = found.tables[model][label]
             assert other.forecast.tolist() == table.forecast.tolist(), (model, label)
             assert (other.n, other.cells, other.dropped) == (table.n, table.cells, table.dropped)
-            for name in ("events", "non_events", "weight_squares"):
-                np.testing.assert_allclose(getattr(other, name), getattr(table, name), **exact)
-        alike(found.decompositions[model].rows(), whole.decompositions[model].rows(), 1e-11)
+            assert other.n_events == table.n_events
+            alike(other, table, 1e-13 if "sample_weight" in CASES[case] else 0.0)
+        alike(found.decompositions[model], whole.decompositions[model], 1e-11)
         means, expected = found.probability_means[model], whole.probability_means[model]
-        alike(means.rows(), expected.rows(), 1e-12)
-        alike(means.groups.rows(), expected.groups.rows(), 1e-12)
+        alike(means, expected)
+        alike(means.groups, expected.groups)
         assert (means.angle, means.weight) == pytest.approx((expected.angle, expected.weight), rel=1e-9)
 
 
-def test_the_report_is_that_of_the_arrays():
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.Log(), pr.RankedProbability(), pr.Skill()], ids=repr)
+@pytest.mark.parametrize("case", [case for case in CASES if "by" not in CASES[case]])
+def test_estimates_and_comparisons_are_those_of_the_arrays(lazily, alike, case, measure):
+    lazy = {name: value for name, value in CASES[case].items() if name != "ordered"}
+    y, models, options = of_arrays(case)
+    options = {name: value for name, value in options.items() if name != "ordered"}
+    found = pr.estimate(lazily(FRAME), {"rough": NAMED["rough"]}, measure, **lazy, **DRAWS)
+    alike(found, pr.estimate(y, models["rough"], measure, **options, **DRAWS))
+    found = pr.compare(lazily(FRAME), NAMED, measure, **lazy, **DRAWS)
+    whole = pr.compare(y, models, measure, **options, **DRAWS)
+    alike(found, whole, 1e-11)
+    assert str(found) == str(whole)
+
+
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.RankedProbability(), pr.Skill()], ids=repr)
+@pytest.mark.parametrize("case", [case for case in CASES if "by" in CASES[case]])
+def test_groups_are_those_of_the_arrays(lazily, alike, case, measure):
+    lazy = {name: value for name, value in CASES[case].items() if name != "ordered"}
+    y, models, options = of_arrays(case)
+    options = {name: value for name, value in options.items() if name != "ordered"}
+    found = pr.slices(lazily(FRAME), NAMED, measure, **lazy, **DRAWS)
+    alike(found, pr.slices(y, models, measure, **options, **DRAWS), 1e-11)
+
+
+@pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
+def test_a_stored_ledger_is_that_of_the_arrays(alike, tmp_path, ordered):
+    shared = {"outcome": "y", "ordered": ordered, **KEYS}
+    pr.condense(FRAME.lazy(), NAMED, **shared).to_parquet(tmp_path / "ledger")
+    found = pr.evaluate(pr.Ledger.from_parquet(tmp_path / "ledger"), **DRAWS)
+    whole = pr.evaluate(FRAME, NAMED, **shared, **DRAWS)
+    alike(found.scores, whole.scores, beside=("call",))
+    alike(found.slices, whole.slices, 1e-11)
+    assert found.summary() == whole.summary()
+    for model in MODELS:
+        alike(found.probability_means[model], whole.probability_means[model])
+    assert found.to_html().count("<svg") == whole.to_html().count("<svg") > 0
+
+
+def test_the_report_is_that_of_the_arrays(lazily):
     pytest.importorskip("jinja2")
     few, models = FRAME.head(60), {name: NAMED[name] for name in ("sharp", "rough")}
-    pages = [pr.evaluate(one, models, outcome="y", **DRAWS).to_html() for one in (few, on("duckdb", few))]
+    pages = [pr.evaluate(one, models, outcome="y", by="site", **DRAWS).to_html() for one in (few, lazily(few))]
     drawn = r"<script.*?</script>|<svg.*?</svg>|<style.*?</style>"
     words = [re.sub(drawn, "", page, flags=re.DOTALL) for page in pages]
     assert words[0] == words[1]
@@ -143,7 +179,7 @@ BAD = {
     "tolerance": (FRAME, {"outcome": "y", "tolerance": 2.0}),
     "missing": (FRAME, {"outcome": "y", "missing": "skip"}),
     "thresholds": (FRAME, {"outcome": "y", "thresholds": 0.2}),
-    "groups": (FRAME, {"outcome": "y", "by": "ward"}),
+    "group unknown": (row_5("ward", None), {"outcome": "y", "by": "ward"}),
     "cluster unknown": (row_5("ward", None), {"outcome": "y", "cluster": "ward"}),
     "no column": (FRAME.drop("flat_1"), {"outcome": "y"}),
 }
@@ -155,12 +191,13 @@ ROWS = ["NaN", "null", "outside", "two endless", "sum", "outcome missing", "no p
 @pytest.mark.parametrize(
     ("engine", "fault"), [*(("polars", fault) for fault in BAD), *(("duckdb", fault) for fault in ROWS)]
 )
-def test_what_is_refused_is_refused_in_the_words_of_the_door(engine, fault):
+def test_what_is_refused_is_refused_in_the_same_words(engine, fault):
     frame, options = BAD[fault]
     with pytest.raises(ProprietyError) as expected:
         pr.evaluate(frame, NAMED, **options)
+    lazy = frame.lazy() if engine == "polars" else duckdb.from_arrow(frame.to_arrow())
     with pytest.raises(type(expected.value)) as found:
-        pr.evaluate(on(engine, frame), NAMED, **options)
+        pr.evaluate(lazy, NAMED, **options)
     # An engine has no first row to show, only the largest offender.
     told = [re.sub(r"row \d+(, column \d+)?", "one", str(one.value)) for one in (expected, found)]
     told = [re.sub(r"; one is missing|forecasts\['\w+'\]|y_proba| of every argument", "", one) for one in told]
@@ -193,12 +230,12 @@ def test_missing_values_are_dropped_for_all_models():
         pr.evaluate(holes.head(5).lazy(), NAMED, **WORDED, missing="drop", **DRAWS)
 
 
-def test_a_class_without_cases_has_a_rate_of_zero():
+def test_a_class_without_cases_has_a_rate_of_zero(alike):
     frame = FRAME.filter(pl.col("y") != 1)
     found = pr.evaluate(frame.lazy(), NAMED, **WORDED, **DRAWS)
     whole = pr.evaluate(frame, NAMED, **WORDED, **DRAWS)
-    assert found.cases.rates == whole.cases.rates
-    alike(found.scores.rows(), whole.scores.rows(), 1e-11)
+    assert found.rates == whole.rates
+    alike(found.scores, whole.scores)
 
 
 def test_one_class_alone_cannot_be_improved_on():
@@ -212,8 +249,8 @@ def test_one_class_alone_cannot_be_improved_on():
 def test_the_queries_are_as_many_for_many_models_and_classes(monkeypatch):
     asked = []
     for module in (engines, engine_moments):
-        own = module.collected
-        monkeypatch.setattr(module, "collected", lambda query, own=own: (asked.append(query), own(query))[1])
+        own = module.fetched
+        monkeypatch.setattr(module, "fetched", lambda query, own=own: (asked.append(query), own(query))[1])
     counts = []
     for models in ({"flat": NAMED["flat"]}, NAMED):
         asked.clear()
@@ -222,17 +259,14 @@ def test_the_queries_are_as_many_for_many_models_and_classes(monkeypatch):
     assert counts[0] == counts[1] <= 3
 
 
-def test_many_forecasts_are_refined_to_the_same_blocks(monkeypatch):
-    monkeypatch.setattr(engine_cases, "table_fields", functools.partial(engine_cases.table_fields, budget=2**9))
-    few = {name: NAMED[name] for name in ("sharp", "flat")}
-    found = pr.evaluate(FRAME.lazy(), few, outcome="y", ordered=True, **DRAWS)
-    whole = pr.evaluate(FRAME, few, outcome="y", ordered=True, **DRAWS)
-    assert found.tables["sharp"][0].refined
-    alike(found.scores.rows(), whole.scores.rows(), 1e-11)
-    for label, table in whole.tables["sharp"].items():
-        blocks, expected = (pool_adjacent_violators(one) for one in (found.tables["sharp"][label], table))
-        assert blocks.events.tolist() == expected.events.tolist()
-        assert blocks.non_events.tolist() == expected.non_events.tolist()
+def test_many_forecasts_are_counted_in_cells_and_scores_stay_exact(monkeypatch, lazily, alike):
+    monkeypatch.setattr(engine_filling, "BUDGET", 2**9)
+    found = pr.evaluate(lazily(FRAME), NAMED, outcome="y", ordered=True, **KEYS, **DRAWS)
+    whole = pr.evaluate(FRAME, NAMED, outcome="y", ordered=True, **KEYS, **DRAWS)
+    assert found.tables["sharp"][0].cells is not None
+    alike(found.scores, whole.scores)
+    alike(found.comparison, whole.comparison, 1e-11)
+    alike(found.slices, whole.slices, 1e-11)
 
 
 def test_missing_values_of_classes_are_counted_once():

@@ -9,9 +9,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.evaluation.times import INDEPENDENT, interval_in_time
-from propriety.inference.intervals import NO_SPREAD
-from propriety.inference.measures import MeanScore
+from propriety.inference.estimates import INDEPENDENT, NO_SPREAD
 from propriety.report.evaluation import page_of
 
 # Sixty different cases, each fifty times: what looks like 3,000 is hardly more than 60.
@@ -21,7 +19,7 @@ Y = np.repeat(RNG.random(60) < 0.4, 50).astype(int)
 MODELS = {name: np.clip(np.repeat(RNG.random(60) * 0.8, 50), 0.02, 0.98) for name in "ab"}
 BLOCK = np.repeat(np.arange(60), 50)
 DRAWS = {"seed": 1, "n_resamples": 40}
-MEANS = ("brier", "log", "regret", "net_benefit")
+MEANS = ("brier", "log", "regret_at_0.3", "net_benefit_at_0.3")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +35,7 @@ def in_clusters():
 def test_the_interval_of_the_headline_is_that_of_the_comparison(in_time):
     standings = in_time.comparison.standings
     for model, low, high in zip(standings.model.tolist(), standings.low, standings.high, strict=True):
-        row = in_time.scores.at(model, "regret")
+        row = in_time.scores.at(model, "regret_at_0.3")
         assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
         assert row["method"] == "Student's t, Bartlett's weights over 72 times"
 
@@ -46,27 +44,35 @@ def test_means_are_as_wide_as_their_dependence_makes_them(in_time):
     independent = pr.evaluate(Y, MODELS, thresholds=0.3, **DRAWS)
     for measure in MEANS:
         one, other = (found.scores.at("a", measure) for found in (in_time, independent))
-        assert one["estimate"] == pytest.approx(other["estimate"], rel=1e-12)
+        assert one["value"] == pytest.approx(other["value"], rel=1e-12)
         assert one["high"] - one["low"] > 3.0 * (other["high"] - other["low"])
         assert INDEPENDENT not in one["note"]
 
 
-def test_net_benefit_in_time_is_the_mean_of_its_loss_with_the_sign_turned(in_time):
-    found = pr.compare(Y, MODELS, rule=pr.NetBenefit(0.3).loss, time=np.arange(TIMES)).standings
+def test_net_benefit_in_time_is_that_of_the_comparison(in_time):
+    found = pr.compare(Y, MODELS, pr.NetBenefit(0.3), time=np.arange(TIMES)).standings
+    row = in_time.scores.at("a", "net_benefit_at_0.3")
     place = found.model.tolist().index("a")
-    row = in_time.scores.at("a", "net_benefit")
-    assert row["low"] == pytest.approx(-found.high[place], rel=1e-12)
-    assert row["high"] == pytest.approx(-found.low[place], rel=1e-12)
+    for field in ("value", "low", "high"):
+        assert row[field] == pytest.approx(getattr(found, field)[place], rel=1e-12)
 
 
-def test_what_is_no_mean_says_that_it_takes_cases_for_independent(in_time):
-    for measure in ("brier_skill", "miscalibration", "discrimination", "auc"):
-        assert in_time.scores.at("a", measure)["note"].endswith(INDEPENDENT)
+def test_parts_say_that_they_take_times_for_independent_and_nothing_else_does(in_time):
+    notes = {key: in_time.scores.at("a", key)["note"] for key in set(in_time.scores.measure.tolist())}
+    assert {key for key, note in notes.items() if note.endswith(INDEPENDENT)} == {"miscalibration", "discrimination"}
 
 
-def test_intervals_in_time_hold_the_truth():
+@pytest.mark.parametrize("measure", [pr.AreaUnderRoc(), pr.ObservedExpected(), pr.CalibrationSlope(), pr.Skill()])
+def test_smooth_measures_are_as_wide_as_their_dependence_makes_them(measure):
+    one, other = (pr.estimate(Y, MODELS["a"], measure, **when) for when in ({"time": np.arange(TIMES)}, {}))
+    assert one.high - one.low > 2.0 * (other.high - other.low)
+
+
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.ObservedExpected()], ids=["mean", "smooth"])
+def test_intervals_in_time_hold_the_truth(measure):
     rng = np.random.default_rng(8)
     held = 0
+    truth = 0.21 if measure == pr.Brier() else 1.0
     for _ in range(100):
         state, times = np.empty(400, dtype=int), np.arange(400)
         state[0] = rng.random() < 0.3
@@ -74,9 +80,8 @@ def test_intervals_in_time_hold_the_truth():
         fresh = rng.random(400) < 0.3
         for place in range(1, 400):
             state[place] = state[place - 1] if stays[place] else fresh[place]
-        moments = pr.loss_moments(state, {"constant": np.full(400, 0.3)}, cluster=times)
-        found = interval_in_time(moments, 0, MeanScore(), level=0.95)
-        held += found.low <= 0.21 <= found.high
+        found = pr.estimate(state, np.full(400, 0.3), measure, time=times)
+        held += found.low <= truth <= found.high
     assert held >= 85  # As if independent it is about 55.
 
 
@@ -92,12 +97,10 @@ def test_a_lazy_frame_in_time_gives_the_numbers_and_notes_of_the_arrays(library,
     found = pr.evaluate(lazy, ["a", "b"], outcome="y", time="t", sample_weight=weight, thresholds=0.3, **DRAWS)
     for place, measure in enumerate(whole.scores.measure.tolist()):
         one, other = ({name: column[place] for name, column in each.scores.rows().items()} for each in (found, whole))
-        known = weight is None or measure in MEANS
-        for field in ("estimate", *(("low", "high") if known else ())):
+        for field in ("value", "low", "high"):
             assert one[field] == pytest.approx(other[field], rel=1e-9), measure
-        assert one["method"] == other["method"] or not known
-        assert one["call"] == other["call"] or not known
-        assert one["note"] == other["note"] or not known
+        for field in ("method", "call", "note"):
+            assert one[field] == other[field], measure
 
 
 def test_a_single_time_and_losses_that_do_not_vary_have_no_interval():
@@ -109,7 +112,7 @@ def test_a_single_time_and_losses_that_do_not_vary_have_no_interval():
     sure = pr.evaluate([0, 1] * 30, [0.0, *[0.5] * 59], time=np.arange(60), **DRAWS)
     assert sure.scores.at("forecast", "log")["low"] > 0.0
     wrong = pr.evaluate([0, 1] * 30, [1.0, *[0.5] * 59], time=np.arange(60), **DRAWS).scores.at("forecast", "log")
-    assert (wrong["estimate"], math.isnan(wrong["low"])) == (math.inf, True)
+    assert (wrong["value"], math.isnan(wrong["low"])) == (math.inf, True)
     assert "infinite" in wrong["note"]
 
 
@@ -129,7 +132,7 @@ def test_the_ranking_map_says_nothing_of_noise(found, request):
     assert result.ranking.marked is None or math.isnan(result.ranking.marked.standard_error)
     figure = figure_named("Who wins on which interval", result)
     assert "is_noise" not in figure.table
-    assert f"here they are in {result.cases.dependence}" in figure.caption
+    assert f"here they are in {result.dependence}" in figure.caption
     assert "within noise" not in figure.caption
     axes = result.ranking.plot()
     assert not [patch for patch in axes.patches if patch.get_hatch()]
@@ -152,7 +155,7 @@ def test_independent_cases_have_their_noise():
 def test_bands_say_that_they_take_cases_for_independent(found, request):
     result = request.getfixturevalue(found)
     caption = figure_named("Reliability of a", result).caption
-    assert f"if the cases were independent; here they are in {result.cases.dependence}" in caption
+    assert f"if the cases were independent; here they are in {result.dependence}" in caption
 
 
 def figure_named(title, result):
@@ -164,7 +167,7 @@ def figure_named(title, result):
 def test_clusters_and_times_together_are_refused_at_once(outcome):
     frame = pl.DataFrame({"y": Y, **MODELS, "t": BLOCK})
     given = (Y, MODELS, BLOCK) if outcome is None else (frame, ["a"], "t")
-    with pytest.raises(InputValueError, match="evaluate takes cluster= or time=, not both"):
+    with pytest.raises(InputValueError, match="cases have cluster= or time=, not both"):
         pr.evaluate(*given[:2], outcome=outcome, cluster=given[2], time=given[2])
 
 

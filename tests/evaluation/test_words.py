@@ -42,7 +42,7 @@ def test_small_groups_are_told_from_those_with_an_infinite_score():
     assert found.problem.headline.key == "log"
     lines = found.summary().splitlines()
     assert "Too few cases or events to judge: few." in lines
-    assert "sure: the score is infinite in odd." in lines
+    assert "sure: the log score is infinite in odd." in lines
     assert not [line for line in lines if line.startswith("sound: the score is infinite")]
 
 
@@ -91,9 +91,7 @@ def test_models_that_score_the_same_share_the_lead():
 
 def test_a_weighted_share_is_not_one_of_cases():
     found = pr.evaluate(Y, TRUTH, sample_weight=np.where(Y == 1, 10.0, 1.0), **DRAWS)
-    assert f"One model on 600 cases, {percent(found.cases.rates['event'])} of their weight with the event." in str(
-        found
-    )
+    assert f"One model on 600 cases, {percent(found.rates['event'])} of their weight with the event." in str(found)
 
 
 def test_one_case_is_one():

@@ -1,5 +1,7 @@
 """Draws with replacement: the same for any number of workers, and with the moments that theory gives."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,9 +10,16 @@ from scipy import stats
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference.bootstrap import Sample, Units, in_blocks, resampled_means, resampled_tables
-from propriety.inference.moments import loss_moments
-from propriety.tables.validation import read_binary
+from propriety.inference.bootstrap import (
+    Drawing,
+    Units,
+    draw_from_cases,
+    draw_from_table,
+    in_blocks,
+    in_canonical_order,
+    values_of_draws,
+)
+from propriety.tables.validation import read_cases
 
 RNG = np.random.default_rng(7)
 N = 5000
@@ -25,30 +34,37 @@ cases = st.lists(
 ).filter(lambda drawn: sum(weight for _, _, weight, _ in drawn) > 0)
 
 
+def error_of(units):
+    """Return the standard error of the mean that the units give."""
+    if units.number == 1:
+        return math.nan
+    squares = (units.count * units.deviation**2).sum() * units.number / (units.number - 1)
+    return math.sqrt(squares) / (units.count * units.weight).sum()
+
+
+def resampled(values, *, weight=None, codes=None, **drawing):
+    return Units.of(values, weight=weight, codes=codes).in_cells().resampled(Drawing(**drawing))
+
+
+def drawn_from(y, p, **options):
+    """Return the cases in canonical order, their table, and how tables are drawn from them."""
+    ordered = in_canonical_order(read_cases(y, p, **options))
+    table = pr.ForecastTable.from_cases(ordered)
+    return ordered, table, draw_from_cases(ordered, (table,))
+
+
 @settings(max_examples=50)
 @given(cases, st.sampled_from(["plain", "weights", "clusters", "both"]))
 def test_the_error_of_a_mean_is_that_of_the_moments(drawn, kind):
     y, p, weight, cluster = (np.array(column) for column in zip(*drawn, strict=True))
     weight = weight.astype(float) if kind in ("weights", "both") else None
     cluster = cluster if kind in ("clusters", "both") else None
-    moments = loss_moments(y, {"a": p}, cluster=cluster, sample_weight=weight)
+    moments = pr.condense(y, {"a": p}, cluster=cluster, sample_weight=weight).moments(pr.Brier())
     codes = None if cluster is None else np.unique(cluster, return_inverse=True)[1]
     units = Units.of((p - y) ** 2, weight=weight, codes=codes)
     assert units.mean == pytest.approx(moments.means[0], abs=1e-12)
     assert units.number == moments.units
-    np.testing.assert_allclose(units.standard_error, moments.standard_errors()[0], atol=1e-12)
-
-
-@settings(max_examples=50)
-@given(cases)
-def test_cells_of_a_table_are_as_good_as_its_cases(drawn):
-    y, p, _, _ = (np.array(column) for column in zip(*drawn, strict=True))
-    sample = Sample.of_table(pr.ForecastTable.from_predictions(y, p))
-    by_cell = sample.units(sample.losses(pr.Brier(), sample.table.forecast))
-    by_case = Units.of((p - y) ** 2)
-    assert by_cell.number == by_case.number == len(y)
-    assert by_cell.mean == pytest.approx(by_case.mean, abs=1e-12)
-    assert by_cell.standard_error == pytest.approx(by_case.standard_error, abs=1e-12)
+    np.testing.assert_allclose(error_of(units), moments.standard_errors()[0], atol=1e-12)
 
 
 def test_fine_cells_keep_mean_and_variance_and_say_what_is_inside():
@@ -56,7 +72,7 @@ def test_fine_cells_keep_mean_and_variance_and_say_what_is_inside():
     cells = units.in_cells(64)
     assert len(cells.count) <= 64
     assert cells.number == N
-    assert cells.total == pytest.approx(N)
+    assert cells.count @ cells.weight == pytest.approx(N)
     assert cells.count @ cells.deviation == pytest.approx(units.deviation.sum(), abs=1e-9)
     assert cells.count @ (cells.deviation**2 + cells.noise) == pytest.approx((units.deviation**2).sum(), rel=1e-12)
     assert 0.0 < cells.share_inside <= (LOSS.max() - LOSS.min()) ** 2 / 64**2 / 4 / LOSS.var()
@@ -67,7 +83,7 @@ def test_cells_are_not_made_where_there_is_nothing_to_gain():
     few, alike = Units.of(LOSS[:100]), Units.of(np.full(N, 0.25))
     assert few.in_cells() is few
     assert alike.in_cells() is alike
-    np.testing.assert_array_equal(resampled_means(np.full(N, 0.25), n_resamples=5, seed=1), 0.25)
+    np.testing.assert_array_equal(resampled(np.full(N, 0.25), n_resamples=5, seed=1), 0.25)
 
 
 def test_two_values_in_many_cases_have_nothing_inside_their_cells():
@@ -79,7 +95,7 @@ def test_two_values_in_many_cases_have_nothing_inside_their_cells():
 @pytest.mark.parametrize("size", [300, N], ids=["cases", "cells"])
 def test_percentiles_are_those_of_scipys_bootstrap(size):
     values = LOSS[:size]
-    ours = resampled_means(values, n_resamples=4000, seed=1)
+    ours = resampled(values, n_resamples=4000, seed=1)
     theirs = stats.bootstrap(
         (values,), np.mean, n_resamples=2000, batch=100, method="percentile", random_state=2
     ).bootstrap_distribution
@@ -93,18 +109,18 @@ def test_percentiles_are_those_of_scipys_bootstrap(size):
 def test_draws_of_clusters_spread_as_the_clusters_do():
     codes = np.repeat(np.arange(50), 40)
     values = RNG.standard_normal(50)[codes] + 0.1 * RNG.standard_normal(2000)
-    draws = resampled_means(values, n_resamples=4000, seed=1, codes=codes)
+    draws = resampled(values, n_resamples=4000, seed=1, codes=codes)
     units = Units.of(values, codes=codes)
     assert units.number == 50
-    assert draws.std() == pytest.approx(units.standard_error * np.sqrt(49 / 50), rel=0.06)
-    assert draws.std() > 4 * resampled_means(values, n_resamples=400, seed=1).std()
+    assert draws.std() == pytest.approx(error_of(units) * np.sqrt(49 / 50), rel=0.06)
+    assert draws.std() > 4 * resampled(values, n_resamples=400, seed=1).std()
 
 
 @pytest.mark.parametrize("size", [200, N], ids=["cases", "cells"])
 def test_weighted_means_of_draws(size):
     weight = RNG.gamma(1.0, 1.0, size)
     values = LOSS[:size] + 0.2 * weight
-    draws = resampled_means(values, n_resamples=4000, seed=3, weight=weight)
+    draws = resampled(values, n_resamples=4000, seed=3, weight=weight)
     picks = np.random.default_rng(4).integers(0, size, (1000, size))
     brute = (weight[picks] * values[picks]).sum(axis=1) / weight[picks].sum(axis=1)
     assert draws.std() == pytest.approx(brute.std(), rel=0.12)
@@ -115,15 +131,15 @@ def test_cases_without_weight_are_not_drawn():
     weight = np.array([1.0, 0.0, 2.0, 1.0])
     values = np.array([0.1, np.inf, 0.5, 0.9])
     kept = weight > 0
-    one = resampled_means(values, n_resamples=50, seed=1, weight=weight)
-    np.testing.assert_array_equal(one, resampled_means(values[kept], n_resamples=50, seed=1, weight=weight[kept]))
+    one = resampled(values, n_resamples=50, seed=1, weight=weight)
+    np.testing.assert_array_equal(one, resampled(values[kept], n_resamples=50, seed=1, weight=weight[kept]))
     assert np.isfinite(one).all()
 
 
 @pytest.mark.parametrize("size", [60, N], ids=["cases", "cells"])
 def test_the_answer_does_not_depend_on_the_workers(size):
     one, two, other = (
-        resampled_means(LOSS[:size], n_resamples=150, seed=seed, workers=workers)
+        resampled(LOSS[:size], n_resamples=150, seed=seed, workers=workers)
         for seed, workers in ((1, 1), (1, 2), (2, 1))
     )
     np.testing.assert_array_equal(one, two)
@@ -131,78 +147,108 @@ def test_the_answer_does_not_depend_on_the_workers(size):
 
 
 def test_tables_do_not_depend_on_the_workers_either():
-    sample = Sample.of_table(pr.ForecastTable.from_predictions(Y[:80], P[:80]))
+    draw = draw_from_table(pr.ForecastTable.from_predictions(Y[:80], P[:80]))
     one, two = (
-        resampled_tables(sample, lambda table: table.event_rate, n_resamples=90, seed=1, workers=workers)
+        values_of_draws(draw, lambda tables: np.array([tables[0].event_rate]), 1, Drawing(90, 1, workers))
         for workers in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
 
 
 def test_more_draws_begin_with_the_same_ones():
-    few, many = (resampled_means(LOSS[:50], n_resamples=number, seed=5) for number in (64, 96))
+    few, many = (resampled(LOSS[:50], n_resamples=number, seed=5) for number in (64, 96))
     np.testing.assert_array_equal(few, many[:64])
 
 
-@pytest.mark.parametrize("kind", ["plain", "weights", "clusters"])
+@pytest.mark.parametrize("kind", ["table", "cases", "weights", "clusters"])
 def test_drawn_tables_hold_what_was_drawn(kind):
     y, p = Y[:60], np.round(P[:60], 1)
     weight = np.arange(60) % 4 / 2 if kind == "weights" else None
-    codes = np.arange(60) // 6 if kind == "clusters" else None
-    sample = Sample.of_predictions(read_binary(y, p, sample_weight=weight), codes)
+    cluster = np.arange(60) // 6 if kind == "clusters" else None
+    ordered, whole, draw = drawn_from(y, p, sample_weight=weight, cluster=cluster)
+    draw = draw_from_table(whole) if kind == "table" else draw
     generator = np.random.default_rng(1)
     rates, numbers, squares = [], [], []
     for _ in range(600):
-        table = sample.draw(generator)
-        assert np.isin(table.forecast, sample.table.forecast).all()
+        (table,) = draw(generator)
+        assert np.isin(table.forecast, whole.forecast).all()
         rates.append(table.event_rate)
         numbers.append(table.n)
         squares.append(table.weight_squares)
-    assert set(numbers) == {sample.table.n}
-    assert np.mean(squares) == pytest.approx(sample.table.weight_squares, rel=0.05)
-    units = sample.units(sample.event.astype(float))
-    assert np.mean(rates) == pytest.approx(units.mean, abs=5 * units.standard_error / np.sqrt(600))
-    assert np.std(rates) == pytest.approx(units.standard_error, rel=0.15)
+        assert 0 <= table.n_events <= table.n
+    assert set(numbers) == {whole.n}
+    assert np.mean(squares) == pytest.approx(whole.weight_squares, rel=0.05)
+    codes = None if ordered.cluster is None else ordered.cluster.codes
+    units = Units.of(ordered.outcomes().astype(float), weight=ordered.weights(), codes=codes)
+    assert np.mean(rates) == pytest.approx(units.mean, abs=5 * error_of(units) / np.sqrt(600))
+    assert np.std(rates) == pytest.approx(error_of(units), rel=0.15)
+
+
+def test_models_are_drawn_together():
+    forecasts = {"a": np.round(P[:60], 1), "b": np.round(1 - P[:60], 2)}
+    ordered = in_canonical_order(read_cases(Y[:60], forecasts))
+    tables = tuple(pr.ForecastTable.from_cases(ordered, model) for model in forecasts)
+    draw, generator = draw_from_cases(ordered, tables), np.random.default_rng(1)
+    for _ in range(20):
+        one, other = draw(generator)
+        assert one.n_events == other.n_events
+        assert one.event_rate == other.event_rate
+        assert one.mean_forecast == pytest.approx(1 - other.mean_forecast, abs=0.05)
+
+
+@given(cases, st.randoms(use_true_random=False))
+def test_the_canonical_order_depends_on_the_cases_alone(drawn, random):
+    mixed = list(drawn)
+    random.shuffle(mixed)
+    found = []
+    for some in (drawn, mixed):
+        y, p, weight, cluster = (np.array(column) for column in zip(*some, strict=True))
+        ordered = in_canonical_order(read_cases(y, p, sample_weight=weight.astype(float), cluster=cluster))
+        labels = [ordered.cluster.labels[code] for code in ordered.cluster.codes]
+        found.append(list(zip(*map(np.ndarray.tolist, ordered.gathered()), labels, strict=True)))
+    assert found[0] == found[1]
+    assert all(weight > 0 for _, _, weight, _ in found[0])
+    assert len(found[0]) == sum(weight > 0 for _, _, weight, _ in drawn)
+
+
+def test_classes_have_a_canonical_order_too():
+    rows = np.random.default_rng(3).dirichlet([1, 1, 1], 30).round(2)
+    rows[:, 2] = 1 - rows[:, 0] - rows[:, 1]
+    y, order = np.arange(30) % 3, np.random.default_rng(4).permutation(30)
+    one, other = (in_canonical_order(read_cases(y[at], rows[at])).gathered() for at in (slice(None), order))
+    np.testing.assert_array_equal(one.forecast, other.forecast)
+    np.testing.assert_array_equal(one.outcome, other.outcome)
 
 
 def test_a_statistic_that_a_draw_does_not_have_is_nan():
-    sample = Sample.of_table(pr.ForecastTable.from_predictions([0] * 9 + [1], np.arange(10) / 10))
-    areas = resampled_tables(sample, lambda table: pr.roc_curve(table).auc, n_resamples=300, seed=1)
+    draw = draw_from_table(pr.ForecastTable.from_predictions([0] * 9 + [1], np.arange(10) / 10))
+    areas = values_of_draws(draw, lambda tables: np.array([pr.roc_curve(tables[0]).auc]), 1, Drawing(300, 1))
     # A draw of ten lacks the one event with a probability of 0.9 ** 10 = 0.35.
     assert 0.25 < np.isnan(areas).mean() < 0.45
     assert np.nanmax(areas) == 1.0
 
 
 def test_other_errors_are_not_hidden():
-    sample = Sample.of_table(pr.ForecastTable.from_predictions([0, 1], [0.2, 0.4]))
-    with pytest.raises(ZeroDivisionError):
-        resampled_tables(sample, lambda table: 1 / 0, n_resamples=3, seed=1)
+    draw = draw_from_table(pr.ForecastTable.from_predictions([0, 1], [0.2, 0.4]))
+    with pytest.raises(KeyError):
+        values_of_draws(draw, lambda tables: {}["absent"], 1, Drawing(3, 1))
 
 
 def test_a_cluster_without_weight_is_none():
     weight = np.array([1.0, 1.0, 0.0, 1.0])
-    sample = Sample.of_predictions(read_binary([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sample_weight=weight), np.arange(4))
-    assert sample.codes.tolist() == [0, 1, 2]
-    assert sample.table.n == 3
-
-
-def test_a_weighted_table_does_not_know_its_cases():
-    table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.4], sample_weight=[1.0, 2.0])
-    with pytest.raises(InputValueError, match="a weighted ForecastTable does not hold"):
-        Sample.of_table(table)
+    ordered, table, draw = drawn_from([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sample_weight=weight, cluster=list("abcd"))
+    assert sorted(ordered.cluster.labels) == ["a", "b", "d"]
+    assert table.n == 3
+    assert {draw(np.random.default_rng(seed))[0].n for seed in range(9)} == {3}
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
 def test_numbers_of_workers_that_there_are_not(workers):
     with pytest.raises(InputValueError, match="workers must be a positive whole number; got"):
-        in_blocks(lambda rng, size: rng.random(size), n_resamples=3, seed=1, workers=workers)
-
-
-def test_a_single_unit_has_no_error():
-    assert np.isnan(Units.of(np.array([0.3])).standard_error)
+        in_blocks(lambda rng, size: rng.random(size), Drawing(3, 1, workers))
 
 
 def test_progress_changes_nothing(capsys):
-    plain, shown = (resampled_means(LOSS[:50], n_resamples=70, seed=1, progress=bar) for bar in (False, True))
+    plain, shown = (resampled(LOSS[:50], n_resamples=70, seed=1, progress=bar) for bar in (False, True))
     np.testing.assert_array_equal(plain, shown)
     assert "resampling" in capsys.readouterr().out

@@ -12,9 +12,9 @@ from scipy import stats
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.inference.comparison import compare, compare_moments
+from propriety.inference.comparison import compare
+from propriety.inference.comparison_words import standing_in_words
 from propriety.inference.dependence import span_of
-from propriety.inference.moments import loss_moments
 
 RNG = np.random.default_rng(7)
 N = 400
@@ -60,7 +60,7 @@ def test_diebold_mariano_is_that_of_scores(horizon, statistic, low, high):
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_paired_t_is_that_of_scipy(rule, level):
-    result = compare(Y, {"a": TRUTH, "b": FAR}, rule=rule, level=level)
+    result = compare(Y, {"a": TRUTH, "b": FAR}, rule, level=level)
     one, other = (pr.case_scores(Y, p, rule=rule) for p in (TRUTH, FAR))
     expected = stats.ttest_rel(one, other)
     interval = expected.confidence_interval(level)
@@ -125,16 +125,16 @@ def test_dates_order_as_numbers_do():
 @pytest.mark.parametrize(
     "options", [{}, {"cluster": True}, {"time": True}, {"time": True, "method": "block bootstrap"}]
 )
-def test_moments_of_shards_give_the_same_answer(options):
+def test_ledgers_of_shards_give_the_same_answer(options):
     keys = RNG.integers(0, 40, N)
     names = {"cluster", "time"} & set(options)
     method = options.get("method", "diebold-mariano" if "time" in options else "auto")
     whole = compare(Y, MODELS, method=method, seed=3, **dict.fromkeys(names, keys))
     parts = []
     for shard in np.array_split(RNG.permutation(N), 4):
-        own = {"cluster": keys[shard]} if names else {}
-        parts.append(loss_moments(Y[shard], {name: p[shard] for name, p in MODELS.items()}, **own))
-    merged = compare_moments(sum(parts), method=method, seed=3)
+        own = dict.fromkeys(names, keys[shard])
+        parts.append(pr.condense(Y[shard], {name: p[shard] for name, p in MODELS.items()}, **own))
+    merged = compare(sum(parts), method=method, seed=3)
     assert_same(merged, whole, rtol=1e-8)
     assert str(merged) == str(whole)
 
@@ -180,19 +180,19 @@ def test_ranks_and_verdicts_follow_from_the_tests(seed, count, n):
     result = compare(y, models)
     ranked = result.standings
     assert sorted(ranked.model) == sorted(models)
-    assert (np.diff(ranked.score) >= 0).all()
+    assert (np.diff(ranked.value) >= 0).all()
     assert (ranked.best_rank <= ranked.rank).all()
     assert (ranked.rank <= ranked.worst_rank).all()
     better = {(a, b): a for a, b in itertools.combinations(models, 2)}
     for a, b, verdict, p_value, needed in zip(
         result.model, result.reference, result.verdict, result.p_adjusted, result.needed, strict=True
     ):
-        assert (verdict in {f"{a} better", f"{b} better"}) == (p_value <= 0.05)
+        assert (verdict in {"better", "worse"}) == (p_value <= 0.05)
         assert verdict != "not distinguishable" or needed > n
-        better[a, b] = verdict.removesuffix(" better")
+        better[a, b] = {"better": a, "worse": b}.get(verdict)
     for model, best, worst in zip(ranked.model, ranked.best_rank, ranked.worst_rank, strict=True):
         wins = sum(winner == model for winner in better.values())
-        losses = sum(model in pair and winner in pair and winner != model for pair, winner in better.items())
+        losses = sum(model in pair and winner not in (model, None) for pair, winner in better.items())
         assert (best, worst) == (1 + losses, count - wins)
 
 
@@ -202,37 +202,37 @@ def test_standings_tell_scores_with_their_own_intervals():
     row = ranked.model.tolist().index("far")
     losses = pr.case_scores(Y, FAR, rule=pr.Brier())
     low, high = stats.t.interval(0.95, N - 1, losses.mean(), stats.sem(losses))
-    assert ranked.score[row] == pytest.approx(float(pr.brier_score(Y, FAR)))
+    assert ranked.value[row] == pytest.approx(float(pr.brier_score(Y, FAR)))
     assert [ranked.low[row], ranked.high[row]] == pytest.approx([low, high])
-    assert ranked.verdict[row] == "worse than truth and near"
+    assert standing_in_words(result, "far") == "worse than truth and near"
     assert ranked.rank.tolist() == [1, 2, 3]
     assert ranked.worst_rank.tolist()[:2] == [2, 2]
-    assert ranked.to_frame(backend="polars").shape == (3, 9)
+    assert ranked.to_frame(backend="polars").shape == (3, 8)
 
 
 def test_models_that_score_the_same():
     result = compare(Y, {"a": NEAR, "b": NEAR.copy(), "c": FAR})
-    assert result.verdict.tolist() == ["same losses", "a better", "b better"]
+    assert result.verdict.tolist() == ["same", "better", "better"]
     assert (result.difference[0], result.low[0], result.high[0], result.p_value[0]) == (0.0, 0.0, 0.0, 1.0)
     assert result.needed[0] == np.inf
-    assert result.sentences[0] == "a and b score the same in every case."
+    assert str(result).startswith("a and b score the same in every case.\n")
     assert result.p_adjusted[0] == 1.0
     assert result.p_adjusted[1] == 2 * result.p_value[1]  # Two pairs are tested.
     assert result.method.endswith("adjusted for 2 pairs")
     assert result.standings.rank.tolist() == [1, 1, 3]
-    assert result.standings.verdict[0] == "better than c; the same as b"
+    assert standing_in_words(result, "a") == "better than c; the same as b"
 
 
 @pytest.mark.parametrize("method", ["diebold-mariano", "block bootstrap"])
 def test_models_that_score_the_same_in_time(method):
     result = compare(Y, {"a": NEAR, "b": NEAR}, time=np.arange(N), method=method, n_resamples=99, seed=1)
-    assert result.verdict.tolist() == ["same losses"]
+    assert result.verdict.tolist() == ["same"]
     assert result.p_value[0] == 1.0
 
 
 def test_rounding_is_no_difference():
     result = compare(Y, {"a": NEAR, "b": NEAR * (1 + 2e-16)})
-    assert result.verdict.tolist() == ["same losses"]
+    assert result.verdict.tolist() == ["same"]
     assert result.difference[0] == 0.0
 
 
@@ -249,22 +249,22 @@ def test_a_constant_difference_is_not_tested():
 
 def test_one_case_and_one_cluster():
     result = compare([1], {"a": [0.3], "b": [0.4]})
-    assert result.verdict.tolist() == ["one case"]
+    assert result.verdict.tolist() == ["one unit"]
     assert np.isnan(result.p_value[0])
     assert str(result).endswith("on one case, which cannot tell them apart.\nPaired t test on 1 case.")
-    assert result.standings.verdict.tolist() == ["too few cases to tell"] * 2
-    assert compare([1], {"a": [0.3], "b": [0.3]}).verdict.tolist() == ["same losses"]
+    assert [standing_in_words(result, model) for model in "ab"] == ["too few cases to tell"] * 2
+    assert compare([1], {"a": [0.3], "b": [0.3]}).verdict.tolist() == ["same"]
     together = compare(Y, MODELS, cluster=np.zeros(N))
-    assert together.verdict.tolist() == ["one cluster"] * 3
+    assert together.verdict.tolist() == ["one unit"] * 3
 
 
 def test_infinite_losses_are_said_and_not_tested():
     sure = np.where(Y & (np.arange(N) % 50 == 0), 0.0, NEAR)
     assert (Y & (sure == 0.0)).any()
-    result = compare(Y, {"near": NEAR, "sure": sure, "surer": sure, "far": FAR}, rule=pr.Log())
+    result = compare(Y, {"near": NEAR, "sure": sure, "surer": sure, "far": FAR}, pr.Log())
     told = dict(zip(zip(result.model, result.reference, strict=True), result.verdict, strict=True))
-    assert told["near", "sure"] == told["sure", "surer"] == "infinite score"
-    assert told["near", "far"] == "near better"
+    assert told["near", "sure"] == told["sure", "surer"] == "infinite"
+    assert told["near", "far"] == "better"
     assert result.difference[0] == -np.inf
     assert np.isnan(result.p_value[0])
     # The one pair that is tested is not adjusted for the others.
@@ -273,12 +273,10 @@ def test_infinite_losses_are_said_and_not_tested():
     ranked = result.standings
     assert ranked.model.tolist() == ["near", "far", "sure", "surer"]
     assert ranked.rank.tolist() == [1, 2, 3, 3]
-    assert ranked.score[2:].tolist() == [np.inf, np.inf]
+    assert ranked.value[2:].tolist() == [np.inf, np.inf]
     for method in ("diebold-mariano", "block bootstrap"):
-        timed = compare(
-            Y, {"near": NEAR, "sure": sure}, rule=pr.Log(), time=np.arange(N), method=method, n_resamples=99
-        )
-        assert timed.verdict.tolist() == ["infinite score"]
+        timed = compare(Y, {"near": NEAR, "sure": sure}, pr.Log(), time=np.arange(N), method=method, n_resamples=99)
+        assert timed.verdict.tolist() == ["infinite"]
 
 
 def test_the_words_of_a_comparison():
@@ -314,7 +312,7 @@ def test_a_rule_that_is_not_proper_is_warned_of(rule, words):
         def loss(self, p, *, event, ops=None):
             return abs(p - event)
 
-    result = compare(Y, MODELS, rule=rule or Absolute())
+    result = compare(Y, MODELS, rule or Absolute())
     assert words in result.note
     assert bool(result.note) == bool(words)
     assert str(result).endswith(result.note)
@@ -324,13 +322,13 @@ def test_classes_and_ordered_classes():
     rows = RNG.dirichlet([2, 1, 1], (2, 200))
     y = np.array([RNG.choice(3, p=row) for row in rows[0]])
     for rule in (pr.Brier(), pr.Log(), pr.RankedProbability(), pr.PenalizedBrier()):
-        result = compare(y, {"a": rows[0], "b": rows[1]}, rule=rule)
+        result = compare(y, {"a": rows[0], "b": rows[1]}, rule)
         one, other = (pr.case_scores(y, p, rule=rule) for p in rows)
         assert result.p_value[0] == pytest.approx(stats.ttest_rel(one, other).pvalue, rel=1e-7)
-    improper = compare(y, {"a": rows[0], "b": rows[1]}, rule=pr.SquaredAbsoluteRankedProbability())
+    improper = compare(y, {"a": rows[0], "b": rows[1]}, pr.SquaredAbsoluteRankedProbability())
     assert "is not proper" in improper.note
     two = {name: p[:, :2] / p[:, :2].sum(axis=1, keepdims=True) for name, p in (("a", rows[0]), ("b", rows[1]))}
-    assert not compare(y % 2, two, rule=pr.SquaredAbsoluteRankedProbability()).note
+    assert not compare(y % 2, two, pr.SquaredAbsoluteRankedProbability()).note
     named = compare(np.array(["x", "y", "z"])[y], {"a": rows[0], "b": rows[1]}, labels=["x", "y", "z"])
     assert_same(named, compare(y, {"a": rows[0], "b": rows[1]}))
 
@@ -354,7 +352,7 @@ def test_indices_of_clusters_and_times_are_compared_with_the_forecasts():
         with pytest.raises(InputValueError, match=f"the forecasts and {argument} carry different indices"):
             compare(Y, models, **{argument: pd.Series(np.arange(N))})
     with pytest.raises(InputValueError, match="the forecasts and by carry different indices"):
-        loss_moments(Y, models, by=pd.Series(np.arange(N)))
+        pr.condense(Y, models, by=pd.Series(np.arange(N)))
 
 
 def test_differences_within_rounding_are_none():
@@ -366,7 +364,7 @@ def test_differences_within_rounding_are_none():
     assert (result.difference[0], result.needed[0], result.statistic[0]) == (0.0, np.inf, 0.0)
     assert result.p_value[0] == 1.0
     assert result.low[0] < 0.0 < result.high[0]
-    assert str(result).startswith("a and b are not distinguishable on 300 cases; their mean scores are equal.")
+    assert str(result).startswith("a and b are not distinguishable on 300 cases; their Brier score is the same.")
 
 
 def test_few_clusters_and_events_are_told():
@@ -375,7 +373,7 @@ def test_few_clusters_and_events_are_told():
     clustered = compare(Y, MODELS, cluster=np.arange(N) % 20)
     assert clustered.note == told
     assert str(clustered).endswith(f"\n{told}")
-    assert compare_moments(loss_moments(Y, MODELS, cluster=np.arange(N) % 20)).note == told
+    assert compare(pr.condense(Y, MODELS, cluster=np.arange(N) % 20)).note == told
     rare = np.arange(N) < 7
     assert compare(rare, MODELS).note == "Rests on 7 events: intervals may be too narrow."
     weight = np.where(Y, 1.0, np.arange(N) < 30)
@@ -384,7 +382,7 @@ def test_few_clusters_and_events_are_told():
     # Times are not clusters, identical models are not tested, and the warnings of a rule stay.
     assert compare(Y, MODELS, time=np.arange(N) % 20).note == ""
     assert compare(rare, {"a": TRUTH, "b": TRUTH}).note == ""
-    both = compare(rare, MODELS, rule=pr.ShiftedBrier(0.2, weighted=False)).note
+    both = compare(rare, MODELS, pr.ShiftedBrier(0.2, weighted=False)).note
     assert both.endswith("lower need not be better. Rests on 7 events: intervals may be too narrow.")
 
 
@@ -401,8 +399,9 @@ def test_frames_dicts_and_views():
     assert frame["n"].tolist() == [N] * 3
     plain = result.to_dict()
     assert plain["standings"]["rank"] == [1, 2, 3]
-    assert plain["sentences"] == list(result.sentences)
-    assert repr(result).startswith("Comparison(models=['truth', 'near', 'far'], rule=Brier(), verdicts=[")
+    assert plain["measure"] == "brier"
+    assert "tested" not in plain
+    assert repr(result).startswith("Comparison(models=['truth', 'near', 'far'], measure=Brier score, verdicts=[")
     assert "<td>truth</td>" in result._repr_html_()
 
 
@@ -413,9 +412,13 @@ def test_frames_dicts_and_views():
         (
             {"method": "cluster"},
             InputValueError,
-            "method='cluster' is for clusters; neither cluster= nor time= is given",
+            "method='cluster' is for cases in clusters; neither cluster= nor time= is given",
         ),
-        ({"method": "diebold-mariano", "cluster": Y}, InputValueError, "is for times; the cases are in clusters"),
+        (
+            {"method": "diebold-mariano", "cluster": Y},
+            InputValueError,
+            "is for cases in times; the cases are in clusters",
+        ),
         ({"method": "paired t", "time": range(N)}, InputValueError, "is for independent cases; the cases are in times"),
         ({"method": "t"}, InputValueError, "method must be one of"),
         ({"method": ["cluster"]}, InputValueError, "method must be one of"),
@@ -426,7 +429,11 @@ def test_frames_dicts_and_views():
         ({"reference": "none"}, InputValueError, r"reference must be one of the models \['truth', 'near', 'far'\]"),
         ({"level": 1.0}, InputValueError, "level must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, InputValueError, "n_resamples must be a positive whole number"),
-        ({"rule": "brier"}, InputTypeError, r"rule must be a scoring rule such as propriety.Brier\(\); got str"),
+        (
+            {"measure": "brier"},
+            InputTypeError,
+            "measure must be a rule, a measure or a function of a ForecastTable; got str",
+        ),
         ({"cluster": [1, 2]}, InputValueError, "cluster must have one entry per case"),
     ],
     ids=[
@@ -439,17 +446,17 @@ def test_what_is_refused(options, error, message):
         compare(Y, MODELS, **options)
 
 
-def test_models_and_moments_that_cannot_be_compared():
+def test_models_that_cannot_be_compared():
     with pytest.raises(InputValueError, match="two models or more; got 1"):
         compare(Y, {"a": TRUTH})
-    with pytest.raises(InputValueError, match="moments must be of two models or more"):
-        compare_moments(loss_moments(Y, {"a": TRUTH}))
-    with pytest.raises(InputValueError, match=r"one group .* moments.groups\(\)"):
-        compare_moments(loss_moments(Y, MODELS, by=Y))
+    with pytest.raises(InputValueError, match="two models or more; got 1"):
+        compare(pr.condense(Y, {"a": TRUTH}))
+    keyed = compare(pr.condense(Y, MODELS, by={"group": Y}))  # All groups together.
+    assert_same(keyed, compare(Y, MODELS))
 
     class Broken(pr.BinaryRule):
         def loss(self, p, *, event, ops=None):
             return np.where(p > 0.5, np.nan, p)
 
     with pytest.raises(InputValueError, match=r"Broken\(\) must return numbers; its loss of some case is NaN"):
-        compare(Y, MODELS, rule=Broken())
+        compare(Y, MODELS, Broken())

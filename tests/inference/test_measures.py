@@ -8,18 +8,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
+from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
+from propriety.inference.calibration_measures import (
+    CalibrationIntercept,
+    CalibrationSlope,
+    IntegratedCalibrationIndex,
+    ObservedExpected,
+)
+from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import (
-    AreaUnderRoc,
     Discrimination,
+    Mean,
     MeanScore,
     Measure,
     Miscalibration,
     NetBenefit,
+    Regret,
     Skill,
-    TopKNetBenefit,
-    read_measure,
+    Smooth,
 )
+from propriety.inference.ranking_measures import AreaUnderRoc, PartialArea, TopKNetBenefit
 
 Y = [0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0]
 P = [0.05, 0.1, 0.1, 0.2, 0.3, 0.3, 0.45, 0.5, 0.7, 0.6, 0.9, 0.5]
@@ -29,60 +38,130 @@ MEASURES = [
     Skill(),
     Miscalibration(),
     Discrimination(pr.Log()),
+    Regret(0.3),
     NetBenefit(0.2),
     AreaUnderRoc(),
+    PartialArea(0.0, 0.9),
     TopKNetBenefit(cost=0.2, k=4),
+    IntegratedCalibrationIndex(),
 ]
+AROUND_AN_IDEAL = [ObservedExpected(), CalibrationIntercept(), CalibrationSlope()]
+
+
+def name(measure):
+    return type(measure).__name__
 
 
 def test_golden_values():
-    assert MeanScore(pr.Brier()).of(TABLE) == pytest.approx(0.2170833333333, abs=1e-12)
-    assert Skill(pr.Brier()).of(TABLE) == pytest.approx(0.1068571428571, abs=1e-12)
-    assert Skill(pr.Log()).of(TABLE) == pytest.approx(0.06684786486342327, abs=1e-12)
-    assert AreaUnderRoc().of(TABLE) == pytest.approx(0.7, abs=1e-12)
+    assert MeanScore(pr.Brier()).value(TABLE) == pytest.approx(0.2170833333333, abs=1e-12)
+    assert Skill(pr.Brier()).value(TABLE) == pytest.approx(0.1068571428571, abs=1e-12)
+    assert Skill(pr.Log()).value(TABLE) == pytest.approx(0.06684786486342327, abs=1e-12)
+    assert AreaUnderRoc().value(TABLE) == pytest.approx(0.7, abs=1e-12)
     for threshold, expected in ((0.1, 0.3611111111111), (0.25, 0.2222222222222), (0.75, 0.0833333333333)):
-        assert NetBenefit(threshold).of(TABLE) == pytest.approx(expected, abs=1e-12)
-    assert TopKNetBenefit(cost=0.2, k=3).of(TABLE) == pytest.approx(0.1458333333333, abs=1e-12)
-    assert TopKNetBenefit(cost=0.2, k=4).of(TABLE) == pytest.approx(0.1770833333333, abs=1e-12)
+        assert NetBenefit(threshold).value(TABLE) == pytest.approx(expected, abs=1e-12)
+    assert TopKNetBenefit(cost=0.2, k=3).value(TABLE) == pytest.approx(0.1458333333333, abs=1e-12)
+    assert TopKNetBenefit(cost=0.2, k=4).value(TABLE) == pytest.approx(0.1770833333333, abs=1e-12)
 
 
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=["brier", "log"])
 def test_parts_are_those_of_the_decomposition(rule):
     parts = pr.decompose(Y, P, rule=rule)
-    assert Miscalibration(rule).of(TABLE) == parts.miscalibration
-    assert Discrimination(rule).of(TABLE) == parts.discrimination
+    assert Miscalibration(rule).value(TABLE) == parts.miscalibration
+    assert Discrimination(rule).value(TABLE) == parts.discrimination
 
 
 @given(st.floats(0.01, 0.99), st.lists(st.tuples(st.booleans(), st.sampled_from(P)), min_size=1, max_size=9))
-def test_net_benefit_is_that_of_the_decision_curve(threshold, cases):
+def test_net_benefit_and_regret_are_those_of_the_curves(threshold, cases):
     y, p = zip(*cases, strict=True)
-    curve = pr.decision_curve(y, p, thresholds=[threshold])
     table = pr.ForecastTable.from_predictions(y, p)
-    assert NetBenefit(threshold).of(table) == pytest.approx(curve.net_benefit[0], abs=1e-9)
+    curve = pr.decision_curve(y, p, thresholds=[threshold])
+    assert NetBenefit(threshold).value(table) == pytest.approx(curve.net_benefit[0], abs=1e-9)
+    curve = pr.regret_curve(y, p, thresholds=[threshold])
+    assert Regret(threshold).value(table) == pytest.approx(curve.regret[0], abs=1e-9)
 
 
 @pytest.mark.parametrize(("share", "k"), [(0.001, 1), (0.25, 3), (0.34, 4), (1.0, 12), (0.29, 3)])
 def test_a_share_is_the_nearest_number_of_cases(share, k):
-    assert TopKNetBenefit(cost=0.3, share=share).of(TABLE) == TopKNetBenefit(cost=0.3, k=k).of(TABLE)
+    assert TopKNetBenefit(cost=0.3, share=share).value(TABLE) == TopKNetBenefit(cost=0.3, k=k).value(TABLE)
 
 
 def test_a_share_of_weights_is_a_weight():
     table = pr.ForecastTable.from_predictions(Y, P, sample_weight=np.full(12, 0.3))
-    by_weight = TopKNetBenefit(cost=0.3, k=0.9).of(table)
-    assert TopKNetBenefit(cost=0.3, share=0.25).of(table) == pytest.approx(by_weight, rel=1e-12)
-    assert by_weight == pytest.approx(TopKNetBenefit(cost=0.3, k=3).of(TABLE), rel=1e-12)
+    by_weight = TopKNetBenefit(cost=0.3, k=0.9).value(table)
+    assert TopKNetBenefit(cost=0.3, share=0.25).value(table) == pytest.approx(by_weight, rel=1e-12)
+    assert by_weight == pytest.approx(TopKNetBenefit(cost=0.3, k=3).value(TABLE), rel=1e-12)
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: type(measure).__name__)
+def test_areas_are_those_of_the_roc_curve():
+    curve = pr.roc_curve(Y, P)
+    assert AreaUnderRoc().value(TABLE) == curve.auc
+    part = curve.partial_area(0.2, 0.6)
+    assert PartialArea(0.2, 0.6).value(TABLE) == part.balanced_average_accuracy
+    assert PartialArea(0.0, 1.0).value(TABLE) == pytest.approx(curve.auc)
+
+
+def test_calibration_in_numbers_is_that_of_the_summary():
+    summary = pr.calibration_summary(Y, P)
+    assert ObservedExpected().value(TABLE) == pytest.approx(summary.ratio, rel=1e-10)
+    assert CalibrationIntercept().value(TABLE) == pytest.approx(summary.intercept, rel=1e-8)
+    assert CalibrationSlope().value(TABLE) == pytest.approx(summary.slope, rel=1e-8)
+
+
+def test_the_calibration_index_is_the_mean_distance_to_the_curve():
+    rates = pool_adjacent_violators(TABLE).per_row()[np.searchsorted(TABLE.forecast, P)]
+    assert IntegratedCalibrationIndex().value(TABLE) == pytest.approx(np.abs(rates - P).mean(), rel=1e-12)
+
+
+def test_what_calibration_in_numbers_cannot_tell():
+    certain = pr.ForecastTable.from_predictions([0, 1, 1], [0.0, 0.4, 0.6])
+    for measure, word in ((CalibrationIntercept(), "intercept"), (CalibrationSlope(), "slope")):
+        law = f"a calibration {word} needs log-odds, which forecasts of exactly 0 or 1 do not have; they are 33.3%"
+        with pytest.raises(InputValueError, match=law):
+            measure.value(certain)
+        with pytest.raises(InputValueError, match=f"a calibration {word} needs cases with and without the event"):
+            measure.value(pr.ForecastTable.from_predictions([1, 1], [0.2, 0.4]))
+    with pytest.raises(InputValueError, match="a calibration slope needs forecasts that differ; all are equal"):
+        CalibrationSlope().value(pr.ForecastTable.from_predictions([0, 1], [0.3, 0.3]))
+    with pytest.raises(InputValueError, match="needs outcomes that the forecasts do not separate"):
+        CalibrationSlope().value(pr.ForecastTable.from_predictions([0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7]))
+    with pytest.raises(InputValueError, match="observed/expected needs forecasts above 0"):
+        ObservedExpected().value(pr.ForecastTable.from_predictions([0, 1], [0.0, 0.0]))
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=name)
 def test_a_measure_has_a_name_a_direction_and_a_number(measure):
     assert isinstance(measure, Measure)
     assert read_measure(measure) is measure
-    assert measure.name
-    assert math.isfinite(measure.of(TABLE))
+    assert measure.key
+    assert measure.label
+    assert math.isfinite(measure.value(TABLE))
     assert hash(measure) == hash(measure)
     better = pr.ForecastTable.from_predictions(Y, np.where(Y, 0.95, 0.05))
-    gain = measure.of(better) - measure.of(TABLE)
+    gain = measure.value(better) - measure.value(TABLE)
     assert gain > 0 if measure.higher_is_better else gain < 0
+
+
+@pytest.mark.parametrize("measure", AROUND_AN_IDEAL, ids=name)
+def test_some_measures_have_an_ideal_value(measure):
+    assert read_measure(measure) is measure
+    p = np.repeat([0.2, 0.5, 0.8], 10)
+    y = np.concatenate([np.arange(10) < 10 * rate for rate in (0.2, 0.5, 0.8)])
+    assert measure.value(pr.ForecastTable.from_predictions(y, p)) == pytest.approx(measure.ideal, abs=1e-9)
+
+
+def test_keys_and_labels_are_all_different():
+    rules = [pr.Brier(), pr.Log(), pr.BoundedBrier(0.1, 0.2)]
+    all_of_them = [of(rule) for of in (MeanScore, Skill, Miscalibration, Discrimination) for rule in rules]
+    all_of_them += [*MEASURES[4:], *AROUND_AN_IDEAL, Regret(0.2), NetBenefit(0.3), TopKNetBenefit(cost=0.2, share=0.1)]
+    assert len({measure.key for measure in all_of_them}) == len(all_of_them)
+    assert len({measure.label for measure in all_of_them}) == len(all_of_them)
+
+
+def test_what_a_measure_knows_says_how_its_error_is_had():
+    assert all(isinstance(one, Mean) for one in (MeanScore(), Regret(0.2), NetBenefit(0.2)))
+    assert all(isinstance(one, Smooth) for one in (AreaUnderRoc(), *AROUND_AN_IDEAL))
+    drawn = (PartialArea(0.2, 0.6), TopKNetBenefit(cost=0.2, k=4), IntegratedCalibrationIndex())
+    assert not any(isinstance(one, Mean | Smooth) for one in (Skill(), Miscalibration(), *drawn))
 
 
 def test_a_rule_stands_for_its_mean_and_a_function_for_itself():
@@ -92,18 +171,19 @@ def test_a_rule_stands_for_its_mean_and_a_function_for_itself():
         return table.event_rate
 
     own = read_measure(rate)
-    assert (own.name, own.of(TABLE), own.higher_is_better) == ("rate", pytest.approx(5 / 12), False)
+    assert (own.key, own.value(TABLE), own.higher_is_better) == ("rate", pytest.approx(5 / 12), False)
 
 
-@pytest.mark.parametrize("of", ["brier", None, 3.0, pr.Brier, Skill])
-def test_what_is_no_measure(of):
-    with pytest.raises(InputTypeError, match="of must be a rule, a measure or a function of a ForecastTable; got"):
-        read_measure(of)
+@pytest.mark.parametrize("measure", ["brier", None, 3.0, pr.Brier, Skill])
+def test_what_is_no_measure(measure):
+    with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function of a ForecastTable; got"):
+        read_measure(measure)
 
 
 def test_parameters_outside_their_laws():
-    with pytest.raises(InputValueError, match="threshold must lie strictly between 0 and 1"):
-        NetBenefit(1.0)
+    for of in (NetBenefit, Regret):
+        with pytest.raises(InputValueError, match="threshold must lie strictly between 0 and 1"):
+            of(1.0)
     with pytest.raises(InputValueError, match="exactly one of k and share"):
         TopKNetBenefit(cost=0.2)
     with pytest.raises(InputValueError, match="exactly one of k and share"):

@@ -10,10 +10,11 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.intervals import interval
+from propriety.inference.estimation import estimate
 from propriety.inference.measures import NetBenefit
 from propriety.inference.slices import slices
 from propriety.inference.verdicts import holm
+from propriety.ledger import moments
 
 RNG = np.random.default_rng(9)
 N = 1500
@@ -33,18 +34,16 @@ def rows(found):
 
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 def test_each_group_has_the_intervals_it_would_have_by_itself(sampling):
-    found = slices(Y, P, by=SITE, threshold=0.3, rule=pr.Log(), **sampling)
+    found = slices(Y, P, pr.Log(), by=SITE, threshold=0.3, **sampling)
     for row in rows(found)[:3]:
         own = row["group"] == SITE
         options = {name: values[own] for name, values in sampling.items()}
         for of, names in (
-            (pr.Log(), ("score", "low", "high")),
+            (pr.Log(), ("value", "low", "high")),
             (NetBenefit(0.3), ("net_benefit", "net_benefit_low", "net_benefit_high")),
         ):
-            alone = interval(Y[own], P[own], of=of, **options)
-            np.testing.assert_allclose(
-                [row[name] for name in names], [alone.estimate, alone.low, alone.high], rtol=1e-10
-            )
+            alone = estimate(Y[own], P[own], of, **options)
+            np.testing.assert_allclose([row[name] for name in names], [alone.value, alone.low, alone.high], rtol=1e-10)
         weight = options.get("sample_weight")
         assert row["miscalibration"] == pytest.approx(
             pr.decompose(Y[own], P[own], rule=pr.Log(), sample_weight=weight).miscalibration, rel=1e-10
@@ -85,7 +84,7 @@ def test_clusters_that_reach_across_groups(weight):
     sums = np.bincount(CLUSTER, influence)
     error = math.sqrt(60 / 59 * (sums**2).sum())
     assert found.p_value[1] == pytest.approx(2 * stats.t(59).sf(abs(found.difference[1]) / error), rel=1e-9)
-    assert found.clusters == 60
+    assert found.units == 60
 
 
 def test_copies_in_clusters_are_no_news():
@@ -99,7 +98,7 @@ def test_too_few_are_said_to_be_and_not_judged():
     found = slices(Y, P, by=SITE, threshold=0.3)
     row = rows(found)[3]
     assert row["note"] == f"too few to judge: {(SITE == 'tiny').sum()} cases"
-    assert row["score"] == pytest.approx(((P - Y) ** 2)[SITE == "tiny"].mean())
+    assert row["value"] == pytest.approx(((P - Y) ** 2)[SITE == "tiny"].mean())
     unknown = ("low", "high", "excess_low", "net_benefit_high", "miscalibration", "p_value", "p_adjusted")
     assert np.isnan([row[name] for name in unknown]).all()
     assert found.is_judged.tolist() == [True, True, True, False]
@@ -124,7 +123,7 @@ def test_several_models_on_the_same_cases_are_adjusted_together():
     assert found.group.tolist() == ["a", "b", "c", "tiny"] * 2
     assert found.overall == {name: pytest.approx(pr.brier_score(Y, one)) for name, one in models.items()}
     np.testing.assert_allclose(found.p_adjusted, holm(found.p_value))
-    np.testing.assert_array_equal(found.score[:4], slices(Y, P, by=SITE).score)
+    np.testing.assert_allclose(found.value[:4], slices(Y, P, by=SITE).value, rtol=1e-14)
 
 
 def test_false_alarms_are_as_rare_as_the_level_says():
@@ -139,20 +138,20 @@ def test_false_alarms_are_as_rare_as_the_level_says():
 def test_infinite_scores_and_constant_ones():
     p = P.copy()
     p[np.flatnonzero((SITE == "a") & Y)[0]] = 0.0
-    found = slices(Y, p, by=SITE, rule=pr.Log())
-    assert (found.score[0], found.note[0]) == (math.inf, "the mean score is infinite")
+    found = slices(Y, p, pr.Log(), by=SITE)
+    assert (found.value[0], found.note[0]) == (math.inf, "the value is infinite")
     assert np.isnan([found.low[0], found.p_value[0], found.p_value[1]]).all()
     assert np.isfinite(found.low[1])
     flat = slices(Y, np.full(N, 0.5), by=SITE)
     assert flat.p_value[:3].tolist() == [1.0, 1.0, 1.0]
-    assert flat.low[0] == flat.score[0] == 0.25
+    assert flat.low[0] == flat.value[0] == 0.25
 
 
 def test_an_infinite_score_leaves_the_rest_of_its_row():
     p = P.copy()
     p[np.flatnonzero((SITE == "a") & Y)[0]] = 0.0
     for sampling in SAMPLING:
-        found = slices(Y, p, by=SITE, rule=pr.Log(), threshold=0.3, **sampling)
+        found = slices(Y, p, pr.Log(), by=SITE, threshold=0.3, **sampling)
         known = slices(Y, p, by=SITE, threshold=0.3, **sampling)
         for name in ("excess_low", "excess_high", "net_benefit_low", "net_benefit_high"):
             np.testing.assert_array_equal(getattr(found, name), getattr(known, name))
@@ -165,14 +164,14 @@ def test_a_rest_of_one_case_is_not_tested(sampling):
     by = np.append(np.repeat("a", N - 1), "b")
     found = slices(Y, P, by=by, **sampling)
     assert np.isnan(found.p_value).all()
-    assert found.difference[0] == pytest.approx(found.score[0] - found.score[1])
+    assert found.difference[0] == pytest.approx(found.value[0] - found.value[1])
 
 
 def test_rounding_error_is_no_difference():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = rng.integers(200, 3000)
-        found = slices(rng.random(n) < 0.5, np.full(n, 0.5), by=rng.integers(0, 3, n), rule=pr.Log())
+        found = slices(rng.random(n) < 0.5, np.full(n, 0.5), pr.Log(), by=rng.integers(0, 3, n))
         assert found.difference.tolist() == [0.0, 0.0, 0.0]
         assert found.p_adjusted.tolist() == [1.0, 1.0, 1.0]
 
@@ -187,26 +186,25 @@ def test_losses_that_differ_between_groups_and_vary_in_none_are_not_tested():
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 def test_many_groups_are_each_compared_with_the_others(sampling):
     by = RNG.integers(0, 9, N)
-    found = slices(Y, {"p": P, "steep": expit(2 * logit(P))}, by=by, rule=pr.Log(), **sampling)
+    found = slices(Y, {"p": P, "steep": expit(2 * logit(P))}, pr.Log(), by=by, **sampling)
     for place in range(9):
-        two = slices(Y, {"p": P, "steep": expit(2 * logit(P))}, by=by == place, rule=pr.Log(), **sampling)
+        two = slices(Y, {"p": P, "steep": expit(2 * logit(P))}, pr.Log(), by=by == place, **sampling)
         own = [1, 3]  # The group, of either model; the others are called False.
         np.testing.assert_allclose(found.difference[[place, 9 + place]], two.difference[own], rtol=1e-9)
         np.testing.assert_allclose(found.p_value[[place, 9 + place]], two.p_value[own], rtol=1e-7)
 
 
-def test_time_grows_with_the_groups_and_not_with_their_square(monkeypatch):
-    merged = []
-    merge = pr.LossMoments.merge.__func__
+def test_work_grows_with_the_groups_and_not_with_their_square(monkeypatch):
+    pooled = []
+    pool = moments._pool
 
-    def counting(cls, parts):
-        pieces = list(parts)
-        merged.append(sum(len(one.n) for one in pieces))
-        return merge(cls, pieces)
+    def counting(codes, cells, parts):
+        pooled.append(len(codes))
+        return pool(codes, cells, parts)
 
-    monkeypatch.setattr(pr.LossMoments, "merge", classmethod(counting))
+    monkeypatch.setattr(moments, "_pool", counting)
     slices(Y, P, by=np.arange(N) % 150)
-    assert sum(merged) < 7 * 150
+    assert sum(pooled) < 20 * 150
 
 
 def test_labels_that_read_alike_are_told_apart():
@@ -221,7 +219,7 @@ def test_ordered_categories_keep_their_order():
         found = slices(Y, P, by=pd.Series(grade), **sampling)
         assert found.group.tolist() == ["low", "mid", "high"]
         plain = slices(Y, P, by=np.arange(N) % 3, **sampling)
-        for name in ("score", "low", "excess", "difference", "p_value"):
+        for name in ("value", "low", "excess", "difference", "p_value"):
             np.testing.assert_allclose(getattr(found, name), getattr(plain, name), rtol=1e-10)
 
 
@@ -242,7 +240,7 @@ def test_a_group_without_weight_is_not_there():
 
 
 def test_miscalibration_needs_a_proper_rule():
-    assert np.isnan(slices(Y, P, by=SITE, rule=pr.ShiftedBrier(0.2, weighted=False)).miscalibration).all()
+    assert np.isnan(slices(Y, P, pr.ShiftedBrier(0.2, weighted=False), by=SITE).miscalibration).all()
 
 
 def test_missing_values_and_views():
@@ -263,9 +261,14 @@ def test_what_is_refused():
         slices(Y, P, by=SITE, smallest=0)
     with pytest.raises(InputValueError, match="threshold must lie strictly between 0 and 1"):
         slices(Y, P, by=SITE, threshold=1.0)
-    with pytest.raises(InputValueError, match="must be the forecast of one event"):
-        slices(Y.astype(int), np.column_stack([1 - P, P]), by=SITE)
-    with pytest.raises(InputTypeError, match="a ForecastTable no longer knows its cases"):
-        slices(pr.ForecastTable.from_predictions(Y, P), None, by=SITE)
-    with pytest.raises(InputTypeError, match="rule must be a scoring rule"):
-        slices(Y, P, by=SITE, rule="brier")
+    with pytest.raises(InputTypeError, match=r"a ForecastTable holds .* already; pass no by beside it"):
+        slices(pr.ForecastTable.from_predictions(Y, P), by=SITE)
+    with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function"):
+        slices(Y, P, "brier", by=SITE)
+    with pytest.raises(InputValueError, match="slices needs by=, the group of each case"):
+        slices(Y, P)
+    ledger = pr.condense(Y, {"p": P})
+    with pytest.raises(InputValueError, match="the ledger has no keys to tell groups by"):
+        slices(ledger)
+    with pytest.raises(InputValueError, match=r"the ledger has no key 'day'; its keys are \['site'\]"):
+        slices(pr.condense(Y, {"p": P}, by={"site": SITE}), by="day")

@@ -113,8 +113,11 @@ def test_the_gpu_is_refused_with_the_reason():
 
 def test_an_infinite_loss_is_refused_before_catboost_stumbles_over_it():
     metric = eval_metric(pr.Log())
+    assert metric.evaluate((np.array([-1000.0, 0.0]),), np.array([1.0, 0.0]), None)[0] == pytest.approx(
+        1000.0 + np.log(2)
+    )
     with pytest.raises(InputValueError, match=r"finite values only; Log\(\) is infinite.*clip"):
-        metric.evaluate((np.array([-1000.0, 0.0]),), np.array([1.0, 0.0]), None)
+        metric.evaluate((np.array([-np.inf, 0.0]),), np.array([1.0, 0.0]), None)
 
 
 def test_an_error_of_the_door_reaches_the_user():

@@ -133,7 +133,16 @@ def test_classes_have_a_column_each():
     result = judge(GRADES, config, targets="grade")
     expected = pr.evaluate(GRADES["grade"], ROWS, labels=grades, ordered=True, **DRAWS).to_dict()
     assert logged(run_of(result)) == expected
-    assert expected["ranked_probability"] == pr.ranked_probability_score(GRADES["grade"], ROWS, labels=grades)
+    score = pr.ranked_probability_score(GRADES["grade"], ROWS, labels=grades)
+    assert expected["ranked_probability"] == pytest.approx(score, rel=1e-12)
+
+
+def test_measures_of_ones_own_are_logged_and_reported():
+    result = judge(TABLE, {"measures": [pr.IntegratedCalibrationIndex()], **DRAWS}, predictions="p")
+    table = pr.ForecastTable.from_predictions(Y, P)
+    value = pr.IntegratedCalibrationIndex().value(table)
+    assert logged(run_of(result))["ici"] == pytest.approx(value, rel=1e-12)
+    assert "integrated calibration index" in result.artifacts["propriety"].content
 
 
 def test_beside_an_evaluator_of_labels():

@@ -172,7 +172,7 @@ def test_margins_of_a_custom_objective_are_declared():
     margins = model.predict(xgb.DMatrix(X[TEST]), output_margin=True)
     final = score(pr.PenalizedLog(), EVENT[TEST], expit(margins.astype(float)))
     assert history["penalized_log"][-1] == pytest.approx(final, abs=SIX_DECIMALS)
-    with pytest.raises(InputValueError, match=r"custom objective hands margins.*output=\"margin\""):
+    with pytest.raises(InputValueError, match=r"hands margins.*the objective is a function.*output=\"margin\""):
         train(params, matrices("event"), CustomMetric(pr.Brier(), output="probability"), rounds=5, obj=logistic)
 
 
@@ -187,6 +187,48 @@ def test_margins_of_classes():
     margins = model.predict(xgb.DMatrix(X[TEST]), output_margin=True).astype(float)
     final = pr.ranked_probability_score(GRADE[TEST], softmax(margins, axis=1))
     assert history["ranked_probability"][-1] == pytest.approx(final, abs=SIX_DECIMALS)
+
+
+@pytest.mark.parametrize(("params", "task"), [(BINARY, "event"), (GRADED, "grade")], ids=["event", "grade"])
+def test_probabilities_declared_as_margins_are_refused(params, task):
+    """A built-in objective hands over probabilities; their sigmoid would be recorded as a score."""
+    told = f'output="margin" is declared.*hands probabilities.*{params["objective"]}.*output="probability"'
+    with pytest.raises(InputValueError, match=told):
+        train(params, matrices(task), CustomMetric(pr.Brier(), output="margin"), rounds=1)
+    with pytest.raises(InputValueError, match=told):
+        xgb.cv(params, matrices(task)[0], 1, nfold=2, custom_metric=CustomMetric(pr.Brier(), output="margin"))
+
+
+def test_the_scikit_learn_interface_refuses_them_too():
+    model = xgb.XGBClassifier(n_estimators=1, eval_metric=EvalMetric(pr.Brier(), output="margin"))
+    with pytest.raises(InputValueError, match="hands probabilities"):
+        model.fit(X[TRAIN], EVENT[TRAIN], eval_set=[(X[TEST], EVENT[TEST])], verbose=False)
+
+
+def test_an_objective_of_raw_logits_hands_over_margins():
+    params = BINARY | {"objective": "binary:logitraw"}
+    model, history = train(params, matrices("event"), CustomMetric(pr.Log(), output="margin"), rounds=3)
+    margins = model.predict(xgb.DMatrix(X[TEST])).astype(float)
+    assert history["log"][-1] == pytest.approx(pr.log_score(EVENT[TEST], expit(margins)), abs=SIX_DECIMALS)
+    with pytest.raises(InputValueError, match="hands margins"):
+        train(params, matrices("event"), CustomMetric(pr.Log(), output="probability"), rounds=1)
+
+
+def test_early_stopping_by_the_log_score_is_xgboosts_own():
+    own, watched = {}, CustomMetric(pr.Log(), output="probability")
+    params = BINARY | {"eta": 1.0, "eval_metric": "logloss"}
+    by_own = xgb.train(
+        params,
+        matrices("event")[0],
+        25,
+        evals=[(matrices("event")[1], "test")],
+        evals_result=own,
+        early_stopping_rounds=5,
+        verbose_eval=False,
+    )
+    by_rule, history = train(params, matrices("event"), watched, callbacks=[early_stopping(watched, 5)])
+    assert by_rule.best_iteration == by_own.best_iteration
+    np.testing.assert_allclose(history["log"], own["test"]["logloss"], atol=2e-6)
 
 
 def test_labels_of_softmax_are_refused():

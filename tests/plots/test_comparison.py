@@ -58,7 +58,7 @@ def test_the_forest_shows_differences_and_intervals():
         "good minus far",
         "near minus far",
     ]
-    assert texts(ax)[:3] == result.verdict.tolist()
+    assert texts(ax)[:3] == ["not distinguishable", "good better", "near better"]
     assert texts(ax)[3:] == ["← first better", "second better →"]
     assert ax.get_xlabel() == "Difference in Brier score, 95% interval"
     assert ax.get_title(loc="left") == "Forest"
@@ -75,11 +75,26 @@ def test_what_is_told_is_full_and_coloured_and_what_is_not_is_hollow_and_grey():
 
 
 def test_a_reference_names_the_sides():
-    ax = compare(Y, MODELS, reference="far", rule=pr.Log()).plot()
+    ax = compare(Y, MODELS, reference="far", measure=pr.Log()).plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["good", "near"]
     assert texts(ax) == ["good better", "near better", "← better than far", "worse than far →"]
     low, high = ax.get_xlim()
     assert low < 0 < high
+
+
+def test_the_sides_are_those_of_the_measure():
+    higher = compare(Y, MODELS, pr.AreaUnderRoc()).plot()
+    assert texts(higher)[3:] == ["← second better", "first better →"]
+    assert texts(higher)[1] == "good better"
+    assert texts(compare(Y, MODELS, pr.Skill(), reference="far").plot())[2:] == [
+        "← worse than far",
+        "better than far →",
+    ]
+    ideal = compare(Y, MODELS, pr.CalibrationSlope())
+    assert texts(ideal.plot()) == ["not distinguishable", "different", "different", "← first lower", "first higher →"]
+    assert ideal.standings.plot().get_xlabel() == "Calibration slope, 95% interval (1 is ideal)"
+    area = compare(Y, MODELS, pr.AreaUnderRoc()).standings.plot()
+    assert area.get_xlabel() == "Area under the ROC curve, 95% interval (higher is better)"
 
 
 def test_an_interval_beside_zero_that_does_not_survive_all_pairs_says_so():
@@ -98,12 +113,12 @@ def test_an_interval_beside_zero_that_does_not_survive_all_pairs_says_so():
 
 def test_what_cannot_be_drawn_is_written():
     sure = np.where(Y & (np.arange(N) % 50 == 0), 0.0, MODELS["near"])
-    result = compare(Y, {"near": MODELS["near"], "sure": sure, "copy": MODELS["near"]}, rule=pr.Log(), reference="near")
+    result = compare(Y, {"near": MODELS["near"], "sure": sure, "copy": MODELS["near"]}, pr.Log(), reference="near")
     ax = result.plot()
     points, intervals = rows_of(ax)
     assert list(points) == [1]
     assert intervals[1][:2] == (0.0, 0.0)
-    assert texts(ax)[:2] == ["infinite score", "same losses"]
+    assert texts(ax)[:2] == ["infinite", "same"]
     ranks = result.standings.plot()
     assert "∞ →" in texts(ranks)
     assert len(rows_of(ranks)[0]) == 2
@@ -114,12 +129,12 @@ def test_models_stand_by_rank():
     ax = ranked.plot()
     points, intervals = rows_of(ax)
     for row in range(3):
-        assert points[row][0] == ranked.score[row]
+        assert points[row][0] == ranked.value[row]
         assert intervals[row][:2] == (ranked.low[row], ranked.high[row])
     assert [label.get_text() for label in ax.get_yticklabels()] == ranked.model.tolist()
     assert texts(ax)[:3] == ["rank 1 to 2", "rank 1 to 2", "rank 3"]
     assert ax.get_xlabel() == "Brier score, 95% interval (lower is better)"
-    assert compare(Y, MODELS, rule=pr.Log()).standings.plot().get_xlabel().startswith("Log score, ")
+    assert compare(Y, MODELS, pr.Log()).standings.plot().get_xlabel().startswith("Log score, ")
 
 
 def test_pictures_go_on_the_axes_of_the_caller_and_change_no_settings():

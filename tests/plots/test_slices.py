@@ -6,6 +6,7 @@ import pytest
 from matplotlib import pyplot as plt
 from scipy.special import expit, logit
 
+import propriety as pr
 import propriety.plots.slices
 from propriety.errors import InputValueError
 from propriety.inference.slices import slices
@@ -37,12 +38,12 @@ def texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
-@pytest.mark.parametrize("show", ["score", "excess", "net_benefit"])
+@pytest.mark.parametrize("show", ["value", "excess", "net_benefit"])
 def test_points_and_intervals_are_those_of_the_slices(show):
     ax = ONE.plot(show=show)
     points = labelled(ax, "_estimate")
     np.testing.assert_array_equal([point.get_xdata()[0] for point in points], getattr(ONE, show))
-    low, high = (getattr(ONE, end if show == "score" else f"{show}_{end}") for end in ("low", "high"))
+    low, high = (getattr(ONE, end if show == "value" else f"{show}_{end}") for end in ("low", "high"))
     drawn = np.array([line.get_xdata() for line in labelled(ax, "_interval")])
     np.testing.assert_array_equal(drawn, np.column_stack([low, high])[:3])
 
@@ -52,9 +53,27 @@ def test_rows_are_named_and_sized_from_the_top():
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["Bergen", "Graz", "Lyon", "tiny"]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
     assert {f"{n:,}" for n in ONE.n} <= set(texts(ax))
-    assert ax.get_xlabel() == "Mean score, Brier (lower is better)"
+    assert ax.get_xlabel() == "Brier score (lower is better)"
     assert ax.get_title(loc="left") == "a title"
     assert any(text.startswith("all cases 0.") for text in texts(ax))
+    assert "group" in texts(ax)
+
+
+def test_keys_and_measures_have_their_names():
+    found = slices(Y, P, pr.AreaUnderRoc(), by={"site": SITE, "half": np.arange(len(Y)) % 2})
+    ax = found.plot()
+    assert "site, half" in texts(ax)
+    assert [tick.get_text() for tick in ax.get_yticklabels()][:2] == ["Bergen, 0", "Bergen, 1"]
+    assert ax.get_xlabel() == "Area under the ROC curve (higher is better)"
+
+
+def test_the_groups_of_classes_have_their_values():
+    rows = RNG.dirichlet([1, 2, 1], 400)
+    grade = np.array([RNG.choice(3, p=row) for row in rows])
+    found = slices(grade, rows, by=SITE[:400])
+    np.testing.assert_array_equal([point.get_xdata()[0] for point in labelled(found.plot(), "_estimate")], found.value)
+    with pytest.raises(InputValueError, match="the groups of classes have only values"):
+        found.plot(show="excess")
 
 
 def test_small_groups_are_grey_and_say_so():
@@ -93,16 +112,14 @@ def test_it_goes_on_the_callers_axes_and_changes_no_settings():
 
 
 def test_infinite_scores_leave_their_row_empty():
-    import propriety as pr
-
     p = P.copy()
     p[np.flatnonzero((SITE == "Graz") & Y)[0]] = 0.0
-    ax = slices(Y, p, by=SITE, rule=pr.Log()).plot()
+    ax = slices(Y, p, by=SITE, measure=pr.Log()).plot()
     assert [point.get_ydata()[0] for point in labelled(ax, "_estimate")] == [0, 2, 3]
-    assert "the mean score is infinite" in texts(ax)
+    assert "the value is infinite" in texts(ax)
 
 
 @pytest.mark.parametrize(("found", "show"), [(ONE, "mcb"), (TWO, "net_benefit")], ids=["unknown", "no threshold"])
 def test_what_there_is_not_to_show(found, show):
-    with pytest.raises(InputValueError, match='show must be "score", "excess" or "net_benefit"; got'):
+    with pytest.raises(InputValueError, match='show must be "value", "excess" or "net_benefit"; got'):
         found.plot(show=show)

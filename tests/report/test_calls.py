@@ -1,15 +1,14 @@
 """Every call on a page, made alone, gives the numbers that it stands beside."""
 
-import inspect
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.evaluation.calls import TAKES, Calls
-from propriety.inference.intervals import Interval
-from propriety.report import sections, texts
+from propriety.evaluation.calls import Calls, written
+from propriety.report import number_sections, sections, texts
 from propriety.report.evaluation import page_of
 from propriety.report.page import Figure
 
@@ -35,7 +34,8 @@ def undrawn(monkeypatch):
     def figure(drawing, *, title, caption, table, call, of_models=(), **_):
         return Figure(title=title, caption=caption, svg="", table=table, alt="", call=call, of_models=of_models)
 
-    monkeypatch.setattr(sections, "figure_of", figure)
+    for module in (sections, number_sections):
+        monkeypatch.setattr(module, "figure_of", figure)
 
 
 # The data under the names that calls use, and what `evaluate` is asked beside the outcomes and forecasts.
@@ -68,6 +68,9 @@ CASES = {
         {"tolerance": 1e-3},
     ),
     "grades": ({"y": GRADE, "forecasts": ROWS, "time": TIME}, {"labels": GRADES, "ordered": True}),
+    "classes in groups": ({"y": PLACES, "forecasts": ROWS, "by": SITE}, {}),
+    "keys": (DATA | {"by": {"site": SITE, "half": np.arange(N) % 2}}, {"thresholds": 0.3}),
+    "one model of grades": ({"y": PLACES, "forecasts": {"sharp": ROWS["sharp"]}}, {"ordered": True}),
 }
 
 
@@ -77,7 +80,7 @@ def evaluated(case):
     if case == "dropped":
         y, forecasts = Y, {"honest": TRUTH, "it's bold": HOLES}
         shared, options = {"sample_weight": WEIGHT, "by": SITE}, {"missing": "drop"}
-    return pr.evaluate(y, forecasts, **shared, **options, n_resamples=20, seed=1)
+    return pr.evaluate(y, forecasts, **shared, **options, n_resamples=40, seed=1)
 
 
 def calls_on(page):
@@ -114,11 +117,11 @@ def assert_is_that_of(result, found, call, name):
         "RocCurve": lambda: [result.roc_curves[name]],
         "ProbabilityMeans": lambda: [result.probability_means[name]],
     }
-    if isinstance(found, Interval | dict):
+    if isinstance(found, pr.Estimate):
         place = result.scores.call.tolist().index(call)
-        for field in ("estimate", "low", "high"):
-            alone = found[field] if isinstance(found, dict) else getattr(found, field)
-            assert alone == pytest.approx(getattr(result.scores, field)[place], rel=1e-12, nan_ok=True), call
+        for field in ("value", "low", "high"):
+            beside = getattr(result.scores, field)[place]
+            assert getattr(found, field) == pytest.approx(beside, rel=1e-12, nan_ok=True), call
     elif type(found).__name__ == "Figure":
         assert "plot_cut_point_decompositions" in call
     else:
@@ -127,7 +130,8 @@ def assert_is_that_of(result, found, call, name):
 
 
 def same(found, beside):
-    unknown = ("standard_error", "is_noise") if type(found).__name__ == "RankingMap" else ()
+    # The call is made of the rows that were kept.
+    unknown = ("dropped", *(("standard_error", "is_noise") if type(found).__name__ == "RankingMap" else ()))
     one, other = found.rows(), beside.rows()
     return all(
         len(one[name]) == len(other[name])
@@ -146,39 +150,75 @@ def test_every_call_on_the_page_gives_its_numbers(case):
     assert_calls_give_the_numbers(evaluated(case), CASES[case][0])
 
 
-@pytest.mark.parametrize(
-    "moments",
-    [
-        pr.loss_moments(Y, MODELS),
-        [pr.loss_moments(Y, MODELS, rule=pr.Log()), pr.loss_moments(Y, MODELS, by=SITE)],
-        pr.loss_moments(Y, MODELS, cluster=CLUSTER),
-        pr.loss_moments(Y, MODELS, by=SITE, cluster=CLUSTER),
-    ],
-    ids=["one", "several", "clusters", "groups"],
-)
-def test_every_call_on_the_page_of_tables_gives_its_numbers(moments):
-    tables = {name: pr.ForecastTable.from_predictions(Y, p) for name, p in MODELS.items()}
-    result = pr.Evaluation.from_tables(tables, moments, level=0.9, n_resamples=20, seed=1)
-    assert_calls_give_the_numbers(result, {"tables": tables, "moments": moments})
+# What a ledger is condensed from, and what `evaluate` is asked of it.
+LEDGERS = {
+    "plain": ({}, {"level": 0.9}),
+    "groups": ({"by": SITE}, {"thresholds": 0.3}),
+    "clusters": ({"by": {"site": SITE, "half": np.arange(N) % 2}, "cluster": CLUSTER}, {"thresholds": (0.1, 0.3)}),
+    "weights": ({"sample_weight": WEIGHT}, {"thresholds": (0.1, 0.3)}),
+    "times": ({"time": TIME}, {}),
+}
 
 
-def test_every_call_on_the_page_of_weighted_tables_gives_its_numbers():
-    tables = {name: pr.ForecastTable.from_predictions(Y, p, sample_weight=WEIGHT) for name, p in MODELS.items()}
-    moments = pr.loss_moments(Y, MODELS, sample_weight=WEIGHT)
-    result = pr.Evaluation.from_tables(tables, moments, thresholds=(0.1, 0.3), n_resamples=20, seed=1)
-    assert result.comparison is None
+@pytest.mark.parametrize("case", LEDGERS)
+def test_every_call_on_the_page_of_a_ledger_gives_its_numbers(case):
+    shared, options = LEDGERS[case]
+    ledger = pr.condense(Y, MODELS, **shared)
+    assert_calls_give_the_numbers(pr.evaluate(ledger, **options, n_resamples=40, seed=1), {"ledger": ledger})
+
+
+@pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
+def test_every_call_on_the_page_of_a_ledger_of_classes_gives_its_numbers(ordered):
+    ledger = pr.condense(GRADE, ROWS, labels=GRADES, ordered=ordered, by=SITE)
+    assert_calls_give_the_numbers(pr.evaluate(ledger, n_resamples=40, seed=1), {"ledger": ledger})
+
+
+@pytest.mark.parametrize("thresholds", [None, (0.1, 0.3)], ids=["none", "interval"])
+def test_every_call_on_the_page_of_stored_ledgers_gives_its_numbers(tmp_path, thresholds):
+    rules = [] if thresholds is None else [pr.BoundedBrier(*thresholds), pr.BoundedLog(*thresholds)]
+    rules += [] if thresholds is None else [pr.NetBenefit(end).rule for end in thresholds]
+    pr.condense(Y, MODELS, by=SITE, rules=rules).to_parquet(tmp_path / "ledger")
+    ledger = pr.Ledger.from_parquet(tmp_path / "ledger")
+    result = pr.evaluate(ledger, thresholds=thresholds, n_resamples=40, seed=1)
+    assert result.ranking is None
+    assert_calls_give_the_numbers(result, {"ledger": ledger})
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["counts", "weights"])
+def test_every_call_on_the_page_of_tables_gives_its_numbers(weight):
+    tables = {name: pr.ForecastTable.from_predictions(Y, p, sample_weight=weight) for name, p in MODELS.items()}
+    result = pr.evaluate(tables, level=0.9, n_resamples=40, seed=1)
+    assert (result.comparison, result.slices, result.ranking) == (None, None, None)
     assert math.isfinite(result.scores.at("honest", "brier")["low"])
-    assert_calls_give_the_numbers(result, {"tables": tables, "moments": moments})
+    assert_calls_give_the_numbers(result, {"ledger": result.ledger})
 
 
-@pytest.mark.parametrize("function", TAKES)
-def test_a_call_has_all_that_its_function_takes(function):
-    *classes, name = function.split(".")
-    home = getattr(pr, classes[0]) if classes else pr
-    known = set(inspect.signature(getattr(home, name)).parameters)
-    asked = {"sample_weight", "pos_label", "labels", "by", "cluster", "time", "tolerance", "level"}
-    # Rows of an evaluation do not depend on its groups.
-    assert set(TAKES[function]) == (known & asked) - ({"by"} if function == "evaluate" else set())
+def test_every_call_on_the_page_of_a_lazy_frame_gives_its_numbers():
+    frame = pl.DataFrame({"y": Y, **MODELS, "site": SITE})
+    result = pr.evaluate(frame.lazy(), list(MODELS), outcome="y", by="site", n_resamples=40, seed=1)
+    assert_calls_give_the_numbers(result, DATA | {"by": SITE})
+
+
+class Share:
+    """A measure without a form of its own in code."""
+
+    key, label, higher_is_better = "share", "share of events", True
+
+    def value(self, table):
+        return table.event_rate
+
+
+def rate(table):
+    return table.event_rate
+
+
+def test_measures_of_ones_own_are_written_as_they_are():
+    assert written(Share()) == "Share()"
+    result = pr.evaluate(Y, MODELS, measures=[Share(), rate, pr.MeanScore(pr.Spherical())], n_resamples=40, seed=1)
+    data = DATA | {"Share": Share, "rate": rate}
+    assert_calls_give_the_numbers(result, data)
+    assert result.scores.call[-2].endswith("rate, n_resamples=40, seed=1)")
+    assert result.scores.call[-1] == """pr.estimate(y, forecasts["it's bold"], pr.Spherical())"""
 
 
 def test_the_page_says_what_the_names_in_the_calls_are():
@@ -190,5 +230,5 @@ def test_the_page_says_what_the_names_in_the_calls_are():
     )
     assert "sample_weight and by are as given" in said
     assert "without the rows that miss a value of any model" in said
-    assert "tables holds" in texts.calls_words(Calls(tabled=True), 0)
+    assert "ledger holds the tables" in texts.calls_words(Calls(is_ledger=True), 0)
     assert "as given" not in texts.calls_words(Calls(), 0)

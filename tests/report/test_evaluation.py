@@ -23,12 +23,13 @@ GRADE = np.array([RNG.choice(3, p=row) for row in ROWS["sharp"]])
 
 
 def evaluated(kind, **options):
-    options = {"seed": 1, "n_resamples": 20} | options
+    options = {"seed": 1, "n_resamples": 40} | options
     if kind == "event":
         return pr.evaluate(Y, MODELS, thresholds=(0.05, 0.2), by=SITE, **options)
     if kind == "one model":
         return pr.evaluate(Y, TRUTH, **options)
-    return pr.evaluate(GRADE, ROWS, ordered=kind == "grades", **options)
+    by = {"by": {"site": SITE}} if "groups" in kind else {}
+    return pr.evaluate(GRADE, ROWS, ordered="grades" in kind, **by, **options)
 
 
 SECTIONS = {
@@ -36,6 +37,8 @@ SECTIONS = {
     "one model": ["scores", "calibration", "decisions", "means", "methods", "tripod"],
     "classes": ["scores", "calibration", "comparison", "means", "methods", "tripod"],
     "grades": ["scores", "calibration", "comparison", "means", "methods", "tripod"],
+    "classes in groups": ["scores", "calibration", "comparison", "slices", "means", "methods", "tripod"],
+    "grades in groups": ["scores", "calibration", "comparison", "slices", "means", "methods", "tripod"],
 }
 
 
@@ -106,7 +109,7 @@ def test_the_table_of_net_benefit_has_the_value_at_every_threshold():
     y = (np.random.default_rng(1).random(30) < p).astype(int)
     table = item_named("Net benefit", pr.evaluate(y, {"a": p}, seed=1, n_resamples=20)).table
     whole = pr.ForecastTable.from_predictions(y, p)
-    alone = [pr.NetBenefit(threshold).of(whole) for threshold in table["threshold"].tolist()]
+    alone = [pr.NetBenefit(threshold).value(whole) for threshold in table["threshold"].tolist()]
     np.testing.assert_allclose(table["a"], alone, rtol=1e-12, atol=1e-15)
 
 
@@ -118,14 +121,90 @@ def test_no_p_value_is_zero():
     behind = item_named("Differences", wrong).table["adjusted p-value"]
     assert behind == wrong.comparison.p_adjusted.tolist()
     assert [cell.text for cell in cells_of(behind)[1]] == ["< 0.0001"]
-    groups = item_named("Groups", wrong).columns["adjusted p-value"]
+    groups = item_named("Groups by group", wrong).columns["adjusted p-value"]
     assert groups == wrong.slices.p_adjusted.tolist()
     assert [cell.text for cell in cells_of([PValue(1e-4), PValue(np.nan)])[1]] == ["0.0001", "\N{EN DASH}"]
 
 
+@pytest.mark.parametrize("kind", ["event", "one model", "classes", "grades"])
+def test_every_measure_stands_in_one_table_of_scores(kind):
+    result = evaluated(kind)
+    tables = page_of(result, title="A").sections[0].items
+    shown = [name for table in tables for name in table.columns if name != "model"]
+    assert sorted(shown) == sorted(measure.label for measure in result.problem.measures)
+    for table in tables:
+        assert len(table.call.splitlines()) == len(table.columns) - 1
+        ideal = {measure.label for measure in result.problem.measures if hasattr(measure, "ideal")}
+        assert set(table.best) == set(table.columns) - {"model"} - ideal
+    words = " ".join(page_of(result, title="A").sections[0].words)
+    assert all(measure.label in words for measure in result.problem.measures)
+
+
+def test_measures_with_an_ideal_have_a_table_of_their_own():
+    columns = item_named("Level and slope", evaluated("event")).columns
+    assert list(columns) == ["model", "observed/expected", "calibration intercept", "calibration slope"]
+
+
+def test_groups_have_the_names_of_their_keys():
+    half = np.where(np.arange(N) % 2, "odd", "even")
+    options = {"thresholds": 0.2, "seed": 1, "n_resamples": 20}
+    table = item_named("Groups by site", pr.evaluate(Y, MODELS, by={"site": SITE}, **options))
+    shown = ["cases", "regret at 0.2", "event rate", "observed \N{MINUS SIGN} forecast", "net benefit at 0.2"]
+    assert list(table.columns) == ["model", "site", *shown, "adjusted p-value"]
+    assert table.note == ""
+    table = item_named("Groups by site and half", pr.evaluate(Y, MODELS, by={"site": SITE, "half": half}, **options))
+    assert list(table.columns) == ["model", "group", *shown, "adjusted p-value"]
+    assert table.columns["group"][:4] == ["site: north", "site: south", "half: even", "half: odd"]
+
+
+def test_groups_that_are_not_judged_say_why():
+    small = np.where(np.arange(N) < 20, "small", SITE)
+    table = item_named("Groups by group", pr.evaluate(Y, MODELS, by=small, seed=1, n_resamples=20))
+    assert table.columns["note"][:3] == [None, "too few to judge: 20 cases", None]
+    assert "too small to be judged" in table.note
+
+
+@pytest.mark.parametrize("kind", ["classes in groups", "grades in groups"])
+def test_groups_of_classes_have_no_event_rate(kind):
+    result = evaluated(kind)
+    columns = item_named("Groups by site", result).columns
+    assert list(columns) == ["model", "site", "cases", result.problem.headline.label, "adjusted p-value"]
+    assert [one.value for one in columns[result.problem.headline.label]] == result.slices.value.tolist()
+
+
+@pytest.mark.parametrize("key", ["model", "cases", "note", "Brier score"])
+def test_a_key_may_be_called_as_another_column_is(key):
+    result = pr.evaluate(Y, MODELS, by={key: SITE}, seed=1, n_resamples=20)
+    columns = item_named(f"Groups by {key}", result).columns
+    assert columns["group"] == result.slices.group.tolist()
+    assert columns["model"] == result.slices.model.tolist()
+
+
+def test_labels_that_are_taken_have_their_key_beside_them():
+    class Copy:
+        key, label, higher_is_better = "copy", "model", True
+
+        def value(self, table):
+            return table.event_rate
+
+    result = pr.evaluate(Y, MODELS, measures=[Copy()], seed=1, n_resamples=40)
+    table = item_named("Further measures", result)
+    assert list(table.columns) == ["model", "model (copy)"]
+    assert table.call == "pr.estimate(y, forecasts['honest'], Copy(), n_resamples=40, seed=1)"
+
+
+def test_what_to_beware_of_says_where():
+    words = page_of(evaluated("event"), title="A").sections[0].words
+    flat = [text for text in words if text.startswith("Beware")]
+    assert "Beware: a calibration slope needs forecasts that differ; all are equal (calibration slope of flat)." in flat
+    few = pr.evaluate(Y[:80], {"a": TRUTH[:80]}, seed=1, n_resamples=20)
+    notes = [text for text in page_of(few, title="A").sections[0].words if text.startswith("Beware")]
+    assert any(re.fullmatch(r"Beware: rests on \d+ events: it may be too narrow.*\.", note) for note in notes)
+
+
 def test_levels_stand_on_the_page_as_they_are():
     result = pr.evaluate(Y, {"a": TRUTH}, seed=1, n_resamples=20, level=0.995)
-    assert "Beside each number stands its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
+    assert "Each number is followed by its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
     band = item_named("Reliability of a", result)
     assert "grey 99.5% band" in band.caption
     assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call

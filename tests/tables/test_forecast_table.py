@@ -1,7 +1,10 @@
 """The forecast table: made from anything, merged, rounded, stored, and always what it says it is."""
 
+import copy
 import json
+import pickle
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -45,6 +48,7 @@ def test_the_table_counts_events_and_non_events_of_each_distinct_forecast(sample
     table = table_of(sample)
     assert as_dict(table) == by_hand(sample)
     assert table.n == table.weight == table.weight_squares == len(sample)
+    assert table.n_events == sum(event for event, _ in sample)
     assert not table.is_weighted
 
 
@@ -55,6 +59,10 @@ def test_the_weighted_table_adds_up_weights(sample, data):
     assert as_dict(table) == by_hand(sample, weights)
     assert table.n == np.count_nonzero(weights)
     assert table.weight_squares == sum(w * w for w in weights)
+    squares = by_hand(sample, [w * w for w in weights])
+    assert table.event_squares.tolist() == [row[0] for row in squares.values()]
+    assert table.non_event_squares.tolist() == [row[1] for row in squares.values()]
+    assert table.n_events == sum(w > 0 and event for (event, _), w in zip(sample, weights, strict=True))
     assert table.is_weighted == (set(weights) - {0} != {1})
 
 
@@ -138,9 +146,62 @@ BROKEN = {
     "no weight": ({"events": [0, 0], "non_events": [0, 0]}, "weights are all zero"),
     "empty": ({"forecast": [], "events": [], "non_events": []}, "it is empty"),
     "no cases": ({"n": 0}, "n must be a whole number of at least 1"),
-    "no squares": ({"weight_squares": 0.0}, "weight_squares must be positive"),
+    "too many cases": ({"n": 5}, "n must be the sum of the counts, 4, .*; got 5"),
+    "too many events": ({"n_events": 2}, "n_events must be the sum of the counts, 1, .*; got 2"),
+    "no counts": ({"non_events": [0.5, 1]}, "non_events must hold whole numbers.*row 0 is 0.5.*event_squares"),
+    "one column": ({"event_squares": [1, 0]}, "a table of weighted cases .*; it lacks non_event_squares, n, n_events"),
 }
-WHOLE = {"forecast": [0.2, 0.4], "events": [1, 0], "non_events": [1, 2], "n": 4, "weight_squares": 4.0}
+WHOLE = {"forecast": [0.2, 0.4], "events": [1, 0], "non_events": [1, 2]}
+WEIGHTED = {
+    "forecast": [0.2, 0.4],
+    "events": [0.5, 0],
+    "non_events": [1, 2.5],
+    "event_squares": [0.25, 0],
+    "non_event_squares": [1, 4.25],
+    "n": 4,
+    "n_events": 1,
+}
+UNEVEN = {
+    "forecast": [0.1, 0.2, 0.3],
+    "events": [1, 1, 1],
+    "non_events": [0, 0, 5],
+    "event_squares": [0.4, 0.4, 0.4],
+    "non_event_squares": [0, 0, 25],
+    "n_events": 3,
+}
+UNSOUND = {
+    "no squares": ({"event_squares": [0.0, 0.0]}, "event_squares must be sums of squared weights .*; row 0 is 0.0 for"),
+    "negative": ({"event_squares": [-0.25, 0.0]}, "event_squares must be sums of squared weights"),
+    "not a number": ({"event_squares": [np.nan, 0.0]}, "squared weights .* finite sum; it is nan"),
+    "infinite": ({"non_event_squares": [np.inf, 4.25]}, "squared weights .* finite sum; it is inf"),
+    "of no weight": ({"event_squares": [0.25, 0.1]}, "event_squares must be sums .*; row 1 is 0.1 for a weight of 0.0"),
+    "above": ({"non_event_squares": [1.0, 9.0]}, "non_event_squares must be sums .*; row 1 is 9.0 for a weight of 2.5"),
+    "below": ({"non_event_squares": [1.0, 1.0]}, "row 1 is 1.0 for a weight of 2.5"),
+    "of an outcome": (UNEVEN, "events cannot weigh 3 with squared weights that sum to 1.2, in n = 4 cases"),
+    "of all": ({"non_event_squares": [0.34, 2.1]}, "n = 4 cases whose squared weights sum to 2.69 cannot weigh 4"),
+    "length": ({"event_squares": [0.25]}, "must be as long as forecast, 2 rows; lengths are 1 and 2"),
+    "no event": ({"n_events": 0}, "0 cases cannot make 1 rows with a weight in events"),
+    "no non-event": ({"n_events": 4}, "0 cases cannot make 2 rows with a weight in non_events"),
+    "more events than cases": ({"n_events": 5}, "n_events must not exceed n; got 5 of 4 cases"),
+    "no number of events": ({"n_events": None}, "a table of weighted cases .*; it lacks n_events"),
+}
+
+
+@pytest.mark.parametrize(("fault", "message"), UNSOUND.values(), ids=UNSOUND)
+def test_weights_that_no_cases_have_are_refused(fault, message):
+    assert ForecastTable(**WEIGHTED).is_weighted
+    with pytest.raises(InputValueError, match=message):
+        ForecastTable(**(WEIGHTED | fault))
+
+
+def test_counts_alone_make_an_unweighted_table():
+    table = ForecastTable(**WHOLE)
+    assert (table.n, table.n_events, table.weight_squares, table.is_weighted) == (4, 1, 4.0, False)
+    assert table.event_squares is table.events
+    assert table.non_event_squares is table.non_events
+    ones = ForecastTable.from_predictions([0, 1, 1], [0.2, 0.4, 0.4], sample_weight=[1.0, 1.0, 1.0])
+    assert not ones.is_weighted
+    assert ones.event_squares is ones.events
 
 
 @pytest.mark.parametrize(("fault", "message"), BROKEN.values(), ids=BROKEN)
@@ -182,8 +243,8 @@ def test_a_strange_file_or_dict_is_refused(tmp_path):
     stored = ForecastTable.from_predictions([0, 1], [0.1, 0.4]).to_dict()
     with pytest.raises(InputValueError, match=r"must be a stored propriety\.forecast_table; got 'other'"):
         ForecastTable.from_dict(stored | {"schema": "other"})
-    with pytest.raises(InputValueError, match="must have version 1; got 2"):
-        ForecastTable.from_dict(stored | {"version": 2})
+    with pytest.raises(InputValueError, match="must have version 1 or 2; got 3"):
+        ForecastTable.from_dict(stored | {"version": 3})
     with pytest.raises(InputValueError, match=r"must have the fields .*; it lacks \['n'\]"):
         ForecastTable.from_dict({name: value for name, value in stored.items() if name != "n"})
     with pytest.raises(InputValueError, match=r"it has \['extra'\] too"):
@@ -201,23 +262,126 @@ def test_the_table_as_a_frame(backend):
     }
 
 
+weighted_cases = st.lists(
+    st.tuples(st.booleans(), st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0, 1)), st.floats(0.01, 10)),
+    min_size=1,
+    max_size=40,
+)
+
+
+def weighted_table(sample):
+    return table_of(sample, sample_weight=[case[2] for case in sample])
+
+
+def same_table(one, other, rtol=1e-12):
+    for name in ("forecast", "events", "non_events", "event_squares", "non_event_squares"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=rtol, atol=1e-300, err_msg=name)
+    assert (one.n, one.n_events, one.cells) == (other.n, other.n_events, other.cells)
+
+
 @given(sample=cases, power=st.integers(0, 6))
 def test_the_grid_keeps_every_case_and_moves_it_less_than_a_cell(sample, power):
     table = table_of(sample)
     grid = table.grid(2**power)
     assert (grid.n, grid.weight, grid.event_rate) == (table.n, table.weight, table.event_rate)
     assert len(grid) <= 2**power + 2
-    assert abs(grid.mean_forecast - table.mean_forecast) <= 0.5 / 2**power + 1e-12
-    assert as_dict(grid.grid(1)) == as_dict(table.grid(1))
+    assert grid.mean_forecast == pytest.approx(table.mean_forecast, rel=1e-12)
+    same_table(grid.grid(1), table.grid(1))
 
 
-@given(a=cases, b=cases)
-def test_grids_add(a, b):
-    assert as_dict(table_of(a).grid(16) + table_of(b).grid(16)) == as_dict(table_of(a + b).grid(16))
+@given(sample=weighted_cases, power=st.integers(0, 52))
+def test_the_forecast_of_a_cell_is_the_mean_of_its_cases_and_lies_in_it(sample, power):
+    table = weighted_table(sample)
+    grid, cells = table.grid(2**power), 2**power
+    inner = (grid.forecast > 0) & (grid.forecast < 1)
+    number = np.floor(grid.forecast * cells)
+    assert (np.diff(number[inner]) > 0).all()
+    for row in np.flatnonzero(inner):
+        own = [(p, w) for _, p, w in sample if 0 < p < 1 and np.floor(p * cells) == number[row]]
+        mean = sum(p * w for p, w in own) / sum(w for _, w in own)
+        assert grid.forecast[row] == pytest.approx(mean, rel=1e-12, abs=1e-300)
+    assert (0.0 in grid.forecast, 1.0 in grid.forecast) == (0.0 in table.forecast, 1.0 in table.forecast)
+    assert grid.mean_forecast == pytest.approx(table.mean_forecast, rel=1e-12, abs=1e-300)
+
+
+def test_a_mean_never_leaves_its_cell_nor_becomes_certain():
+    below_one, tiny = np.nextafter(1.0, 0.0), 5e-324
+    table = ForecastTable.from_predictions(
+        [0, 1, 1, 0, 1, 1], [0.0, tiny, tiny, below_one, below_one, 1.0], sample_weight=[1, 0.1, 0.2, 0.1, 0.7, 1]
+    )
+    for cells in (1, 4, 2**52):
+        assert table.grid(cells).forecast.tolist()[0] == 0.0
+        assert table.grid(cells).forecast.tolist()[-1] == 1.0
+        assert len(table.grid(cells)) == (3 if cells == 1 else 4)
+    assert table.grid(4).forecast.tolist() == [0.0, tiny, below_one, 1.0]
+    edge = np.nextafter(0.5, 0.0)
+    crowded = ForecastTable.from_predictions([0, 1, 0, 1], [edge, edge, edge, 0.5], sample_weight=[0.1, 0.3, 0.7, 1])
+    assert crowded.grid(2).forecast.tolist() == [edge, 0.5]
+
+
+def test_cases_without_weight_do_not_count_in_the_mean_of_a_cell():
+    table = ForecastTable.from_predictions([0, 1, 1], [0.1, 0.2, 0.15], sample_weight=[1, 0, 3])
+    assert table.grid(4).forecast[0] == pytest.approx((0.1 + 3 * 0.15) / 4, rel=1e-15)
+
+
+@given(sample=weighted_cases, other=weighted_cases, power=st.integers(0, 12))
+def test_grids_add(sample, other, power):
+    for table in (table_of, weighted_table):
+        a, b, both = table(sample), table(other), table(sample + other)
+        same_table(a.grid(2**power) + b.grid(2**power), both.grid(2**power))
+        same_table((a + b).grid(2**power), both.grid(2**power))
+
+
+@given(sample=weighted_cases, power=st.integers(0, 12))
+def test_the_grid_keeps_observed_over_expected(sample, power):
+    for table in (table_of(sample), weighted_table(sample)):
+        if table.mean_forecast > 0:
+            ratios = [one.event_rate / one.mean_forecast for one in (table, table.grid(2**power))]
+            assert ratios[1] == pytest.approx(ratios[0], rel=1e-12)
+
+
+def test_the_grid_invents_no_miscalibration_of_rare_events():
+    rng = np.random.default_rng(3)
+    p = rng.beta(0.3, 300, 200_000)
+    table = ForecastTable.from_predictions(rng.random(len(p)) < p, p)
+    exact, grid = pr.calibration_summary(table), pr.calibration_summary(table.grid())
+    for name in ("ratio", "ratio_lower", "ratio_upper"):
+        assert getattr(grid, name) == pytest.approx(getattr(exact, name), rel=1e-12)
+
+
+def test_copies_and_pickles_are_the_table_and_cannot_be_changed():
+    weighted = ForecastTable(**WEIGHTED)
+    for table in (ForecastTable(**WHOLE), weighted, weighted.grid(8)):
+        for again in (pickle.loads(pickle.dumps(table)), copy.copy(table), copy.deepcopy(table)):
+            assert again.to_dict() == table.to_dict()
+            assert again.is_weighted == table.is_weighted
+            for name in ("forecast", "events", "non_events", "event_squares", "non_event_squares"):
+                assert not getattr(again, name).flags.writeable
+
+
+@pytest.mark.parametrize("lazy", ["polars", "duckdb"])
+@pytest.mark.parametrize("by", [None, "site"])
+def test_events_are_counted_beside_their_weights(lazy, by):
+    rng = np.random.default_rng(4)
+    p = rng.random(500) ** 2
+    y = rng.random(500) < p
+    frame = pl.DataFrame(
+        {"y": y, "p": p, "w": np.where(y, 0.02, 1.0) * rng.integers(0, 3, 500), "site": rng.choice(["a", "b"], 500)}
+    )
+    given = frame.lazy() if lazy == "polars" else duckdb.from_arrow(frame.to_arrow())
+    columns = {"outcome": "y", "forecast": "p", "weight": "w", "by": by}
+    found, expected = (ForecastTable.from_frame(one, **columns) for one in (given, frame))
+    found, expected = ({None: found}, {None: expected}) if by is None else (found, expected)
+    for group, table in found.items():
+        own = frame if group is None else frame.filter(pl.col("site") == group)
+        assert table.n_events == len(own.filter(pl.col("y") & (pl.col("w") > 0)))
+        same_table(table, expected[group])
+    grid = ForecastTable.from_frame(given, **(columns | {"by": None}), exact=False, cells=64)
+    same_table(grid, ForecastTable.from_frame(frame, **(columns | {"by": None})).grid(64))
 
 
 def test_certainties_stay_certain_on_the_grid():
-    assert ForecastTable.from_predictions([0, 1, 1], [0.0, 1e-9, 1.0]).grid(2).forecast.tolist() == [0.0, 0.25, 1.0]
+    assert ForecastTable.from_predictions([0, 1, 1], [0.0, 1e-9, 1.0]).grid(2).forecast.tolist() == [0.0, 1e-9, 1.0]
 
 
 def test_what_the_grid_refuses():

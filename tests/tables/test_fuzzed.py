@@ -91,12 +91,12 @@ STORED = ForecastTable.from_predictions(Y, P).to_dict()
         {1: 2, "spare": 3},
         {"n": 10**400},
         {"dropped": 2**63},
-        {"weight_squares": 10**400},
-        {"weight_squares": True},
-        {"weight_squares": 5e-324},
+        {"n_events": 10**400},
+        {"n_events": True},
         {"forecast": [0.1, [0.2], 0.3, 0.4]},
         {"forecast": [0.1, None, 0.3, 0.4]},
-        {"events": [1e200] * 4, "weight_squares": 1e300, "n": 2**62},
+        {"events": [1e200] * 4},
+        {"events": [1e200] * 4, "event_squares": [1e300] * 4, "non_event_squares": [0.0] * 4, "n": 2**62},
     ],
     ids=lambda change: "-".join(f"{name} {str(value)[:12]}" for name, value in change.items()),
 )
@@ -146,7 +146,7 @@ def test_a_mark_that_propriety_did_not_write_is_refused(mark, tmp_path):
 )
 def test_columns_of_other_types_are_refused(column, tmp_path):
     path = tmp_path / "t.parquet"
-    facts = {name: STORED[name] for name in ("schema", "version", "n", "weight_squares", "dropped", "cells")}
+    facts = {name: STORED[name] for name in ("schema", "version", "n", "n_events", "dropped", "cells")}
     table = pa.table({"forecast": column, "events": [4.0], "non_events": [0.0]})
     parquet.write_table(table.replace_schema_metadata({b"propriety": json.dumps(facts)}), path)
     with pytest.raises(InputTypeError, match="forecast must be a 1-D array of real numbers"):
@@ -154,6 +154,9 @@ def test_columns_of_other_types_are_refused(column, tmp_path):
 
 
 def test_tables_that_weigh_too_much_together_are_refused():
-    heavy = ForecastTable(forecast=[0.5], events=[1e154], non_events=[0.0], n=1, weight_squares=1e308)
-    with pytest.raises(InputValueError, match="weight_squares must be positive and finite; got inf"):
+    columns = {"forecast": [0.5], "events": [1e154], "non_events": [0.0]}
+    heavy = ForecastTable(**columns, event_squares=[1e308], non_event_squares=[0.0], n=1, n_events=1)
+    with pytest.raises(
+        InputValueError, match="squared weights of a table must have a positive and finite sum; it is inf"
+    ):
         ForecastTable.merge([heavy, heavy])

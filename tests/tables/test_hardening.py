@@ -232,7 +232,7 @@ def test_groups_come_in_order_and_name_themselves_in_errors():
 
 def test_a_table_neither_freezes_nor_follows_the_callers_arrays():
     forecast = np.array([0.1, 0.4])
-    table = ForecastTable(forecast=forecast, events=np.ones(2), non_events=np.ones(2), n=4, weight_squares=4.0)
+    table = ForecastTable(forecast=forecast, events=np.ones(2), non_events=np.ones(2))
     forecast[0] = 0.9
     assert table.forecast.tolist() == [0.1, 0.4]
 
@@ -241,7 +241,7 @@ def test_a_table_neither_freezes_nor_follows_the_callers_arrays():
     "fault",
     [
         *({"dropped": -1}, {"dropped": "x"}, {"cells": 3}, {"cells": "a"}, {"n": True}, {"n": 1}),
-        *({"weight_squares": None}, {"weight_squares": 1e-3}, {"weight_squares": 1e3}),
+        *({"n_events": None}, {"n_events": -1}, {"n_events": 3}, {"n_events": 1.0}, {"event_squares": [1.0] * 4}),
     ],
     ids=str,
 )
@@ -253,7 +253,7 @@ def test_the_plain_fields_of_a_table_are_checked(fault):
 
 def test_numpy_numbers_in_the_fields_become_plain(tmp_path):
     table = ForecastTable(
-        forecast=[0.1], events=[1], non_events=[1], n=np.int64(2), weight_squares=np.float64(2), dropped=np.int8(0)
+        forecast=[0.1], events=[1], non_events=[1], n=np.int64(2), n_events=np.int16(1), dropped=np.int8(0)
     )
     table.to_parquet(tmp_path / "t.parquet")
     assert ForecastTable.from_parquet(tmp_path / "t.parquet").n == 2

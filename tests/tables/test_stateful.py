@@ -26,45 +26,62 @@ cases = st.lists(st.tuples(st.booleans(), forecasts, weights), min_size=1, max_s
 
 
 class Model:
-    """A table as a dict of fractions: for each forecast, the weight of events and of non-events."""
+    """A table in fractions: for each forecast or cell, the weighted sum of the forecasts, and of either outcome.
 
-    def __init__(self, sums, n, squares, dropped=0, cells=None):
-        self.sums, self.n, self.squares, self.dropped, self.cells = sums, n, squares, dropped, cells
+    `rows` maps a forecast, or the number of a cell (-1 for forecasts of 0), to three sums: of the weighted forecasts,
+    and of the weights of events and of non-events. `squares` are those of events and of non-events.
+    """
+
+    def __init__(self, rows, n, squares, dropped=0, cells=None):
+        self.rows, self.n, self.squares, self.dropped, self.cells = rows, n, squares, dropped, cells
 
     @classmethod
     def of(cls, drawn, dropped=0):
         heavy = [(event, Fraction(p), Fraction(weight)) for event, p, weight in drawn if weight]
-        sums = {}
-        for event, p, weight in heavy:
-            sums.setdefault(p, [Fraction(0), Fraction(0)])[not event] += weight
-        return cls(sums, len(heavy), sum(weight**2 for _, _, weight in heavy), dropped)
+        parts = [(p, (p * weight, weight * event, weight * (not event))) for event, p, weight in heavy]
+        counts = (len(heavy), sum(event for event, _, _ in heavy))
+        squares = [sum(w**2 for event, _, w in heavy if event == which) for which in (True, False)]
+        return cls(summed(parts), counts, squares, dropped)
 
     def __add__(self, other):
-        sums = {p: list(held) for p, held in self.sums.items()}
-        for p, (events, non_events) in other.sums.items():
-            held = sums.setdefault(p, [Fraction(0), Fraction(0)])
-            held[0] += events
-            held[1] += non_events
-        return Model(sums, self.n + other.n, self.squares + other.squares, self.dropped + other.dropped, self.cells)
+        n, squares = (
+            tuple(map(sum, zip(*both, strict=True))) for both in ((self.n, other.n), (self.squares, other.squares))
+        )
+        rows = summed([*self.rows.items(), *other.rows.items()])
+        return Model(rows, n, squares, self.dropped + other.dropped, self.cells)
+
+    def means(self):
+        """Return the mean forecast of each row."""
+        return {key: mass / (events + others) for key, (mass, events, others) in self.rows.items()}
 
     def grid(self, cells):
-        parts = [
-            (p if p in (0, 1) else Fraction(2 * int(p * cells) + 1, 2 * cells), held) for p, held in self.sums.items()
-        ]
-        empty = Model({}, self.n, self.squares, self.dropped, cells)
-        for p, held in parts:
-            empty.sums = (empty + Model({p: held}, 0, 0)).sums
-        return empty
+        cell = {key: -1 if p == 0 else int(p * cells) for key, p in self.means().items()}
+        rows = summed((cell[key], sums) for key, sums in self.rows.items())
+        return Model(rows, self.n, self.squares, self.dropped, cells)
+
+
+def summed(parts):
+    """Add up triples by key."""
+    rows = {}
+    for key, sums in parts:
+        rows[key] = tuple(map(sum, zip(rows.get(key, (0, 0, 0)), sums, strict=True)))
+    return rows
 
 
 def same(table, model):
-    held = sorted(model.sums.items())
-    assert [Fraction(p) for p in table.forecast] == [p for p, _ in held]
-    assert [Fraction(weight) for weight in table.events] == [events for _, (events, _) in held]
-    assert [Fraction(weight) for weight in table.non_events] == [non_events for _, (_, non_events) in held]
-    assert (table.n, table.dropped, table.cells) == (model.n, model.dropped, model.cells)
-    assert Fraction(table.weight_squares) == model.squares
-    assert Fraction(table.weight) == sum(sum(both) for _, both in held)
+    means = model.means()
+    held = [(means[key], events, others) for key, (_, events, others) in sorted(model.rows.items())]
+    if model.cells is None:
+        assert [Fraction(p) for p in table.forecast] == [p for p, _, _ in held]
+    else:
+        # A mean of forecasts, even of the smallest floats, is off by no more than the roundings of its sum.
+        np.testing.assert_allclose(table.forecast, [float(p) for p, _, _ in held], rtol=1e-13, atol=1e-322)
+        assert np.floor(table.forecast * model.cells).tolist() == [max(key, 0) for key in sorted(model.rows)]
+    assert [Fraction(weight) for weight in table.events] == [events for _, events, _ in held]
+    assert [Fraction(weight) for weight in table.non_events] == [others for _, _, others in held]
+    assert (table.n, table.n_events, table.dropped, table.cells) == (*model.n, model.dropped, model.cells)
+    assert [Fraction(s.sum()) for s in (table.event_squares, table.non_event_squares)] == list(model.squares)
+    assert Fraction(table.weight) == sum(events + others for _, events, others in held)
 
 
 class Tables(RuleBasedStateMachine):
@@ -141,8 +158,11 @@ class Tables(RuleBasedStateMachine):
     @rule(one=tables)
     def score(self, one):
         table, model = one
-        total = sum(sum(both) for both in model.sums.values())
-        loss = sum((1 - p) ** 2 * events + p**2 * others for p, (events, others) in model.sums.items())
+        means = model.means()
+        total = sum(events + others for _, events, others in model.rows.values())
+        loss = sum(
+            (1 - means[key]) ** 2 * events + means[key] ** 2 * others for key, (_, events, others) in model.rows.items()
+        )
         assert pr.brier_score(table) == pytest.approx(float(loss / total), rel=1e-12, abs=1e-300)
 
     @rule(one=tables, other=tables)

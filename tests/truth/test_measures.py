@@ -291,9 +291,9 @@ def test_a_million_weights_do_not_drift():
     rows = 10**6
     weight = np.full(rows, 0.1)
     forecast = np.arange(1, rows + 1) / (rows + 1)
-    table = pr.ForecastTable(
-        forecast=forecast, events=weight, non_events=weight, n=2 * rows, weight_squares=2 * rows * 0.01
-    )
+    columns = {"forecast": forecast, "events": weight, "non_events": weight}
+    squares = {"event_squares": weight * 0.1, "non_event_squares": weight * 0.1}
+    table = pr.ForecastTable(**columns, **squares, n=2 * rows, n_events=rows)
     thresholds = np.array([0.1, 0.5, 0.9])
     below = np.searchsorted(forecast, thresholds) / rows  # The share of either kind that is not acted on.
     exact = {

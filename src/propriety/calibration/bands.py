@@ -14,6 +14,7 @@ from scipy import special
 
 from propriety.calibration.chernoff import chernoff_quantile
 from propriety.calibration.density import beta_kernel_density
+from propriety.calibration.grouping import neighbours_pooled
 from propriety.calibration.pav import Blocks
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles, resampled_curves
 from propriety.errors import InputValueError, sentence
@@ -24,8 +25,6 @@ __all__ = ["Band", "BandMethod", "band_around_curve", "band_around_diagonal"]
 
 BandMethod: TypeAlias = Literal["auto", "resampling", "discrete", "continuous"]
 
-FEWEST_GROUPS = 256
-ENDS = 16
 FEW = 5.0  # Events, or non-events, of a block below which its draws vary too little.
 TINY = 1e-12
 POINTS = 101  # Of the continuous asymptotic band, evenly over the range of the forecasts.
@@ -67,7 +66,7 @@ def band_around_diagonal(
     _check(level, method, n_resamples)
     chosen = _method_around_diagonal(table) if method == "auto" else method
     if chosen == "resampling":
-        pooled = _grouped(table)
+        pooled = neighbours_pooled(table)
         return _resampled(
             pooled, pooled.forecast, "consistency", level, n_resamples, fresh_seed(seed), progress=progress
         )
@@ -94,7 +93,7 @@ def band_around_curve(
     rate = blocks.per_row()
     chosen = "resampling" if method == "auto" else method
     if chosen == "resampling":
-        pooled = _grouped(table)
+        pooled = neighbours_pooled(table)
         centre = np.interp(pooled.forecast, table.forecast, rate)
         band = _resampled(pooled, centre, "confidence", level, n_resamples, fresh_seed(seed), progress=progress)
         return _widened(band, table, blocks)
@@ -121,32 +120,6 @@ def _method_around_diagonal(table: ForecastTable) -> BandMethod:
     if n <= max(1000, min(5000, 50 * distinct)):
         return "resampling"
     return "discrete" if n >= 8 * distinct**2 else "continuous"
-
-
-def _grouped(table: ForecastTable) -> ForecastTable:
-    """Pool neighbouring forecasts into groups much smaller than the blocks that PAV makes.
-
-    A block of a curve that rises holds about n^(2/3) cases; groups of a tenth of that move a band by less than
-    resampling noise does, and make the work grow with the cube root of n. Both ends stay as they are, because the
-    blocks there are small.
-    """
-    groups = max(int(np.ceil(10.0 * np.cbrt(table.effective_n))), FEWEST_GROUPS)
-    if len(table) <= groups:
-        return table
-    share = (np.cumsum(table.weights) - table.weights / 2.0) / table.weight
-    group = np.floor(groups * share)
-    group[:ENDS] = np.arange(ENDS) - ENDS
-    group[-ENDS:] = groups + np.arange(ENDS)
-    start = np.flatnonzero(np.diff(group, prepend=-np.inf))
-    weight = np.add.reduceat(table.weights, start)
-    events = np.add.reduceat(table.events, start)
-    return ForecastTable(
-        forecast=np.add.reduceat(table.weights * table.forecast, start) / weight,
-        events=events,
-        non_events=np.maximum(weight - events, 0.0),
-        n=table.n,
-        weight_squares=table.weight_squares,
-    )
 
 
 def _resampled(

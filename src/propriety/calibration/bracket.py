@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.recalibration import parts_of, proper_binary_rule, scores_of
 from propriety.results import Result
 from propriety.rules.families import Brier
@@ -25,10 +25,10 @@ class CalibrationBracket(Result):
     Parameters
     ----------
     miscalibration_low, miscalibration_high : float
-        What the forecasts, rounded to the centres of their cells, lose to the recalibrated cases: at least, at most.
+        What the forecasts, each the mean of its cell, lose to the recalibrated cases: at least, at most.
     discrimination_low, discrimination_high : float
         What the recalibrated cases gain on the constant event rate: at least, at most.
-    rule : str
+    rule : Rule
         The rule.
     n : int
         Number of cases.
@@ -40,7 +40,7 @@ class CalibrationBracket(Result):
     miscalibration_high: float
     discrimination_low: float
     discrimination_high: float
-    rule: str
+    rule: Rule
     n: int
     cells: int | None = None
 
@@ -79,7 +79,7 @@ def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> Calibrat
     """
     binary = proper_binary_rule(rule)
     blocks = pool_adjacent_violators(table)
-    corners = blocks if table.cells is None or table.refined else pool_adjacent_violators(_corners(table))
+    corners = blocks if table.cells is None or table.refined else _corners(table)
     scores = np.array([scores_of(table, blocks, binary), scores_of(table, corners, binary)])
     (_, least, low, _), (_, most, high, _) = parts_of(binary, scores).tolist()
     return CalibrationBracket(
@@ -87,29 +87,21 @@ def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> Calibrat
         miscalibration_high=most,
         discrimination_low=low,
         discrimination_high=high,
-        rule=repr(rule),
+        rule=rule,
         n=table.n,
         cells=table.cells,
     )
 
 
-def _corners(table: ForecastTable) -> ForecastTable:
-    """Return the table of the cases in the order that favours recalibration: non-events before events in each cell.
+def _corners(table: ForecastTable) -> Blocks:
+    """Return the blocks of the cases in the order that favours recalibration: non-events before events in each cell.
 
     Forecasts of 0 and 1 are exact, so that their cases cannot be parted.
     """
-    cells = float(table.cells or 1)
     inner = (table.forecast > 0.0) & (table.forecast < 1.0)
     parted = inner & (table.events > 0.0) & (table.non_events > 0.0)
-    forecast = np.concatenate([table.forecast, table.forecast[parted] + 0.25 / cells])
-    events = np.concatenate([np.where(parted, 0.0, table.events), table.events[parted]])
-    non_events = np.concatenate([table.non_events, np.zeros(int(parted.sum()))])
-    order = np.argsort(forecast, kind="stable")
-    return ForecastTable(
-        forecast=forecast[order],
-        events=events[order],
-        non_events=non_events[order],
-        n=table.n,
-        weight_squares=table.weight_squares,
-        dropped=table.dropped,
-    )
+    # A cell that is parted becomes two rows: its non-events, and then its events.
+    row = np.repeat(np.arange(len(table)), 1 + parted)
+    second = np.diff(row, prepend=-1) == 0
+    first = parted[row] & ~second
+    return Blocks.of(np.where(first, 0.0, table.events[row]), np.where(second, 0.0, table.non_events[row]))

@@ -122,6 +122,7 @@ def chernoff_cdf(at: float) -> float:
     return 1.0 - tail if at > 0.0 else tail
 
 
+@functools.lru_cache(maxsize=64)  # Every band of a level asks for the same one.
 def chernoff_quantile(probability: float) -> float:
     r"""Quantile function of Chernoff's distribution, the :math:`x` with :math:`F(x) = p`.
 

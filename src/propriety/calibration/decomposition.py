@@ -32,7 +32,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
-__all__ = ["Decomposition", "decompose", "decompose_table", "regret_of_errors"]
+__all__ = ["Decomposition", "decompose", "decompose_table", "regret_of_errors", "summed_decomposition"]
 
 BRIER = Brier()
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
@@ -54,7 +54,7 @@ class Decomposition(Result):
         What the recalibrated forecasts gain on the constant event rate; zero if they are constant.
     uncertainty : float
         Mean score of the constant event rate.
-    rule : str
+    rule : Rule
         The rule.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
@@ -72,7 +72,7 @@ class Decomposition(Result):
     miscalibration: float
     discrimination: float
     uncertainty: float
-    rule: str
+    rule: Rule
     n: int
     dropped: int = 0
     parts: Mapping[Any, Decomposition] | None = None
@@ -155,6 +155,7 @@ class Decomposition(Result):
             columns["event"] = [*(str(label) for label in self.parts), "total"]
         for name in (*PARTS, "rule", "n", "dropped"):
             columns[name] = [getattr(event, name) for event in events]
+        columns["rule"] = [str(rule) for rule in columns["rule"]]
         if self.level is not None:
             for part in PARTS:
                 columns[f"{part}_low"], columns[f"{part}_high"] = (
@@ -241,19 +242,28 @@ def decompose(
         law = "curve belongs to the forecast of one event; got rows of probabilities"
         raise InputValueError(sentence(law, hint="decompose one class, such as y == 2 with y_proba[:, 2]."))
     check_proper(rule, classes)
-    options["tolerance"] = tolerance
-    if type(rule) is RankedProbability:
-        tables, share = ForecastTable.per_cut_point(y_true, y_proba, **options), 1.0 / (classes - 1)
-    elif type(rule) is Brier:
-        tables, share = ForecastTable.per_class(y_true, y_proba, **options), 1.0 if rule.scale == "sum" else 0.5
-    else:
+    if type(rule) not in (Brier, RankedProbability):
         law = f"{rule!r} has no exact decomposition for rows of classes, because it is no sum over events"
         hint = "use Brier() or RankedProbability(), or decompose one class, such as y == 2 with y_proba[:, 2]."
         raise InputValueError(sentence(law, hint=hint))
+    make = ForecastTable.per_cut_point if type(rule) is RankedProbability else ForecastTable.per_class
+    return summed_decomposition(make(y_true, y_proba, tolerance=tolerance, **options), rule)
+
+
+def summed_decomposition(tables: Mapping[Any, ForecastTable], rule: Rule) -> Decomposition:
+    """Decompose the score of rows from the tables of their classes, a sum, or of their cut points, a mean.
+
+    Examples
+    --------
+    >>> tables = ForecastTable.per_class([0, 1], [[0.7, 0.3], [0.4, 0.6]])
+    >>> round(summed_decomposition(tables, Brier()).score, 6)
+    0.25
+    """
+    share = 1.0 / len(tables) if type(rule) is RankedProbability else 0.5 if rule == Brier(scale="half") else 1.0
     parts = {label: decompose_table(table, BRIER) for label, table in tables.items()}
     totals: dict[str, Any] = {name: share * math.fsum(getattr(part, name) for part in parts.values()) for name in PARTS}
     event = next(iter(parts.values()))
-    return Decomposition(**totals, rule=repr(rule), n=event.n, dropped=event.dropped, parts=parts)
+    return Decomposition(**totals, rule=rule, n=event.n, dropped=event.dropped, parts=parts)
 
 
 def decompose_table(
@@ -275,7 +285,7 @@ def decompose_table(
         numbers |= _curves(table, blocks, curve=curve)
     return Decomposition(
         **numbers,
-        rule=repr(rule),
+        rule=rule,
         n=table.n,
         dropped=table.dropped,
         source=(table, binary),

@@ -18,7 +18,7 @@ from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing, read_binary
+from propriety.tables.validation import Labels, Missing, read_cases
 
 __all__ = ["MiscalibrationTest", "miscalibration_test"]
 
@@ -38,7 +38,7 @@ class MiscalibrationTest(Result):
     spiegelhalter_z, spiegelhalter_p_value : float
         Spiegelhalter's statistic, standard normal if the forecasts are calibrated and cases many, and its
         two-sided p-value; NaN where all forecasts are 0, 1/2 or 1 and came true as they say.
-    rule : str
+    rule : Rule
         The rule.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
@@ -52,7 +52,7 @@ class MiscalibrationTest(Result):
     p_value: float
     spiegelhalter_z: float
     spiegelhalter_p_value: float
-    rule: str
+    rule: Rule
     n: int
     dropped: int
     method: str
@@ -143,7 +143,7 @@ def miscalibration_test(
         p_value=float((1 + np.count_nonzero(as_much)) / (1 + n_resamples)),
         spiegelhalter_z=z,
         spiegelhalter_p_value=p_value,
-        rule=repr(rule),
+        rule=rule,
         n=table.n,
         dropped=table.dropped,
         method="outcomes drawn given forecasts" + (" and weights" if table.is_weighted else ""),
@@ -180,7 +180,7 @@ def _weighted_cells(table: ForecastTable, y_true: object, y_proba: object, optio
     if isinstance(y_true, ForecastTable):
         law = "the test needs the weight of each case, which a weighted ForecastTable does not hold"
         raise InputValueError(sentence(law, hint="pass y_true, y_proba and sample_weight."))
-    forecast, _, weight = read_binary(y_true, y_proba, **options).gathered()
+    forecast, _, weight = read_cases(y_true, y_proba, kind="event", **options).gathered()
     assert weight is not None  # noqa: S101  (for the type checker; the table of these cases is weighted)
     pairs, count = np.unique((forecast + 1j * weight)[weight > 0.0], return_counts=True)
     return _Cells(np.searchsorted(table.forecast, pairs.real), pairs.real, pairs.imag, count.astype(np.int64))

@@ -9,21 +9,34 @@ from numpy.typing import NDArray
 
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 from propriety.tables.pooling import isotonic_starts
 
 __all__ = ["Blocks", "pool_adjacent_violators"]
+
+POOLED: IdentityCache[Blocks] = IdentityCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
     """Runs of rows of a table that isotonic regression gives one event rate, which rises from run to run.
 
-    `start` holds the first row of each block and, at the end, the number of rows.
+    `start` holds the first row of each block and, at the end, the number of rows. The arrays are read-only.
     """
 
     start: NDArray[np.intp]
     events: Floats
     non_events: Floats
+
+    @classmethod
+    def of(cls, events: Floats, non_events: Floats) -> Blocks:
+        """Pool rows in the order of their forecasts, given by the weight of their events and non-events."""
+        start = isotonic_starts(events, non_events)
+        return cls(start, *(np.add.reduceat(column, start[:-1]) for column in (events, non_events)))
+
+    def __post_init__(self) -> None:
+        for column in (self.start, self.events, self.non_events):
+            column.flags.writeable = False
 
     @property
     def weight(self) -> Floats:
@@ -44,7 +57,7 @@ class Blocks:
 
 
 def pool_adjacent_violators(table: ForecastTable) -> Blocks:
-    """Pool the rows of a table until their event rates rise.
+    """Pool the rows of a table until their event rates rise; a table is pooled once, and its blocks are kept with it.
 
     The regression minimises the Brier score, and every other proper score, over all forecasts that are a
     nondecreasing function of the given ones.
@@ -61,6 +74,7 @@ def pool_adjacent_violators(table: ForecastTable) -> Blocks:
     >>> pool_adjacent_violators(table).event_rate
     array([0. , 0.5, 1. ])
     """
-    start = isotonic_starts(table.events, table.non_events)
-    events, non_events = (np.add.reduceat(column, start[:-1]) for column in (table.events, table.non_events))
-    return Blocks(start, events, non_events)
+    blocks = POOLED.get(table)
+    if blocks is None:
+        blocks = POOLED.setdefault(table, Blocks.of(table.events, table.non_events))
+    return blocks

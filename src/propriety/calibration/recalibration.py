@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.calibration.pav import Blocks
 from propriety.errors import ImproperRuleError, InputValueError, sentence
@@ -20,6 +21,7 @@ __all__ = [
     "FixedForecasts",
     "check_proper",
     "cleared",
+    "miscalibrations",
     "parts_of",
     "proper_binary_rule",
     "recalibrated_scores",
@@ -85,6 +87,39 @@ def cleared(part: Floats, noise: float) -> Floats:
     return np.where((part < 0.0) & (part >= -noise), 0.0, part)
 
 
+def miscalibrations(
+    rule: BinaryRule, group: NDArray[np.intp], forecast: Floats, events: Floats, non_events: Floats
+) -> Floats:
+    """Return the miscalibration of each of several tables whose rows stand one after another, told apart by `group`.
+
+    One isotonic regression serves all: from each group to the next 2 is added to the event rates, so that no block
+    reaches across groups.
+
+    Examples
+    --------
+    >>> from propriety.rules.families import Brier
+    >>> forecast, events = np.array([0.1, 0.3, 0.4, 0.8, 0.5]), np.array([0.0, 1.0, 0.0, 1.0, 1.0])
+    >>> miscalibrations(Brier(), np.array([0, 0, 0, 0, 1]), forecast, events, 1.0 - events).round(6)
+    array([0.05, 0.25])
+    """
+    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+
+    weight = events + non_events
+    blocks = isotonic_regression(events / weight + 2.0 * group, weights=weight).blocks
+    happened, not_happened = (np.add.reduceat(column, blocks[:-1]) for column in (events, non_events))
+    recalibrated = np.repeat(_rates(happened, not_happened), np.diff(blocks))
+    lost, scores = np.zeros(len(group)), np.zeros(len(group))
+    for happens, met in ((True, events), (False, non_events)):
+        own = met > 0.0  # A loss that no case meets does not count, even where it is infinite.
+        losses = np.broadcast_to(rule.loss(forecast[own], event=happens), int(own.sum()))
+        scores[own] += met[own] * losses
+        lost[own] += met[own] * (losses - rule.loss(recalibrated[own], event=happens))
+    total = np.bincount(group, weight)
+    found, score = np.bincount(group, lost) / total, np.bincount(group, scores) / total
+    size = np.abs(np.append(score, rule.properties().worst or 0.0))
+    return cleared(found, NOISE * size[np.isfinite(size)].max(initial=0.0))
+
+
 def check_proper(rule: Rule, classes: int | None) -> None:
     """Refuse a rule that is not declared proper, for so many classes or, with None, for one event."""
     check_rule(rule)
@@ -115,7 +150,11 @@ def proper_binary_rule(rule: Rule) -> BinaryRule:
 
 
 def _mean_loss_of_rates(rule: BinaryRule, events: Floats, non_events: Floats) -> float:
+    return mean_loss(rule, _rates(events, non_events), events, non_events)
+
+
+def _rates(events: Floats, non_events: Floats) -> Floats:
+    """Return the event rates of blocks."""
     rate = events / (events + non_events)
     # A rate that weights of very different size round to 1 is not certain, as the log score would take it to be.
-    rate = np.where(non_events > 0.0, np.minimum(rate, BELOW_ONE), rate)
-    return mean_loss(rule, rate, events, non_events)
+    return np.where(non_events > 0.0, np.minimum(rate, BELOW_ONE), rate)

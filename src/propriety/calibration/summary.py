@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import logit, ndtri
+from scipy.special import ndtri
 
 from propriety.calibration.binning import weighted_quantile
-from propriety.calibration.logistic import fit_logistic
+from propriety.calibration.cox_line import cox_line
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.resampling import check_level
 from propriety.errors import InputValueError
@@ -197,19 +197,16 @@ def _coefficient(table: ForecastTable, name: str, gaps: dict[str, str], z: float
     """Return the intercept beside a slope of 1, or the slope beside a free intercept, with its Wald interval."""
     if name in gaps:
         return UNKNOWN
-    x, constant = logit(table.forecast), np.ones(len(table))
-    design = np.column_stack([x, constant]) if name == "slope" else constant[:, None]
-    scale = table.effective_n / table.weight
-    offset = None if name == "slope" else x
     try:
-        fit = fit_logistic(design, scale * table.events, scale * table.non_events, offset)
+        line = cox_line(table, slope=name == "slope")
     except InputValueError:  # What is left of equal and of separating forecasts is within rounding of either.
         gaps[name] = "the forecasts are all but equal, or all but separate events from non-events"
         return UNKNOWN
-    if not fit.converged:
+    if not line.converged:
         gaps[name] = "the fit did not converge"
         return UNKNOWN
-    value, error = float(fit.coefficients[0]), math.sqrt(fit.covariance[0, 0])
+    value = float(line.coefficients[0])
+    error = math.sqrt(line.covariance[0, 0] * table.weight / table.effective_n)
     return value, value - z * error, value + z * error
 
 

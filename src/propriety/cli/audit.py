@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from pathlib import Path
-
 import click
 
+from propriety.cli.imports import imported
 from propriety.cli.machine import document, written
 from propriety.cli.messages import block, say, show_table
 from propriety.cli.options import json_option
@@ -53,19 +50,7 @@ def audit(rule: str, classes: int | None, seed: int, json_file: str | None) -> N
 
 def _loaded(name: str) -> Rule:
     """Import a rule by its name."""
-    module, colon, attribute = name.partition(":")
-    if not (colon and module and attribute):
-        raise InputValueError(sentence(f"the rule must be named as MODULE:RULE; got {name!r}"))
-    # Last, so that a file of the folder cannot stand in for a module that is installed.
-    sys.path.append(str(Path.cwd()))
-    try:
-        found = getattr(import_module(module), attribute)
-        found = found() if isinstance(found, type) else found
-    except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise InputValueError(sentence(f"{name} cannot be loaded; {told}")) from error
-    finally:
-        sys.path.pop()
+    found = imported(name, "the rule")
     if not isinstance(found, Rule):
         law = f"{name} must be a scoring rule, or the class of one; it is {type(found).__name__}"
         raise InputTypeError(sentence(law))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError, sentence
 from propriety.inference.comparison import Comparison
+from propriety.inference.comparison_words import verdict_in_words
 
 __all__ = ["compare"]
 
@@ -58,20 +60,19 @@ def compare(files: Sequence[str], json_file: str | None, **asked: Any) -> None:
 def _print(found: Comparison) -> None:
     say(found.summary())
     rows = [
-        [model, reference, estimate(difference, low, high), _p(p_adjusted), verdict]
-        for model, reference, difference, low, high, p_adjusted, verdict in zip(
-            found.model.tolist(),
-            found.reference.tolist(),
-            found.difference.tolist(),
-            found.low.tolist(),
-            found.high.tolist(),
-            found.p_adjusted.tolist(),
-            found.verdict.tolist(),
-            strict=True,
-        )
+        [
+            pair.model,
+            pair.reference,
+            estimate(pair.difference, pair.low, pair.high),
+            _p(pair.p_adjusted),
+            verdict_in_words(pair.model, pair.reference, verdict),
+        ]
+        for pair, verdict in zip(found.pairs, found.verdict.tolist(), strict=True)
     ]
     show_table(["model", "reference", "difference", "adjusted p", "verdict"], rows, numbers=(2, 3))
 
 
 def _p(value: float) -> str:
+    if math.isnan(value):
+        return "-"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"

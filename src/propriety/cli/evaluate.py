@@ -12,6 +12,7 @@ import click
 from propriety.cli.cases import Cases, thresholds_of
 from propriety.cli.files import open_relation
 from propriety.cli.gates import judge, parse_gate
+from propriety.cli.imports import imported_measure
 from propriety.cli.inputs import are_tables, found_files
 from propriety.cli.interrupts import held
 from propriety.cli.machine import evaluation_document, written
@@ -20,9 +21,13 @@ from propriety.cli.options import case_options, file_arguments, json_option, pro
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError, sentence
-from propriety.evaluation.evaluate import evaluate as evaluate_frame
+from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import percent
+from propriety.inference.comparison_words import merit_in_words
+from propriety.inference.measures import Measure
+from propriety.inference.slice_table import Slices
+from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["evaluate", "evaluation_of_files"]
@@ -37,13 +42,24 @@ __all__ = ["evaluate", "evaluation_of_files"]
         "propriety evaluate grades.csv --outcome grade --forecast m=p0,p1,p2 --classes low,mid,high --ordered",
         "propriety evaluate - --outcome y --forecast p --json - < predictions.csv",
         'propriety evaluate p.parquet --outcome y --forecast p --fail-if "miscalibration>0.01"',
+        'propriety evaluate p.csv --outcome y --forecast p --measure my_measures:Lift --fail-if "lift<2"',
         "propriety evaluate a.parquet b.parquet                          forecast tables",
     ),
 )
 @file_arguments
 @case_options
 @problem_options
-@click.option("--by", metavar="COLUMN", help="Column of groups to report on.")
+@click.option(
+    "--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. Repeat it for several columns."
+)
+@click.option(
+    *("--measure", "measures"),
+    multiple=True,
+    metavar="MODULE:NAME",
+    help="A measure of your own, or one of propriety: an object, or a class without arguments. MODULE is imported, and "
+    "so run: name only code that you trust. It is looked for among the installed modules, then in the current folder. "
+    "May be repeated.",
+)
 @click.option(
     "--html", type=click.Path(allow_dash=True), metavar="FILE", help="Write the report, one page that works offline."
 )
@@ -70,6 +86,7 @@ def evaluate(
     """
     gates = [parse_gate(text) for text in fail_if]
     check_targets([html, json_file])
+    asked["measures"] = [imported_measure(name) for name in asked["measures"]]
     stages = Stages()
     with found_files(files) as paths:
         check_targets([html, json_file], paths)
@@ -101,23 +118,24 @@ def evaluation_of_files(
     level: float,
     resamples: int,
     seed: int | None,
+    measures: Sequence[Measure] = (),
     in_memory: bool = False,
     **columns: Any,
 ) -> Iterator[Evaluation]:
     """Evaluate cases or forecast tables; the files stay open, because the analyses are made when they are asked for."""
-    options: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed}
+    options: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed, "measures": measures}
     options["thresholds"] = thresholds_of(threshold, thresholds)
     cases = Cases(**columns)
     if are_tables(files):
         if ordered or cases.given():
             given = "--ordered" if ordered else cases.given()[0]
             raise InputValueError(sentence(f"{given} belongs to files of cases; these are forecast tables"))
-        yield Evaluation.from_tables(_tables(files), **options)
+        yield evaluate_cases(_tables(files), **options)
         return
-    with open_relation(files, nulls=cases.nulls) as opened:
+    with open_relation(files, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
         stages.watch(opened)
         with stages.stage("reading"), held():
-            evaluation = evaluate_frame(**cases.arguments(opened, in_memory=in_memory), ordered=ordered, **options)
+            evaluation = evaluate_cases(**cases.arguments(opened, in_memory=in_memory), ordered=ordered, **options)
         yield evaluation
 
 
@@ -141,31 +159,37 @@ def _compute(evaluation: Evaluation, stages: Stages) -> None:
 
 def _print(evaluation: Evaluation) -> None:
     say(evaluation.summary())
-    scores = evaluation.scores
-    measures = list(dict.fromkeys(zip(scores.measure.tolist(), scores.name.tolist(), strict=True)))
     rows = []
-    for measure, name in measures:
-        found = [scores.at(model, measure) for model in evaluation.models]
-        better = " (higher is better)" if found[0]["higher_is_better"] else ""
-        rows.append([f"{name}{better}", *(estimate(one["estimate"], one["low"], one["high"]) for one in found)])
+    for measure in evaluation.problem.measures:
+        found = [evaluation.estimates[model][measure.key] for model in evaluation.models]
+        # Most of them are losses, of which lower is better.
+        merit = f" ({merit_in_words(measure)})" if measure.higher_is_better or hasattr(measure, "ideal") else ""
+        rows.append([f"{measure.label}{merit}", *(estimate(one.value, one.low, one.high) for one in found)])
     show_table(["", *evaluation.models], rows, numbers=range(1, len(evaluation.models) + 1))
-    _print_slices(evaluation)
+    if evaluation.slices is not None:
+        _print_slices(evaluation.slices)
     say(f"Seed {evaluation.seed}; {percent(evaluation.level, 6)} intervals.")
 
 
-def _print_slices(evaluation: Evaluation) -> None:
-    found = evaluation.slices
-    if found is None:
-        return
-    scores = zip(found.score.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
-    excesses = zip(found.excess.tolist(), found.excess_low.tolist(), found.excess_high.tolist(), strict=True)
-    columns = (
-        found.model.tolist(),
-        found.group.tolist(),
-        [f"{count:,}" for count in found.n.tolist()],
-        [estimate(*one) for one in scores],
-        [estimate(*one) for one in excesses],
-        found.note.tolist(),
-    )
-    names = ["model", "group", "cases", evaluation.problem.headline.name, "events beyond forecast", ""]
-    show_table(names, list(zip(*columns, strict=True)), numbers=(2, 3, 4))
+def _print_slices(found: Slices) -> None:
+    # No mapping, because a key may have the name of another column.
+    columns: list[tuple[str, list[str]]] = [
+        ("model", found.model.tolist()),
+        (found.by[0] if len(found.by) == 1 else "group", found.group.tolist()),
+        ("cases", [f"{count:,}" for count in found.n.tolist()]),
+        (found.measure.label, _estimates(found.value, found.low, found.high)),
+    ]
+    if found.excess is not None:
+        columns.append(("events beyond forecast", _estimates(found.excess, found.excess_low, found.excess_high)))
+    if found.net_benefit is not None:
+        net = _estimates(found.net_benefit, found.net_benefit_low, found.net_benefit_high)
+        columns.append((f"net benefit at {found.threshold}", net))
+    columns.append(("", found.note.tolist()))
+    names, values = zip(*columns, strict=True)
+    show_table(names, list(zip(*values, strict=True)), numbers=range(2, len(columns) - 1))
+
+
+def _estimates(*columns: Floats | None) -> list[str]:
+    """Write values with their limits."""
+    limits = [column.tolist() for column in columns if column is not None]
+    return [estimate(*one) for one in zip(*limits, strict=True)]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from propriety.evaluation.evaluation import Evaluation
-from propriety.results import Result
+from propriety.results import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
 
-VERSION = 1
+VERSIONS = {"evaluation": 2, "comparison": 2, "advice": 1, "audit": 1}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Put the name and version of the schema before the fields."""
-    return {"schema": f"propriety.{kind}", "version": VERSION, **fields}
+    return {"schema": f"propriety.{kind}", "version": VERSIONS[kind], **fields}
 
 
 def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> dict[str, Any]:
@@ -25,12 +24,13 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
 
     `metrics` has the flat keys that gates go by, `scores` one entry per model and measure, with all there is to know.
     """
-    rates = evaluation.cases.rates
+    found = evaluation.slices
+    groups = None if found is None else {"by": found.by, "measure": found.measure.key, "rows": _records(found)}
     return document(
         "evaluation",
         {
             **Result.to_dict(evaluation),
-            "rates": {str(label): rate for label, rate in rates.items()},
+            "rates": {str(label): rate for label, rate in evaluation.rates.items()},
             "headline": evaluation.problem.headline.key,
             "best": evaluation.best,
             "summary": evaluation.summary().splitlines(),
@@ -38,7 +38,7 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             "scores": _records(evaluation.scores),
             "decompositions": {model: one.to_dict() for model, one in evaluation.decompositions.items()},
             "comparison": None if evaluation.comparison is None else evaluation.comparison.to_dict(),
-            "slices": None if evaluation.slices is None else _records(evaluation.slices),
+            "slices": groups,
             "gates": gates,
             "methods": evaluation.methods,
         },
@@ -60,22 +60,10 @@ def written(data: Mapping[str, Any]) -> str:
       "3": "x"
     }
     """
-    return json.dumps(_plain(data), indent=2, allow_nan=False)
+    return json.dumps(strict(data), indent=2, allow_nan=False)
 
 
 def _records(result: Result) -> list[dict[str, Any]]:
     """Return the rows of a result, each with the names of the columns."""
     columns = result.rows()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(name): _plain(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)

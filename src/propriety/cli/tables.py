@@ -25,8 +25,8 @@ cells_option = click.option(
     "--cells",
     type=int,
     metavar="N",
-    help="Round forecasts to the centres of so many equal cells, a power of two, so that tables stay small and of any "
-    "number of cases can be added.",
+    help="Pool forecasts in so many equal cells, a power of two, at the mean of each, so that tables stay small and of "
+    "any number of cases can be added.",
 )
 
 
@@ -55,7 +55,7 @@ def table(files: Sequence[str], cells: int | None, output: str, **columns: Any) 
         if are_tables(paths):
             hint = "`propriety merge` adds forecast tables."
             raise InputValueError(sentence("table reads files of cases; these are forecast tables", hint=hint))
-        with open_relation(paths, nulls=cases.nulls) as opened:
+        with open_relation(paths, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
             stages.watch(opened)
             options = cases.event(opened)
             options |= {} if cells is None else {"exact": False, "cells": cells}

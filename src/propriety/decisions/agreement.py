@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.results import Floats, Score
 from propriety.tables import laws
-from propriety.tables.arrays import Reading, read_array
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+from propriety.tables.arrays import Reading, missing_cases, read_array
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_outcomes
 
 __all__ = [
     "DecidedCases",
@@ -172,41 +172,30 @@ def read_decisions(
 ) -> DecidedCases:
     """Judge outcomes with decisions, or with rows of probabilities that `decide` turns into decisions.
 
-    Decisions pass the same door: beside them stands a row that is the same for all cases and is not looked at. Whole
-    numbers need no labels; they are then those of so many `classes`, or of as many as occur.
+    Whole numbers need no labels; they are then those of so many `classes`, or of as many as occur.
     """
-    decided = read_array(y_pred, "y_pred")
+    decided = read_array(y_pred, "y_pred", role="outcomes")
     if decided.values.ndim != 1:
         try:
-            predictions = read_classes(y_true, y_pred, labels=labels, missing=missing, **options)
-            cases = predictions.gathered()
+            cases = read_cases(y_true, y_pred, labels=labels, missing=missing, kind="classes", **options)
+            forecast, outcomes, weight = cases.gathered()
         except ProprietyError as error:
             error.add_note("y_proba is y_pred.")
             raise
-        return DecidedCases(
-            cases.outcome, decide(cases.forecast), cases.weight, predictions.labels, dropped=predictions.dropped
-        )
-    outcome = read_array(y_true, "y_true")
+        return DecidedCases(outcomes, decide(forecast), weight, cases.labels or (), dropped=cases.dropped)
+    outcome = read_array(y_true, "y_true", role="outcomes")
     labels = None if labels is None else _listed(labels)
     names = _names(outcome, decided, classes) if labels is None else labels
-    decision = _indices(outcome, decided, names, missing)
-    rows = _any_rows(_missing(decided), len(names))
-    predictions = read_classes(y_true, rows, labels=labels, missing=missing, **options)
-    chunks = [(chunk.outcome, chunk.weight) for chunk in predictions.chunks()]
-    return DecidedCases(
-        np.concatenate([outcomes for outcomes, _ in chunks]),
-        decision if predictions.rows is None else decision[predictions.rows],
-        None if predictions.weight is None else np.concatenate([weight for _, weight in chunks]),
-        predictions.labels,
-        dropped=predictions.dropped,
-    )
+    cases = read_outcomes(outcome, len(names), beside=decided, labels=labels, missing=missing, **options)
+    decision = _places(decided, names, cases.rows)
+    return DecidedCases(cases.outcomes(), decision, cases.weights(), cases.labels or (), dropped=cases.dropped)
 
 
 def _names(outcome: Reading, decided: Reading, classes: int | None) -> tuple[Any, ...]:
     """Return the labels of classes that are given by whole numbers: 0, ..., K - 1."""
     held = []
     for reading in (outcome, decided):
-        values = np.asarray(reading.values[~_missing(reading)].tolist() or [0])
+        values = np.asarray(reading.values[~missing_cases(reading)].tolist() or [0])
         if values.dtype.kind not in "biuf":
             law = f"{reading.argument} must hold whole numbers where no labels are given"
             raise InputValueError(sentence(law, hint="pass labels=, the classes in their order."))
@@ -227,37 +216,16 @@ def _listed(labels: Labels) -> tuple[Any, ...]:
     return tuple(labels)
 
 
-def _indices(outcome: Reading, decided: Reading, names: tuple[Any, ...], missing: Missing) -> NDArray[np.intp]:
-    """Return the place of each decision among the classes; any where it is missing and to be dropped."""
-    if len(outcome.values) != len(decided.values):
-        offender = f"y_true has {len(outcome.values):,} rows and y_pred {len(decided.values):,}"
-        raise InputValueError(sentence("y_true and y_pred must be equally long", offender=offender))
-    if outcome.index is not None and decided.index is not None and not outcome.index.equals(decided.index):
-        law = "y_true and y_pred carry different indices, so their rows may not belong together"
-        raise InputValueError(sentence(law, hint="align them by label, or call .to_numpy() to go by position."))
-    gone = _missing(decided)
-    if gone.any() and missing != "drop":
-        laws.refuse_missing("y_pred", gone)
+def _places(decided: Reading, names: tuple[Any, ...], rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    """Return the place of each decision among the classes, of the rows kept."""
+    kept = decided.values if rows is None else decided.values[rows]
+    laws.refuse_missing_floats("y_pred", kept)
     place = {name: position for position, name in enumerate(names)}
     # Objects have to be looked up one by one; of numbers and texts only the distinct ones.
-    plain = decided.values.dtype != object
-    values, inverse = np.unique(decided.values, return_inverse=True) if plain else (decided.values, None)
+    values, inverse = np.unique(kept, return_inverse=True) if kept.dtype != object else (kept, None)
     index = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)
     index = index if inverse is None else index[inverse]
-    bad = (index < 0) & ~gone
-    if bad.any():
+    if (index < 0).any():
         hint = "name every class in labels=, or pass rows of probabilities, such as numpy.column_stack([1 - p, p])."
-        laws.refuse(f"y_pred must hold only the labels {list(names)}", bad, decided.values, None, hint)
+        laws.refuse(f"y_pred must hold only the labels {list(names)}", index < 0, kept, rows, hint)
     return index
-
-
-def _any_rows(gone: NDArray[np.bool_], classes: int) -> NDArray[np.int8]:
-    """Return rows of probabilities that take no memory, masked where a case is to be dropped."""
-    rows = np.broadcast_to((np.arange(classes) == 0).astype(np.int8), (len(gone), classes))
-    return np.ma.MaskedArray(rows, np.broadcast_to(gone[:, None], rows.shape)) if gone.any() else rows
-
-
-def _missing(reading: Reading) -> NDArray[np.bool_]:
-    values = reading.values
-    missing = np.zeros(values.shape, dtype=bool) if reading.missing is None else reading.missing
-    return missing | np.isnan(values) if values.dtype.kind == "f" else missing

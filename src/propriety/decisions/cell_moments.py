@@ -2,52 +2,98 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.results import Floats
-from propriety.tables.predictions import BinaryChunk
+from propriety.tables.cases import Chunk
 
-__all__ = ["CellMoments", "Scale"]
+__all__ = ["ModelMoments", "PairMoments", "Scale"]
 
 Scale: TypeAlias = Literal["linear", "log-odds"]
 
 
-class CellMoments:
-    """Sums over cases: of each model's loss on each cell, and of the differences between each two models.
+class _Placed(NamedTuple):
+    """Forecasts on the grid: the cell of each, its integral of regret, and the parts of the cell on its two sides."""
+
+    cell: NDArray[np.intp]
+    value: Floats
+    above: Floats
+    below: Floats
+
+
+class Cells:
+    """The cells between the neighbouring thresholds of a grid."""
+
+    def __init__(self, grid: Floats, scale: Scale) -> None:
+        self.grid, self.scale, self.size = grid, scale, len(grid) - 1
+        self.edges = np.stack([_regret_up_to(grid, scale, event=event) for event in (False, True)])
+        self.width = np.diff(self.edges)
+        self.below = np.tri(self.size, k=-1)  # [j, a] is 1 where cell a lies below cell j.
+
+    def place(self, forecast: Floats, event: NDArray[np.bool_]) -> _Placed:
+        """Return where forecasts lie."""
+        clipped = np.clip(forecast, self.grid[0], self.grid[-1])
+        cell = np.minimum(np.searchsorted(self.grid, clipped, side="right") - 1, self.size - 1)
+        regrets = (_regret_up_to(clipped, self.scale, event=happened) for happened in (True, False))
+        value = np.where(event, *regrets)
+        kind = event.astype(np.intp)
+        return _Placed(cell, value, self.edges[kind, cell + 1] - value, value - self.edges[kind, cell])
+
+
+class ModelMoments:
+    """Sums over cases of each model's loss on each cell."""
+
+    def __init__(self, models: int, grid: Floats, scale: Scale) -> None:
+        self.cells = Cells(grid, scale)
+        self.n, self.weight = 0, 0.0
+        self.loss = np.zeros((models, 2, 2, self.cells.size))
+
+    def add(self, chunks: Sequence[Chunk]) -> None:
+        """Add the same cases as each model forecasts them."""
+        event, weight = chunks[0].outcome, chunks[0].weight
+        self.n += len(event) if weight is None else int(np.count_nonzero(weight))
+        self.weight += float(len(event) if weight is None else weight.sum())
+        for place, chunk in enumerate(chunks):
+            one = self.cells.place(chunk.forecast, event)
+            key, part = event * self.cells.size + one.cell, np.where(event, one.above, one.below)
+            self.loss[place] += _grouped(key, (1.0, part), weight, (2, self.cells.size))
+
+    def regrets(self) -> Floats:
+        """Return the mean regret of each model, summed over the cells of each interval."""
+        count, part = self.loss[:, 0], self.loss[:, 1]
+        width, below = self.cells.width, self.cells.below
+        whole = width[1] * (count[:, 1] @ below.T) + width[0] * (count[:, 0] @ below)
+        return _sum_cells(part.sum(axis=1) + whole) / self.weight
+
+
+class PairMoments:
+    """Sums over cases of the differences between the losses of two models on the cells, for some pairs of models.
 
     Of two forecasts the lower lies in cell a and the higher in cell b. The losses differ on the part x of a above the
     lower one, the part z of b below the higher one, and all cells between; so it suffices to sum 1, x, z, x^2, x z and
     z^2 over the cases of each a and b, for each sign of the difference and each outcome.
     """
 
-    def __init__(self, models: int, grid: Floats, scale: Scale) -> None:
-        self.grid, self.scale, self.cells = grid, scale, len(grid) - 1
-        self.edges = np.stack([_regret_up_to(grid, scale, event=event) for event in (False, True)])
-        self.below = np.tri(self.cells, k=-1)  # [j, a] is 1 where cell a lies below cell j.
-        self.pairs = list(itertools.combinations(range(models), 2))
+    def __init__(self, pairs: Sequence[tuple[int, int]], grid: Floats, scale: Scale) -> None:
+        self.cells, self.pairs = Cells(grid, scale), pairs
         self.n, self.weight, self.weight_squares = 0, 0.0, 0.0
-        self.loss = np.zeros((models, 2, 2, self.cells))
-        grouped = (2, 2, self.cells, self.cells)
-        self.plain = np.zeros((len(self.pairs), 3, *grouped))
-        self.squared = np.zeros((len(self.pairs), 6, *grouped))
+        grouped = (2, 2, self.cells.size, self.cells.size)
+        self.plain = np.zeros((len(pairs), 3, *grouped))
+        self.squared = np.zeros((len(pairs), 6, *grouped))
 
-    def add(self, chunks: Sequence[BinaryChunk]) -> None:
-        """Add the same cases as each model forecasts them."""
-        event, weight = chunks[0].event, chunks[0].weight
+    def add(self, chunks: Mapping[int, Chunk]) -> None:
+        """Add the same cases as each model of a pair forecasts them."""
+        event, weight = next((chunk.outcome, chunk.weight) for chunk in chunks.values())
         self.n += len(event) if weight is None else int(np.count_nonzero(weight))
         self.weight += float(len(event) if weight is None else weight.sum())
         self.weight_squares += float(len(event) if weight is None else (weight * weight).sum())
-        placed = [_place(chunk.forecast, event, self.grid, self.edges, self.scale) for chunk in chunks]
-        for place, one in enumerate(placed):
-            key, part = event * self.cells + one.cell, np.where(event, one.above, one.below)
-            self.loss[place] += _grouped(key, (1.0, part), weight, (2, self.cells))
-        shape = self.squared.shape[2:]
+        placed = {model: self.cells.place(chunk.forecast, event) for model, chunk in chunks.items()}
+        size, shape = self.cells.size, self.squared.shape[2:]
         for place, (first, second) in enumerate(self.pairs):
             one, other = placed[first], placed[second]
             lower = one.value < other.value
@@ -55,18 +101,11 @@ class CellMoments:
             x = np.where(together, np.abs(one.value - other.value), np.where(lower, one.above, other.above))
             z = np.where(together, 0.0, np.where(lower, other.below, one.below))
             a, b = np.minimum(one.cell, other.cell), np.maximum(one.cell, other.cell)
-            key = ((2 * (lower == event) + event) * self.cells + a) * self.cells + b
+            key = ((2 * (lower == event) + event) * size + a) * size + b
             parts = (1.0, x, z, x * x, x * z, z * z)
             squared = _grouped(key, parts, None if weight is None else weight * weight, shape)
             self.squared[place] += squared
             self.plain[place] += squared[:3] if weight is None else _grouped(key, parts[:3], weight, shape)
-
-    def regrets(self) -> Floats:
-        """Return the mean regret of each model, summed over the cells of each interval."""
-        count, part = self.loss[:, 0], self.loss[:, 1]
-        width = np.diff(self.edges)
-        whole = width[1] * (count[:, 1] @ self.below.T) + width[0] * (count[:, 0] @ self.below)
-        return _sum_cells(part.sum(axis=1) + whole) / self.weight
 
     def differences(self) -> tuple[Floats, Floats]:
         """Return the mean difference of each pair on each interval, and its standard error."""
@@ -80,35 +119,19 @@ class CellMoments:
     def _by_cell(self, sums: Floats) -> Floats:
         """Return the sum of the differences on each cell."""
         one, x, z = np.moveaxis(sums[:, :, 1] - sums[:, :, 0], 1, 0)
-        across = np.diagonal(self.below @ one @ self.below, axis1=-2, axis2=-1)
-        return np.asarray((np.diff(self.edges) * across + x.sum(axis=-1) + z.sum(axis=-2)).sum(axis=1))
+        below = self.cells.below
+        across = np.diagonal(below @ one @ below, axis1=-2, axis2=-1)
+        return np.asarray((self.cells.width * across + x.sum(axis=-1) + z.sum(axis=-2)).sum(axis=1))
 
     def _products(self) -> Floats:
         """Return the sums of the products of the differences on each two cells, the upper triangle."""
         one, x, z, xx, xz, zz = np.moveaxis(self.squared.sum(axis=2), 1, 0)
-        width = np.diff(self.edges)
+        width, below = self.cells.width, self.cells.below
         right, left = width[:, None, :], width[:, :, None]
-        both = np.triu(left * (self.below @ one @ self.below) * right)
-        mixed = np.triu(xz + (x @ self.below) * right + left * (self.below @ z), 1)
-        ends = (xx.sum(axis=-1) + zz.sum(axis=-2))[..., None] * np.eye(self.cells)
+        both = np.triu(left * (below @ one @ below) * right)
+        mixed = np.triu(xz + (x @ below) * right + left * (below @ z), 1)
+        ends = (xx.sum(axis=-1) + zz.sum(axis=-2))[..., None] * np.eye(self.cells.size)
         return np.asarray((both + mixed + ends).sum(axis=1))
-
-
-class _Placed(NamedTuple):
-    """Forecasts on the grid: the cell of each, its integral of regret, and the parts of the cell on its two sides."""
-
-    cell: NDArray[np.intp]
-    value: Floats
-    above: Floats
-    below: Floats
-
-
-def _place(forecast: Floats, event: NDArray[np.bool_], grid: Floats, edges: Floats, scale: Scale) -> _Placed:
-    clipped = np.clip(forecast, grid[0], grid[-1])
-    cell = np.minimum(np.searchsorted(grid, clipped, side="right") - 1, len(grid) - 2)
-    value = np.where(event, _regret_up_to(clipped, scale, event=True), _regret_up_to(clipped, scale, event=False))
-    kind = event.astype(np.intp)
-    return _Placed(cell, value, edges[kind, cell + 1] - value, value - edges[kind, cell])
 
 
 def _regret_up_to(c: Floats, scale: Scale, *, event: bool) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +12,7 @@ from propriety.decisions.agreement import first_argmax, labels_at, read_decision
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Score
 from propriety.tables.arrays import read_array
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_forecast
 
 __all__ = ["Cost", "bayes_decisions", "constant_cost_of", "cost_matrix", "cost_of", "expected_cost"]
 
@@ -139,13 +138,8 @@ def bayes_decisions(
     >>> bayes_decisions(rows, cost=[[0, 1, 1], [1, 0, 1], [9, 4, 0]], labels=["low", "mid", "high"]).tolist()
     ['high', 'high']
     """
-    rows = len(read_array(y_proba, "y_proba").values)
-    # The door judges predictions: the first class stands in for outcomes that there are not.
-    labels = tuple(labels) if isinstance(labels, Iterator) else labels  # Which could be read only once.
-    first = next(iter(labels), 0) if labels is not None and isinstance(labels, Iterable) else 0
-    predictions = read_classes(np.full(rows, first, dtype=object), y_proba, labels=labels, tolerance=tolerance)
-    decided = _least_expected(predictions.gathered().forecast, cost=cost)
-    return labels_at(predictions.labels, decided)
+    forecast, columns = read_forecast(y_proba, labels=labels, tolerance=tolerance)
+    return labels_at(columns, _least_expected(forecast, cost=cost))
 
 
 def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:

@@ -11,21 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
 from propriety.calibration.resampling import check_level
-from propriety.decisions.cell_moments import CellMoments, Scale
+from propriety.decisions.cell_moments import ModelMoments, PairMoments, Scale
 from propriety.decisions.thresholds import read_thresholds
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog
-from propriety.tables.models import read_binary_models
-from propriety.tables.predictions import BinaryPredictions
-from propriety.tables.validation import Labels, Missing
+from propriety.tables.cases import Cases
+from propriety.tables.validation import Labels, Missing, read_cases
 
-__all__ = ["RankedInterval", "RankingMap", "Scale", "ranking_map"]
+__all__ = ["RankedInterval", "RankingMap", "Scale", "ranking_map", "ranking_of"]
 
 Names: TypeAlias = NDArray[np.str_]
 
 RULES = {"linear": BoundedBrier, "log-odds": BoundedLog}
 THRESHOLDS = 41
+MOST_SUMS = 2**17  # Pairs of models times cells squared that are kept at a time; there are 36 sums for each.
 RAREST = 0.001  # The first of the default thresholds that are even in log-odds; the last is 1 minus it.
 COLUMNS = ("low", "high", "winner", "runner_up", "regret", "margin", "standard_error", "is_noise")
 
@@ -92,7 +92,7 @@ class RankingMap(Result):
     n: int
     dropped: int = 0
     marked: RankedInterval | None = None
-    predictions: tuple[BinaryPredictions, ...] = field(metadata={"hidden": True})
+    cases: Cases = field(metadata={"hidden": True})
 
     def rows(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per interval, with a column for the regret of each model."""
@@ -112,7 +112,7 @@ class RankingMap(Result):
         ('a', 0.122917)
         """
         RULES[self.scale](low, high)  # It judges the thresholds.
-        only = _rank(self.predictions, self.models, np.array([low, high], dtype=np.float64), self.scale, self.level)
+        only = _rank(self.cases, np.array([low, high], dtype=np.float64), self.scale, self.level)
         return RankedInterval(
             **{name: getattr(only, name).item() for name in COLUMNS},
             regrets=dict(zip(only.models, only.regrets[0].tolist(), strict=True)),
@@ -176,9 +176,10 @@ def ranking_map(
     The margin is over the runner-up alone. A third model may have a higher regret and still not be told from the
     winner, where its differences vary more.
 
-    The cases are read once. On the cells between neighbouring thresholds the losses are known in closed form, and an
-    interval is a sum of cells, so sums over the cases by the cells of their two forecasts suffice. The time is of the
-    order of cases times pairs of models, the memory of pairs times thresholds squared, whatever the number of cases.
+    The cases are read twice: for the regret of every model, and for the differences between those that come first and
+    second somewhere. On the cells between neighbouring thresholds the losses are known in closed form, and an interval
+    is a sum of cells, so sums over the cases by the cells of their two forecasts suffice. The time is of the order of
+    cases times the number of such pairs, the memory that of models times intervals, whatever the number of cases.
 
     References
     ----------
@@ -193,10 +194,29 @@ def ranking_map(
     (['sharp', 'sharp', 'sharp'], [0.1167, 0.1167, 0.1167], [False, False, True])
     """
     check_level(level)
-    predictions = read_binary_models(
-        y_true, forecasts, fewest=2, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    cases = read_cases(
+        y_true,
+        forecasts,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+        fewest=2,
+        kind="event",
     )
-    ranking = _rank(predictions, tuple(forecasts), _read_grid(grid, scale), scale, level)
+    return ranking_of(cases, grid=grid, scale=scale, level=level, interval=interval)
+
+
+def ranking_of(
+    cases: Cases,
+    *,
+    grid: ArrayLike | None = None,
+    scale: Scale = "linear",
+    level: float = 0.95,
+    interval: tuple[float, float] | None = None,
+) -> RankingMap:
+    """Rank the models of judged cases; see `ranking_map`."""
+    ranking = _rank(cases, _read_grid(grid, scale), scale, level)
     if interval is None:
         return ranking
     if not isinstance(interval, tuple | list) or len(interval) != 2:
@@ -204,21 +224,18 @@ def ranking_map(
     return replace(ranking, marked=ranking.at(*interval))
 
 
-def _rank(
-    predictions: tuple[BinaryPredictions, ...], models: tuple[str, ...], grid: Floats, scale: Scale, level: float
-) -> RankingMap:
-    moments = CellMoments(len(models), grid, scale)
-    for chunks in zip(*(one.chunks() for one in predictions), strict=True):
+def _rank(cases: Cases, grid: Floats, scale: Scale, level: float) -> RankingMap:
+    models = cases.models
+    moments = ModelMoments(len(models), grid, scale)
+    for chunks in zip(*(cases.chunks(model) for model in models), strict=True):
         moments.add(chunks)
     starts, last_cells = np.triu_indices(len(grid) - 1)
     place = grid if scale == "linear" else logit(grid)
     width = place[last_cells + 1] - place[starts]
     regret = moments.regrets() / width
     winner, runner_up = np.argsort(regret, axis=0, kind="stable")[:2]
-    pair_of = {pair: place for place, pair in enumerate(moments.pairs)}
-    pair = [pair_of[min(two), max(two)] for two in zip(winner.tolist(), runner_up.tolist(), strict=True)]
     each = np.arange(len(width))
-    difference, error = (values[pair, each] / width for values in moments.differences())
+    difference, error = (values / width for values in _differences(cases, grid, scale, winner, runner_up))
     margin = np.abs(difference)
     return RankingMap(
         low=grid[starts],
@@ -236,9 +253,33 @@ def _rank(
         scale=scale,
         level=level,
         n=moments.n,
-        dropped=predictions[0].dropped,
-        predictions=predictions,
+        dropped=cases.dropped,
+        cases=cases,
     )
+
+
+def _differences(
+    cases: Cases, grid: Floats, scale: Scale, winner: NDArray[np.intp], runner_up: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """Return the mean difference of the two best on each interval and its error, from another pass over the cases.
+
+    Only pairs that are the best somewhere are looked at, some at a time, which bounds the memory.
+    """
+    both = np.sort(np.stack([winner, runner_up]), axis=0)
+    pairs, pair_of = np.unique(both, axis=1, return_inverse=True)
+    pair_of = pair_of.reshape(-1)
+    difference, error = np.empty(len(winner)), np.empty(len(winner))
+    most = max(MOST_SUMS // (len(grid) - 1) ** 2, 1)
+    for start in range(0, pairs.shape[1], most):
+        some: list[tuple[int, int]] = [(one, other) for one, other in pairs[:, start : start + most].T.tolist()]
+        used = sorted({model for pair in some for model in pair})
+        moments = PairMoments(some, grid, scale)
+        for chunks in zip(*(cases.chunks(cases.models[model]) for model in used), strict=True):
+            moments.add(dict(zip(used, chunks, strict=True)))
+        here = np.flatnonzero((pair_of >= start) & (pair_of < start + most))
+        means, errors = moments.differences()
+        difference[here], error[here] = (values[pair_of[here] - start, here] for values in (means, errors))
+    return difference, error
 
 
 def _read_grid(grid: ArrayLike | None, scale: Scale) -> Floats:

@@ -15,7 +15,6 @@ from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.pooling import pool
 
 __all__ = [
     "Pairs",
@@ -27,6 +26,7 @@ __all__ = [
     "complement",
     "joined",
     "power_mean",
+    "power_means",
 ]
 
 DECIMALS = 12  # To so many a forecast is rounded to find its bin, because 1 - 0.9 and 0.1 are one forecast.
@@ -79,18 +79,50 @@ def power_mean(values: Floats, weight: Floats, exponent: float) -> float:
     >>> [power_mean(np.array([0.25, 1.0]), np.ones(2), exponent) for exponent in (1, 0, -1)]
     [0.625, 0.5, 0.4]
     """
-    values, weight = values[weight > 0.0], weight[weight > 0.0]
+    return float(power_means(values, weight, np.array([exponent]))[0])
+
+
+def power_means(values: Floats, weight: Floats, exponents: Floats) -> Floats:
+    """Return the weighted means with several exponents; see `power_mean`.
+
+    Examples
+    --------
+    >>> power_means(np.array([0.25, 1.0]), np.ones(2), np.array([1.0, 0.0, -1.0]))
+    array([0.625, 0.5  , 0.4  ])
+    """
+    values, weight = _runs(values[weight > 0.0], weight[weight > 0.0])
     if not len(values):
-        return math.nan
-    exponent = 0.0 if abs(exponent) < TINY else exponent
-    # Relative to the number that dominates, so that no power overflows and small exponents lose no digits.
-    scale = float(values.max() if exponent > 0.0 else values.min())
-    if scale == 0.0 or math.isinf(exponent):
-        return scale
-    share = weight / weight.sum()
+        return np.full(len(exponents), np.nan)
+    share, logs = weight / weight.sum(), {}
+    means = []
+    for given in exponents.tolist():
+        exponent = 0.0 if abs(given) < TINY else given
+        # Relative to the number that dominates, so that no power overflows and small exponents lose no digits.
+        scale = float(values.max() if exponent > 0.0 else values.min())
+        if scale == 0.0 or math.isinf(exponent):
+            means.append(scale)
+        elif exponent == 1.0:
+            means.append(scale * float((share * (values / scale)).sum()))
+        else:
+            if scale not in logs:
+                logs[scale] = _logs(values, scale)
+            means.append(_power_mean(logs[scale], share, scale, exponent))
+    return np.array(means)
+
+
+def _runs(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Add up the weights of equal neighbours, of which recalibrated forecasts have many."""
+    first = np.flatnonzero(np.diff(values, prepend=-1.0))
+    return (values[first], np.add.reduceat(weight, first)) if 2 * len(first) < len(values) else (values, weight)
+
+
+def _logs(values: Floats, scale: float) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):  # A zero beside a positive exponent; its power is zero.
         ratio = values / scale
-        logs = np.where(ratio < math.inf, np.log(ratio), np.log(values) - math.log(scale))
+        return np.log(ratio) if ratio.max() < math.inf else np.log(values) - math.log(scale)
+
+
+def _power_mean(logs: Floats, share: Floats, scale: float, exponent: float) -> float:
     growth = float(share @ logs) if exponent == 0.0 else _log_of_mean(exponent * logs, share) / exponent
     # Beside a subnormal number the growth may be beyond the floats, where the mean is not.
     return scale * math.exp(growth) if scale > 1e-150 else math.exp(math.log(scale) + growth)
@@ -135,16 +167,26 @@ class Pairs:
     def groups(self, label: object) -> ProbabilityGroups:
         """Return the groups as a result."""
         start = self.start[:-1]
-        spans = [slice(*span) for span in zip(start, self.start[1:], strict=True)]
+        low, weight = self.forecast[start], np.add.reduceat(self.true, start)
         return ProbabilityGroups(
             label=np.full(len(start), str(label)),
-            low=self.forecast[start],
+            low=low,
             high=self.forecast[self.start[1:] - 1],
             source=self.rates(),
-            model=np.array([power_mean(self.forecast[span], self.true[span], 0.0) for span in spans]),
-            weight=np.add.reduceat(self.true, start),
+            model=self._geometric_means(weight),
+            weight=weight,
             pair_weight=np.add.reduceat(self.true + self.false, start),
         )
+
+    def _geometric_means(self, weight: Floats) -> Floats:
+        """Return the geometric mean of the forecasts of the true pairs of each group; NaN where there are none."""
+        # Relative to the highest forecast of the group, so that small forecasts lose no digits.
+        scale = self.forecast[self.start[1:] - 1]
+        with np.errstate(divide="ignore", invalid="ignore"):  # Of forecasts of 0, and of groups without true pairs.
+            logs = np.log(self.forecast / np.repeat(scale, np.diff(self.start)))
+            sums = np.add.reduceat(np.where(self.true > 0.0, self.true * logs, 0.0), self.start[:-1])
+            means: Floats = np.where(scale == 0.0, 0.0, scale * np.exp(sums / weight))
+        return np.where(weight > 0.0, means, np.nan)
 
 
 def by_blocks(table: ForecastTable) -> Pairs:
@@ -161,7 +203,7 @@ def by_bins(table: ForecastTable, bins: int | ArrayLike) -> Pairs:
     """Group the pairs by bins, a number of them or their edges, which never split equal forecasts."""
     place = np.round(table.forecast, DECIMALS)
     if np.ndim(bins) == 0:
-        rounded = _moved(table, place, table.events, table.non_events)
+        rounded = table.moved(place)
         first = rounded.forecast[bin_starts(rounded, bins=bins, strategy="quantile")]  # type: ignore[arg-type]  # judged there
         start = np.searchsorted(place, first)
     else:
@@ -181,20 +223,22 @@ def _read_edges(bins: object) -> Floats:
     return edges.astype(np.float64)
 
 
-def _moved(table: ForecastTable, forecast: Floats, events: Floats, non_events: Floats) -> ForecastTable:
-    """Return the table of the same cases with other forecasts, equal ones added up."""
-    forecast, events, non_events = pool(forecast, events, non_events)
-    return replace(table, forecast=forecast, events=events, non_events=non_events)
-
-
 def clipped(table: ForecastTable, precision: float) -> ForecastTable:
     """Return the table with its forecasts brought into [precision, 1 - precision]."""
-    return _moved(table, np.clip(table.forecast, precision, 1.0 - precision), table.events, table.non_events)
+    return table.moved(np.clip(table.forecast, precision, 1.0 - precision))
 
 
 def complement(table: ForecastTable) -> ForecastTable:
     """Return the table of the event that the event did not happen."""
-    return _moved(table, 1.0 - table.forecast, table.non_events, table.events)
+    swapped = replace(
+        table,
+        events=table.non_events,
+        non_events=table.events,
+        event_squares=table.non_event_squares,
+        non_event_squares=table.event_squares,
+        n_events=table.n - table.n_events,
+    )
+    return swapped.moved(1.0 - table.forecast)
 
 
 def joined(parts: Iterable[ProbabilityGroups]) -> ProbabilityGroups:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -19,7 +20,7 @@ from propriety.diagnostics.probability_groups import (
     clipped,
     complement,
     joined,
-    power_mean,
+    power_means,
 )
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
@@ -256,7 +257,8 @@ def probability_means(
     table = next(iter(tables.values()))
     facts: dict[str, Any] = {"precision": precision, "n": table.n, "dropped": table.dropped}
     parts = {label: _result({label: pairs}, source, facts) for label, pairs in classes.items()}
-    return replace(_result(whole, source, facts), parts=parts)
+    known = {label: part.groups for label, part in parts.items()} if whole is classes else {}
+    return replace(_result(whole, source, facts, known), parts=parts)
 
 
 def confidence_angle(model: Floats, source: Floats) -> float:
@@ -272,12 +274,20 @@ def confidence_angle(model: Floats, source: Floats) -> float:
     return math.nan if max(abs(up), abs(across)) <= NOISE else math.degrees(math.atan2(up, across))
 
 
-def _result(classes: Mapping[Any, Pairs], method: Source, facts: dict[str, Any]) -> ProbabilityMeans:
+def _result(
+    classes: Mapping[Any, Pairs],
+    method: Source,
+    facts: dict[str, Any],
+    known: Mapping[Any, ProbabilityGroups | None] = MappingProxyType({}),
+) -> ProbabilityMeans:
+    """Average the probabilities of the true pairs of some classes, whose groups may be known already."""
     columns = zip(*(pairs.true_probabilities() for pairs in classes.values()), strict=True)
     model, source, weight = (np.concatenate(column) for column in columns)
     exponent = np.array(EXPONENTS)
     means = _means((model, source, weight), exponent, method)
-    groups = None if method == "none" else joined(pairs.groups(label) for label, pairs in classes.items())
+    groups = None
+    if method != "none":
+        groups = joined(known.get(label) or pairs.groups(label) for label, pairs in classes.items())
     return ProbabilityMeans(
         exponent=exponent,
         **means,
@@ -294,7 +304,7 @@ def _result(classes: Mapping[Any, Pairs], method: Source, facts: dict[str, Any])
 def _means(probabilities: tuple[Floats, Floats, Floats], exponent: Floats, method: Source) -> dict[str, Any]:
     """Return the means of model and source and their ratio, by the name of their field."""
     *columns, weight = probabilities
-    model, source = (np.array([power_mean(column, weight, m) for m in exponent.tolist()]) for column in columns)
+    model, source = (power_means(column, weight, exponent) for column in columns)
     if method == "none":
         return {"model": model, "source": None, "divergence": None}
     return {"model": model, "source": source, "divergence": model / source}

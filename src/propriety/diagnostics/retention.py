@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles
 from propriety.decisions.agreement import first_argmax, kappa_of
 from propriety.decisions.expected_cost import cost_matrix, cost_of
-from propriety.diagnostics.worst_cases import losses_of, read_rules, worst_first
+from propriety.diagnostics.worst_cases import checked_losses, read_rules, worst_first
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.progress import track
 from propriety.results import Floats, Result
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.tables.arrays import read_array
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 __all__ = ["Metric", "RetentionAreas", "RetentionCurve", "retention_curve"]
 
@@ -251,18 +251,25 @@ def retention_curve(
     """
     rules = read_rules(rule)
     shares = _read_shares(removed)
-    predictions = read_classes(
-        y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
+    cases = read_cases(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        labels=labels,
+        missing=missing,
+        tolerance=tolerance,
+        kind="classes",
     )
-    name, measure = _read_metric(metric, len(predictions.labels))
-    cases = predictions.gathered()
-    weight = np.ones(len(cases.outcome)) if cases.weight is None else cases.weight
+    classes = len(cases.labels or ())
+    name, measure = _read_metric(metric, classes)
+    forecast, outcome, given = cases.gathered()
+    weight = np.ones(len(outcome)) if given is None else given
     counted = weight > 0.0  # A case without weight does not count, wherever it stands.
-    cells = (cases.outcome * len(predictions.labels) + first_argmax(cases.forecast))[counted]
+    cells = (outcome * classes + first_argmax(forecast))[counted]
     orders = []
     for one in rules:
-        case = worst_first(losses_of(cases, one, tolerance)[counted])
-        orders.append(_Order(case, cells[case], weight[counted][case], len(predictions.labels)))
+        case = worst_first(checked_losses(cases, one)[counted])
+        orders.append(_Order(case, cells[case], weight[counted][case], classes))
     values = np.stack([measure(order.retained(shares)) for order in orders])
     names = np.array([repr(one) for one in rules])
     areas = _areas(values[None], shares)
@@ -278,7 +285,7 @@ def retention_curve(
         areas=_told(areas[0], shares, names),
         differences=_told(_paired(areas)[0], shares, one_of, other) if pairs else None,
         n=int(np.count_nonzero(counted)),
-        dropped=predictions.dropped,
+        dropped=cases.dropped,
         orders=tuple(orders),
         measure=measure,
     )

@@ -15,11 +15,11 @@ from propriety.errors import InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule, check_rule
-from propriety.rules.scoring import case_scores
-from propriety.tables.predictions import ClassChunk
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_classes
+from propriety.rules.scoring import losses_of
+from propriety.tables.cases import Cases
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
-__all__ = ["WorstCases", "losses_of", "read_rules", "worst_cases", "worst_first"]
+__all__ = ["WorstCases", "checked_losses", "read_rules", "worst_cases", "worst_first"]
 
 Names: TypeAlias = NDArray[np.str_]
 Whole: TypeAlias = NDArray[np.intp]
@@ -166,12 +166,13 @@ def worst_cases(
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
         raise InputValueError(sentence(f"n must be a positive whole number; got {n!r}"))
     rules = read_rules(rule)
-    predictions = read_classes(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance)
-    cases = predictions.gathered()
-    losses = np.stack([losses_of(cases, one, tolerance) for one in rules])
+    cases = read_cases(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance, kind="classes")
+    forecast, outcome, _ = cases.gathered()
+    columns = cases.labels or ()
+    losses = np.stack([checked_losses(cases, one) for one in rules])
     # Sorted upwards, a case has as many with a larger loss as there are beyond the last of its kind.
     ranks = np.stack([1 + len(line) - np.searchsorted(np.sort(line), line, side="right") for line in losses], axis=1)
-    shown = min(int(n), len(cases.outcome))
+    shown = min(int(n), len(cases))
     # The earlier of equal losses come first, as a stable sort of the negated losses leaves them.
     found = np.concatenate([np.argsort(-line, kind="stable")[:shown] for line in losses])
     own = np.repeat(np.arange(len(rules)), shown)
@@ -179,17 +180,17 @@ def worst_cases(
     return WorstCases(
         rule=np.array(names)[own],
         rank=ranks[found, own],
-        case=found if predictions.rows is None else predictions.rows[found],
-        outcome=labels_at(predictions.labels, cases.outcome[found]),
-        decision=labels_at(predictions.labels, first_argmax(cases.forecast)[found]),
-        probability=cases.forecast[cases.outcome[found], found],
+        case=found if cases.rows is None else cases.rows[found],
+        outcome=labels_at(columns, outcome[found]),
+        decision=labels_at(columns, first_argmax(forecast)[found]),
+        probability=forecast[outcome[found], found],
         loss=losses[own, found],
         ranks=ranks[found],
-        forecast=cases.forecast[:, found].T,
+        forecast=forecast[:, found].T,
         rules=names,
-        labels=predictions.labels,
-        n=len(cases.outcome),
-        dropped=predictions.dropped,
+        labels=columns,
+        n=len(cases),
+        dropped=cases.dropped,
     )
 
 
@@ -203,9 +204,9 @@ def read_rules(rule: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
     return rules
 
 
-def losses_of(cases: ClassChunk, rule: Rule, tolerance: float) -> Floats:
-    """Return the loss of each case."""
-    losses = case_scores(cases.outcome, cases.forecast.T, rule=rule, tolerance=tolerance)
+def checked_losses(cases: Cases, rule: Rule) -> Floats:
+    """Return the loss of each case, which must be a number to be ranked."""
+    losses = losses_of(cases, rule)
     if np.isnan(losses).any():
         raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of some case is NaN"))
     return losses

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from propriety.inference.measures import Measure
+from propriety.inference.measures import Discrimination, MeanScore, Measure, Miscalibration, Skill
 from propriety.rules.rule import Rule
 
-__all__ = ["EACH", "TAKES", "Calls", "written"]
+__all__ = ["EACH", "Calls", "takes", "written"]
 
 EACH = object()  # In place of a model: a call that is to be made for each of them, by its name.
-
-DOOR = ("sample_weight", "pos_label", "labels")
-# What each function takes of all that the cases of an evaluation may share, and of how they are to be read.
-TAKES: dict[str, tuple[str, ...]] = {
-    "interval": (*DOOR, "cluster", "tolerance", "level"),
-    "compare": (*DOOR, "cluster", "time", "tolerance", "level"),
-    "slices": (*DOOR, "by", "cluster", "level"),
-    "ranking_map": (*DOOR, "level"),
-    "reliability_curve": DOOR,
-    "decompose": (*DOOR, "tolerance"),
-    "decision_curve": DOOR,
-    "murphy_curve": DOOR,
-    "roc_curve": DOOR,
-    "probability_means": (*DOOR, "tolerance"),
-    "ForecastTable.per_class": ("sample_weight", "labels", "tolerance"),
-    "ForecastTable.per_cut_point": ("sample_weight", "labels", "tolerance"),
-    "evaluate": (*DOOR, "cluster", "time", "tolerance", "level"),
-}
+OF_SEVERAL = ("evaluate", "compare", "slices", "ranking_map", "condense")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """How calls name the data of an evaluation: ``y`` and ``forecasts`` with what they share, or ``tables``.
+    """How calls name the data of an evaluation: ``y`` and ``forecasts`` with what they share, or ``ledger``.
 
     Parameters
     ----------
@@ -44,47 +29,60 @@ class Calls:
         Which of `sample_weight`, `by`, `cluster` and `time` were given.
     reading : mapping of str to object
         How the cases were read, where that is not the usual way: `pos_label`, `labels`, `tolerance`.
-    tabled : bool
-        Whether there are tables and no cases.
-    moments : mapping of str to str
-        Beside tables, what the moments of the losses under each rule are called.
+    is_ledger : bool
+        Whether there is a ledger and no cases.
 
     Examples
     --------
     >>> Calls(shared=("sample_weight", "cluster"), reading={"pos_label": "yes"}).write("roc_curve", "a")
     "pr.roc_curve(y, forecasts['a'], sample_weight=sample_weight, pos_label='yes')"
-    >>> Calls(tabled=True).write("roc_curve", "a")
-    "pr.roc_curve(tables['a'])"
+    >>> Calls(is_ledger=True).write("roc_curve", "a")
+    "pr.roc_curve(ledger.table('a'))"
     """
 
     shared: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
-    tabled: bool = False
-    moments: Mapping[str, str] = field(default_factory=dict)
+    is_ledger: bool = False
 
-    def write(self, function: str, model: object = None, **options: Any) -> str:
+    def write(self, function: str, model: object = None, *given: Any, **options: Any) -> str:
         """Write the call of a function for a model, for `EACH`, or for all of them together."""
-        if self.tabled and function == "compare":
-            given = self.moments[repr(options.pop("rule"))]
-            return f"pr.compare_moments({', '.join([given, *_named(options)])})"
-        if self.tabled and function == "evaluate":
-            moments = sorted({name.split("[")[0].split(".")[0] for name in self.moments.values()})
-            return f"pr.Evaluation.from_tables({', '.join(['tables', *moments, *_named(options)])})"
-        return f"pr.{function}({', '.join([self._data(model), *self._taken(function), *_named(options)])})"
+        parts = [self._data(function, model), *map(written, given), *self._taken(function), *_named(options)]
+        return f"pr.{function}({', '.join(parts)})"
 
-    def _data(self, model: object) -> str:
-        all_of_them = "tables" if self.tabled else "y, forecasts"
-        if model is None:
-            return all_of_them
-        return f"{all_of_them}[name]" if model is EACH else f"{all_of_them}[{model!r}]"
+    def _data(self, function: str, model: object) -> str:
+        name = "name" if model is EACH else repr(model)
+        if self.is_ledger:
+            if function in OF_SEVERAL or model is None:
+                return "ledger"
+            return f"ledger, {name}" if function == "estimate" else f"ledger.table({name})"
+        return "y, forecasts" if model is None else f"y, forecasts[{name}]"
 
     def _taken(self, function: str) -> list[str]:
-        if self.tabled:
+        if self.is_ledger:
             return []
-        shared = [f"{name}={name}" for name in TAKES[function] if name in self.shared]
-        if function == "slices" and "time" in self.shared:
-            shared.append("cluster=time")  # It knows no times, but lets the cases of one depend on each other.
-        return [*shared, *_named({name: value for name, value in self.reading.items() if name in TAKES[function]})]
+        known = takes(function)
+        shared = [f"{name}={name}" for name in ("sample_weight", "by", "cluster", "time") if name in self.shared]
+        return [
+            *(one for one in shared if one.split("=")[0] in known),
+            *_named({name: value for name, value in self.reading.items() if name in known}),
+        ]
+
+
+@cache
+def takes(function: str) -> frozenset[str]:
+    """Return the names of the parameters of a function of the package.
+
+    Examples
+    --------
+    >>> "cluster" in takes("compare"), "cluster" in takes("roc_curve")
+    (True, False)
+    """
+    import propriety
+
+    found: Any = propriety
+    for name in function.split("."):
+        found = getattr(found, name)
+    return frozenset(inspect.signature(found).parameters)
 
 
 def written(value: Any) -> str:
@@ -97,14 +95,27 @@ def written(value: Any) -> str:
     ('pr.Skill(pr.Brier())', '0.5', "['a', 'b']")
     """
     if isinstance(value, Rule | Measure):
-        inside = getattr(value, "rule", None)
-        return f"pr.{type(value).__name__}(pr.{inside!r})" if isinstance(inside, Rule) else f"pr.{value!r}"
+        return _constructed(value)
     if isinstance(value, np.generic | np.ndarray):
         return written(value.tolist())
     if isinstance(value, list | tuple):
         inner = ", ".join(written(one) for one in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
     return repr(value)
+
+
+def _constructed(value: Rule | Measure) -> str:
+    """Return the expression of a rule or measure; before those of the user's own there is no package."""
+    import propriety
+
+    if isinstance(value, MeanScore):
+        return written(value.rule)
+    name = type(value).__name__
+    package = "pr." if getattr(propriety, name, None) is type(value) else ""
+    if isinstance(value, Skill | Miscalibration | Discrimination):
+        return f"{package}{name}({written(value.rule)})"
+    # Without a form of its own an object shows its address, which is another every time.
+    return f"{name}()" if type(value).__repr__ is object.__repr__ else f"{package}{value!r}"
 
 
 def _named(options: Mapping[str, Any]) -> list[str]:

@@ -1,42 +1,47 @@
-"""What `evaluate` returns: every analysis of every model, made when it is first asked for, and once."""
+"""What `evaluate` returns: every analysis of every model, made from a ledger when it is first asked for, and once."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.decomposition import Decomposition
-from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
+from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
+from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.advice import Advice
 from propriety.decisions.murphy import MurphyCurve, murphy_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
-from propriety.decisions.ranking_map import RankingMap
+from propriety.decisions.ranking_map import RankingMap, ranking_of
 from propriety.decisions.regret import RegretCurve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
-from propriety.diagnostics.probability_means import ProbabilityMeans
-from propriety.errors import InputValueError, MissingDependencyError
+from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
+from propriety.errors import UNDEFINED, MissingDependencyError
 from propriety.evaluation import words
+from propriety.evaluation.banded_curves import BandedCurves
 from propriety.evaluation.calibration_verdict import CalibrationVerdict, calibration_verdict
-from propriety.evaluation.calls import TAKES, Calls
-from propriety.evaluation.cases import PredictedCases
-from propriety.evaluation.problem import RARE, Kind, Problem, Question
+from propriety.evaluation.calls import Calls, takes
+from propriety.evaluation.class_means import class_means
+from propriety.evaluation.problem import Problem
 from propriety.evaluation.scores import Scores
-from propriety.evaluation.tabled_cases import TabledCases
-from propriety.evaluation.tabled_classes import TabledClasses
-from propriety.inference.comparison import Comparison
-from propriety.inference.intervals import Interval
-from propriety.inference.moments import LossMoments
-from propriety.inference.slices import Slices
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.comparison import Comparison, compare_of
+from propriety.inference.estimates import Estimate
+from propriety.inference.estimation import estimate_of
+from propriety.inference.measures import Measure
+from propriety.inference.slice_table import Slices, stacked_slices
+from propriety.inference.slices import slices_of
+from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
 from propriety.results import Result
+from propriety.rules.families import Brier
+from propriety.rules.ordinal import RankedProbability
+from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
 if TYPE_CHECKING:
@@ -44,9 +49,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Cases", "Evaluation", "evaluation_of"]
-
-Cases: TypeAlias = PredictedCases | TabledCases | TabledClasses
+__all__ = ["Evaluation"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -80,106 +83,90 @@ class Evaluation(Result):
     level: float
     n_resamples: int
     seed: int
-    cases: Cases = field(metadata={"hidden": True})
+    ledger: Ledger = field(metadata={"hidden": True})
     problem: Problem = field(metadata={"hidden": True})
+    calls: Calls = field(metadata={"hidden": True})
     progress: bool = field(default=False, metadata={"hidden": True})
-
-    @classmethod
-    def from_tables(
-        cls,
-        tables: Mapping[str, ForecastTable],
-        moments: LossMoments | Sequence[LossMoments] = (),
-        *,
-        thresholds: float | tuple[float, float] | None = None,
-        level: float = 0.95,
-        n_resamples: int = 1000,
-        seed: int | None = None,
-        progress: bool = False,
-    ) -> Evaluation:
-        """Evaluate models from tables that were made elsewhere: on shards, day by day, in an engine.
-
-        Parameters
-        ----------
-        tables : mapping of str to ForecastTable
-            The forecasts of each model for the same cases.
-        moments : LossMoments, or several
-            Those of the rule that ranks the models are needed to compare them, because tables do not know which cases
-            are the same; see `propriety.loss_moments`.
-        thresholds, level, n_resamples, seed, progress
-            As in `propriety.evaluate`.
-
-        Examples
-        --------
-        >>> import propriety as pr
-        >>> monday, tuesday = (pr.ForecastTable.from_predictions([0, 1, 1], [0.2, 0.7, p]) for p in (0.6, 0.9))
-        >>> Evaluation.from_tables({"model": monday + tuesday}, seed=1)
-        Evaluation(models=['model'], kind=binary, n=6)
-        """
-        given = (moments,) if isinstance(moments, LossMoments) else tuple(moments)
-        names = (
-            ["moments"] if isinstance(moments, LossMoments) else [f"moments[{place}]" for place in range(len(given))]
-        )
-        whole = {one.rule: _whole(name, one) for name, one in zip(names, given, strict=True)}
-        cases = TabledCases(event_tables=tables, moments=given, calls=Calls(tabled=True, moments=whole))
-        return evaluation_of(
-            cases, thresholds=thresholds, level=level, n_resamples=n_resamples, seed=seed, progress=progress
-        )
 
     @property
     def advice(self) -> Advice:
         """Which measures fit this decision, and which mislead."""
         return self.problem.advice
 
+    @property
+    def rates(self) -> dict[Any, float]:
+        """Observed share of the event, or of each class."""
+        return self.ledger.rates
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the cases have weights."""
+        return self.ledger.is_weighted
+
+    @property
+    def dependence(self) -> str | None:
+        """Within what cases may depend on each other: clusters, times, or nothing."""
+        return None if self.ledger.dependence is None else f"{self.ledger.dependence}s"
+
+    @cached_property
+    def estimates(self) -> dict[str, dict[str, Estimate]]:
+        """Every measure of every model with its interval, by model and the key of the measure."""
+        asked = [(model, measure) for model in self.models for measure in self.problem.measures]
+        bar = track(asked, total=len(asked), label="scores", enabled=self.progress)
+        found: dict[str, dict[str, Estimate]] = {model: {} for model in self.models}
+        for model, measure in bar:
+            found[model][measure.key] = self._estimate(model, measure)
+        return found
+
     @cached_property
     def scores(self) -> Scores:
-        """Every measure of every model, with its interval."""
-        asked = [(model, question) for model in self.models for question in self.problem.questions]
-        bar = track(asked, total=len(asked), label="scores", enabled=self.progress)
-        found = [self._answer(model, question) for model, question in bar]
+        """Every measure of every model, with its interval, as one table."""
+        rows = [(model, one) for model, own in self.estimates.items() for one in own.values()]
         return Scores(
-            model=np.array([model for model, _ in asked]),
-            measure=np.array([question.key for _, question in asked]),
-            name=np.array([question.name for _, question in asked]),
-            **{name: np.array([getattr(one, name) for one in found]) for name in ("estimate", "low", "high")},
-            standard_error=np.array([one.standard_error for one in found]),
-            bias=np.array([math.nan if one.bias is None else one.bias for one in found]),
-            higher_is_better=np.array([one.higher_is_better for one in found]),
-            method=np.array([one.method for one in found]),
-            note=np.array([one.note for one in found]),
-            call=np.array([self._call_of(*one, interval) for one, interval in zip(asked, found, strict=True)]),
+            model=np.array([model for model, _ in rows]),
+            measure=np.array([one.measure.key for _, one in rows]),
+            label=np.array([one.measure.label for _, one in rows]),
+            **{
+                name: np.array([getattr(one, name) for _, one in rows])
+                for name in ("value", "low", "high", "standard_error", "higher_is_better", "method", "note")
+            },
+            bias=np.array([math.nan if one.bias is None else one.bias for _, one in rows]),
+            ideal=np.array([getattr(one.measure, "ideal", math.nan) for _, one in rows]),
+            call=np.array([self._call_of(model, one) for model, one in rows]),
             level=self.level,
         )
 
     @cached_property
-    def tables(self) -> dict[str, Mapping[Any, ForecastTable]]:
+    def tables(self) -> dict[str, dict[Any, ForecastTable]]:
         """The forecast tables of each model: of the event, or one per class or cut point."""
-        return {model: self.cases.tables(model) for model in self.models}
+        if self.kind == "binary":
+            return {model: {"event": self.ledger.table(model)} for model in self.models}
+        labels = self.ledger.labels or ()
+        shown = labels[:-1] if self.kind == "ordinal" else labels
+        return {model: {label: self.ledger.table(model, label) for label in shown} for model in self.models}
 
     @cached_property
     def decompositions(self) -> dict[str, Decomposition]:
         """The score of each model as miscalibration, discrimination and uncertainty."""
-        return {model: self.cases.decomposition(model) for model in self.models}
-
-    @cached_property
-    def reliability(self) -> dict[str, dict[Any, ReliabilityCurve]]:
-        """The reliability curves of each model, by event, with their consistency bands."""
+        if self.kind == "binary":
+            return {model: decompose_table(own["event"], Brier()) for model, own in self.tables.items()}
+        rule = RankedProbability() if self.kind == "ordinal" else Brier()
         return {
-            model: {
-                label: reliability_curve(table).with_consistency_band(
-                    level=self.level, n_resamples=self.n_resamples, seed=self.seed
-                )
-                for label, table in own.items()
-            }
+            model: replace(summed_decomposition(own, rule), n=self.n, dropped=self.dropped)
             for model, own in self.tables.items()
         }
 
     @cached_property
     def calibration_verdicts(self) -> dict[str, CalibrationVerdict]:
-        """What tests say about the calibration of each model; of binary outcomes."""
-        return {
-            model: calibration_verdict(table, level=self.level, n_resamples=self.n_resamples, seed=self.seed)
-            for model, table in self._event_tables.items()
-        }
+        """What the tests of calibration allow to be said of each model; of binary outcomes."""
+        options = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
+        return {model: calibration_verdict(table, **options) for model, table in self._event_tables.items()}  # type: ignore[arg-type]  # by name
+
+    @cached_property
+    def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
+        """The reliability curves of each model, by event, with their consistency bands; each is made when asked for."""
+        options = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
+        return {model: BandedCurves(own, **options) for model, own in self.tables.items()}
 
     @cached_property
     def decision_curves(self) -> dict[str, DecisionCurve]:
@@ -199,40 +186,63 @@ class Evaluation(Result):
     @cached_property
     def roc_curves(self) -> dict[str, RocCurve]:
         """ROC curve of each model; of binary outcomes that are not all the same."""
-        if not 0.0 < next(iter(self.cases.rates.values())) < 1.0:
+        if self.kind != "binary" or not 0.0 < self.rates["event"] < 1.0:
             return {}
         return {model: roc_curve(table) for model, table in self._event_tables.items()}
 
     @cached_property
     def ranking(self) -> RankingMap | None:
-        """Who wins on every interval of thresholds; of several models of binary outcomes.
+        """Who wins on every interval of thresholds; of several models of binary outcomes whose cases are at hand.
 
         With clusters or times its standard errors are NaN and every lead may be noise: they are known of
         independent cases only.
         """
-        return self.cases.ranking(level=self.level, interval=self.problem.interval)
+        cases = self.ledger.cases if self.kind == "binary" and len(self.models) > 1 else None
+        if cases is None:
+            return None
+        found = ranking_of(cases, level=self.level, interval=self.problem.interval)
+        if self.dependence is None:
+            return found
+        marked = None if found.marked is None else replace(found.marked, standard_error=math.nan, is_noise=True)
+        unknown, noise = np.full_like(found.margin, np.nan), np.ones_like(found.is_noise)
+        return replace(found, standard_error=unknown, is_noise=noise, marked=marked)
 
     @cached_property
     def comparison(self) -> Comparison | None:
         """The models in pairs, by the measure that fits the problem; of several models."""
-        return self.cases.comparison(self.problem.rule, level=self.level, seed=self.seed)
+        headline = self.problem.headline
+        if len(self.models) < 2 or not self.ledger.has_moments(headline.rule):
+            return None
+        return compare_of(self.ledger, headline, level=self.level, drawing=self._drawing)
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The models in each group, if there are groups; of binary outcomes."""
-        threshold = self.thresholds if isinstance(self.thresholds, float) else None
-        return self.cases.slices(self.problem.rule, level=self.level, threshold=threshold)
+        """The models in each group of each key, if there are keys; `propriety.slices` crosses several."""
+        by, headline = self.ledger.index.names, self.problem.headline
+        if not by or not self.ledger.has_moments(headline.rule):
+            return None
+        options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
+        parts = [slices_of(self.ledger, headline, by=(name,), drawing=self._drawing, **options) for name in by]
+        return parts[0] if len(parts) == 1 else stacked_slices(parts)
 
     @cached_property
     def probability_means(self) -> dict[str, ProbabilityMeans]:
         """Decisiveness, accuracy and robustness of each model."""
-        return {model: self.cases.means(model) for model in self.models}
+        if self.kind == "binary":
+            return {model: probability_means(table) for model, table in self._event_tables.items()}
+        labels = self.ledger.labels or ()
+        return {
+            model: class_means(
+                {label: self.ledger.table(model, Event("class", place)) for place, label in enumerate(labels)}
+            )
+            for model in self.models
+        }
 
     @property
     def best(self) -> str:
         """The model with the best headline score; it may be so by chance, as `comparison` tells."""
-        headline = self.scores.measure == self.problem.headline.key
-        return str(self.scores.model[headline][np.argmin(self.scores.estimate[headline])])
+        key = self.problem.headline.key
+        return min(self.models, key=lambda model: self.estimates[model][key].value)
 
     def summary(self) -> str:
         """Return the most important in plain words."""
@@ -247,12 +257,11 @@ class Evaluation(Result):
 
         Of one model they are such as ``brier``, ``brier_low`` and ``brier_high``; of several, ``model/brier``.
         """
-        several = len(self.models) > 1
-        scores, numbers = self.scores, {}
-        for place, (model, measure) in enumerate(zip(scores.model.tolist(), scores.measure.tolist(), strict=True)):
-            key = f"{model}/{measure}" if several else measure
-            numbers[key] = float(scores.estimate[place])
-            numbers |= {f"{key}_{end}": float(getattr(scores, end)[place]) for end in ("low", "high")}
+        numbers: dict[str, float] = {}
+        for model, own in self.estimates.items():
+            for measure, one in own.items():
+                key = f"{model}/{measure}" if len(self.models) > 1 else measure
+                numbers |= {key: float(one.value), f"{key}_low": float(one.low), f"{key}_high": float(one.high)}
         return numbers | {"n": self.n}
 
     def plot(self, figure: Figure | None = None) -> Figure:  # type: ignore[override]  # a page has several axes
@@ -279,25 +288,7 @@ class Evaluation(Result):
             "seed": self.seed,
         }
 
-    def _answer(self, model: str, question: Question) -> Interval:
-        """Answer a question; where the sample has no answer, say why instead."""
-        try:
-            return self.cases.interval(model, question, level=self.level, n_resamples=self.n_resamples, seed=self.seed)
-        except InputValueError as error:
-            return Interval(
-                estimate=math.nan,
-                low=math.nan,
-                high=math.nan,
-                standard_error=math.nan,
-                level=self.level,
-                method="",
-                measure=question.name,
-                higher_is_better=question.higher_is_better,
-                n=self.n,
-                note=str(error).rstrip("."),
-            )
-
-    def call(self, function: str, model: object = None, **options: Any) -> str:
+    def call(self, function: str, model: object = None, *given: Any, **options: Any) -> str:
         """Return the call of a function of the package on the data of this evaluation, with all that it needs.
 
         Parameters
@@ -306,28 +297,44 @@ class Evaluation(Result):
             Its name.
         model : str, optional
             The model it is for; without one, all together.
-        **options
+        *given, **options
             Further arguments.
 
         Examples
         --------
         >>> import propriety as pr
         >>> result = pr.evaluate([0, 1], {"a": [0.2, 0.7]}, sample_weight=[1, 2], level=0.9)
-        >>> result.call("interval", "a", of=pr.Log())
-        "pr.interval(y, forecasts['a'], sample_weight=sample_weight, of=pr.Log(), level=0.9)"
+        >>> result.call("estimate", "a", pr.Log())
+        "pr.estimate(y, forecasts['a'], pr.Log(), sample_weight=sample_weight, level=0.9)"
         """
-        level = {"level": self.level} if self.level != 0.95 and "level" in TAKES[function] else {}
-        return self.cases.calls.write(function, model, **(options | level))
+        level = {"level": self.level} if self.level != 0.95 and "level" in takes(function) else {}
+        return self.calls.write(function, model, *given, **(options | level))
 
-    def _call_of(self, model: str, question: Question, found: Interval) -> str:
-        """Return the call that makes a score alone; where `interval` does not know all there is, that of its row."""
-        if self.cases.stands_alone(model, question):
-            drawn = {} if found.seed is None else {"n_resamples": found.n_resamples, "seed": found.seed}
-            return self.call("interval", model, of=question.of, **drawn)
-        asked = {} if self.thresholds is None else {"thresholds": self.thresholds}
-        asked |= {"ordered": True} if self.kind == "ordinal" else {}
-        whole = self.call("evaluate", **asked, n_resamples=self.n_resamples, seed=self.seed)
-        return f"{whole}.scores.at({model!r}, {question.key!r})"
+    def _call_of(self, model: str, found: Estimate) -> str:
+        """Return the call that makes an estimate alone."""
+        drawn = {} if found.seed is None else {"n_resamples": found.n_resamples, "seed": found.seed}
+        return self.call("estimate", model, found.measure, **drawn)
+
+    def _estimate(self, model: str, measure: Measure) -> Estimate:
+        """Estimate a measure; where the sample has no value, or its draws no interval, say why instead."""
+        try:
+            return estimate_of(self.ledger, measure, model=model, level=self.level, drawing=self._drawing)
+        except UNDEFINED as error:
+            nan = math.nan
+            limits = {"value": self._value(model, measure), "low": nan, "high": nan, "standard_error": nan}
+            facts = {"level": self.level, "method": "", "measure": measure, "n": self.n, "units": self.n}
+            return Estimate(**limits, **facts, note=str(error).rstrip("."))  # type: ignore[arg-type]  # by name
+
+    def _value(self, model: str, measure: Measure) -> float:
+        """Return the value of a measure that has no interval; NaN where it has no value either."""
+        try:
+            return measure.value(self.ledger.table(model)) if self.kind == "binary" else math.nan
+        except UNDEFINED:
+            return math.nan
+
+    @property
+    def _drawing(self) -> Drawing:
+        return Drawing(self.n_resamples, self.seed)
 
     @property
     def _event_tables(self) -> dict[str, ForecastTable]:
@@ -350,39 +357,3 @@ class Evaluation(Result):
         except MissingDependencyError:
             return Result._repr_html_(self)
         return framed(self)
-
-
-def _whole(name: str, moments: LossMoments) -> str:
-    """Return the expression of moments of all cases."""
-    if moments.group is None:
-        return name
-    return f"{name}.pooled()" if moments.cluster is None else f"{name}.pooled('cluster')"
-
-
-def evaluation_of(
-    cases: Cases,
-    *,
-    thresholds: float | tuple[float, float] | None,
-    level: float,
-    n_resamples: int,
-    seed: int | None,
-    progress: bool,
-) -> Evaluation:
-    """Make the evaluation of cases that the door let through; see `propriety.evaluate`."""
-    check_level(level)
-    check_resamples(n_resamples)
-    rare = cases.kind == "binary" and min(cases.rates["event"], 1.0 - cases.rates["event"]) < RARE
-    problem = Problem(kind=cases.kind, thresholds=thresholds, rare=rare)
-    return Evaluation(
-        models=cases.models,
-        kind=cases.kind,
-        thresholds=problem.thresholds,
-        n=cases.n,
-        dropped=cases.dropped,
-        level=level,
-        n_resamples=n_resamples,
-        seed=fresh_seed(seed),
-        cases=cases.prepared(problem) if isinstance(cases, TabledCases) else cases,
-        problem=problem,
-        progress=progress,
-    )

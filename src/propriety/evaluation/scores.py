@@ -23,14 +23,16 @@ class Scores(Result):
     ----------
     model, measure : ndarray of str
         The model, and the short key of what is measured.
-    name : ndarray of str
+    label : ndarray of str
         What is measured, in words.
-    estimate, low, high, standard_error : ndarray of float
+    value, low, high, standard_error : ndarray of float
         The number and its interval; NaN where the sample does not tell.
     bias : ndarray of float
-        How much of the estimate is expected by chance alone; NaN where that is nothing to speak of.
+        How much of the value is expected by chance alone; NaN where that is nothing to speak of.
     higher_is_better : ndarray of bool
         Whether more of it is better.
+    ideal : ndarray of float
+        The best value of a measure that can be too high and too low; NaN for all others.
     method, note, call : ndarray of str
         How the interval was made, what to beware of, and the call that makes the number alone.
     level : float
@@ -39,13 +41,14 @@ class Scores(Result):
 
     model: Names
     measure: Names
-    name: Names
-    estimate: Floats
+    label: Names
+    value: Floats
     low: Floats
     high: Floats
     standard_error: Floats
     bias: Floats
     higher_is_better: NDArray[np.bool_]
+    ideal: Floats
     method: Names
     note: Names
     call: Names

@@ -10,7 +10,6 @@ import numpy as np
 
 from propriety.calibration.summary import Estimate
 from propriety.evaluation.calibration_verdict import FEWEST
-from propriety.inference.verdicts import score_in_words
 from propriety.tables.forecast_table import ForecastTable
 
 if TYPE_CHECKING:
@@ -34,9 +33,9 @@ def cases_words(evaluation: Evaluation) -> str:
     several = len(evaluation.models)
     models = "One model" if several == 1 else f"{several} models"
     said = f"{models} on {_counted(evaluation.n, 'case')}"
-    rates = evaluation.cases.rates
+    rates = evaluation.rates
     if evaluation.kind == "binary":
-        what = "their weight" if evaluation.cases.is_weighted else "them"
+        what = "their weight" if evaluation.is_weighted else "them"
         said += f", {percent(rates['event'])} of {what} with the event"
     else:
         grades = "grades" if evaluation.kind == "ordinal" else "classes"
@@ -49,7 +48,7 @@ def cases_words(evaluation: Evaluation) -> str:
 def headline_words(evaluation: Evaluation) -> str:
     """Say which model is best, by how much the sample tells, and by which measure."""
     row = evaluation.scores.at(evaluation.best, evaluation.problem.headline.key)
-    said = _leaders(evaluation, row["estimate"])
+    said = _leaders(evaluation, row["value"])
     if math.isfinite(row["low"]):
         said += f" ({percent(evaluation.level, 6)} interval {_between(row)})"
     return f"{said}; {row['note']}." if row["note"] else f"{said}."
@@ -57,15 +56,13 @@ def headline_words(evaluation: Evaluation) -> str:
 
 def _leaders(evaluation: Evaluation, best: float) -> str:
     """Name the model with the best headline score, or those that share it."""
-    question, scores = evaluation.problem.headline, evaluation.scores
+    headline, scores = evaluation.problem.headline, evaluation.scores
     where = ""
     if evaluation.problem.interval is not None:
         low, high = evaluation.problem.interval
         where = f" over the thresholds from {percent(low)} to {percent(high)}"
-    elif evaluation.thresholds is not None:
-        where = f" of {percent(float(evaluation.thresholds))}"  # type: ignore[arg-type]  # no interval
-    name = f"{question.name}{where}"
-    first = scores.model[(scores.measure == question.key) & (scores.estimate == best)].tolist()
+    name = f"{headline.label}{where}"
+    first = scores.model[(scores.measure == headline.key) & (scores.value == best)].tolist()
     if math.isinf(best):
         everyone = "Every model" if len(evaluation.models) > 1 else evaluation.best
         return f"{everyone} has an infinite {name}"
@@ -84,7 +81,7 @@ def calibration_words(evaluation: Evaluation) -> Iterator[str]:
     for model, parts in evaluation.decompositions.items():
         if not math.isfinite(parts.score) or parts.score <= 0.0:
             continue
-        score = f"{score_in_words(parts.rule)} of {number(parts.score)}"
+        score = f"{parts.rule.label} of {number(parts.score)}"
         if evaluation.kind != "binary":
             yield f"{model}: miscalibration is {number(parts.miscalibration)} of a {score}."
             continue
@@ -130,7 +127,7 @@ def _assumptions(evaluation: Evaluation, table: ForecastTable) -> Iterator[str]:
     """Say what the tests of calibration assume that may not hold here."""
     if table.is_weighted:
         yield f"as if these were {table.effective_n:,.0f} independent cases of equal weight"
-    elif evaluation.cases.dependence is not None:
+    elif evaluation.dependence is not None:
         yield "as if cases were independent"
     if table.cells is not None:
         yield f"with forecasts rounded to {table.cells:,} cells"
@@ -183,19 +180,20 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
         found.model[apart].tolist(), found.group[apart].tolist(), found.difference[apart].tolist(), strict=True
     ):
         more = "higher" if difference > 0.0 else "lower"
-        yield f"{model}: the score of {group} is {number(abs(difference))} {more} than that of the rest."
-    if evaluation.cases.dependence == "times":
+        what = f"{found.measure.label} of {group}"
+        yield f"{model}: the {what} is {number(abs(difference))} {more} than that of the rest."
+    if evaluation.dependence == "times":
         yield "The tests of groups take neighbours in time for independent."
     # What there is too few of is the same for all models; whether a score is infinite is not.
     few = np.char.startswith(found.note, "too few")
     if few.any():
-        units = evaluation.cases.dependence
+        units = evaluation.dependence
         what = "cases or events" if units is None else f"cases, events or {units}"
         yield f"Too few {what} to judge: {', '.join(dict.fromkeys(found.group[few].tolist()))}."
     for model in evaluation.models:
-        infinite = found.group[(found.model == model) & np.isinf(found.score) & ~few].tolist()
+        infinite = found.group[(found.model == model) & np.isinf(found.value) & ~few].tolist()
         if infinite:
-            yield f"{model}: the score is infinite in {', '.join(infinite)}."
+            yield f"{model}: the {found.measure.label} is infinite in {', '.join(infinite)}."
 
 
 def number(value: float) -> str:

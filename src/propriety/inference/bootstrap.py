@@ -6,53 +6,64 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.recalibration import FixedForecasts
 from propriety.calibration.resampling import check_resamples
-from propriety.errors import InputValueError, ProprietyError, sentence
+from propriety.errors import UNDEFINED, InputValueError, sentence
 from propriety.progress import track
 from propriety.results import Floats
-from propriety.rules.rule import BinaryRule
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.predictions import BinaryPredictions
 
-__all__ = ["Sample", "Units", "draws_for", "in_blocks", "overfits", "resampled_means", "resampled_tables"]
+__all__ = [
+    "Drawing",
+    "Units",
+    "draw_from_cases",
+    "draw_from_table",
+    "in_blocks",
+    "in_canonical_order",
+    "values_of_draws",
+]
 
 CELLS = 2**10  # Cells of the deviations, once the units outnumber them twice.
 BLOCK = 2**5  # Draws that share a stream of random numbers; also bounds the memory.
-WORK = 2_000_000  # Table rows that are recalibrated, over all draws, for one interval of a part of a decomposition.
-FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
 
 Draw: TypeAlias = Callable[[np.random.Generator, int], Floats]
+DrawTables: TypeAlias = Callable[[np.random.Generator], tuple[ForecastTable, ...]]
 
 
-def in_blocks(draw: Draw, *, n_resamples: int, seed: int, workers: int = 1, progress: bool = False) -> Floats:
+class Drawing(NamedTuple):
+    """How draws are made: their number and seed, the threads, and whether to show a bar."""
+
+    n_resamples: int = 1000
+    seed: int = 0
+    workers: int = 1
+    progress: bool = False
+
+
+def in_blocks(draw: Draw, drawing: Drawing) -> Floats:
     """Make draws in blocks, each with a stream of its own, so that the answer is the same for any number of workers.
 
     Parameters
     ----------
     draw : callable
         Makes so many draws with a generator, one row each.
-    n_resamples, seed : int
-        Number and seed of the draws.
-    workers : int
-        Number of threads.
-    progress : bool
-        Whether to show a bar.
+    drawing : Drawing
+        Number and seed of the draws, threads, and whether to show a bar.
 
     Examples
     --------
     >>> one, two = (
-    ...     in_blocks(lambda rng, size: rng.random(size), n_resamples=100, seed=1, workers=workers)
+    ...     in_blocks(lambda rng, size: rng.random(size), Drawing(n_resamples=100, seed=1, workers=workers))
     ...     for workers in (1, 2)
     ... )
     >>> bool((one == two).all())
     True
     """
+    n_resamples, seed, workers, progress = drawing
     check_resamples(n_resamples)
     if not isinstance(workers, int | np.integer) or isinstance(workers, bool) or workers < 1:
         raise InputValueError(sentence(f"workers must be a positive whole number; got {workers!r}"))
@@ -139,19 +150,6 @@ class Units:
         return int(self.count.sum())
 
     @property
-    def total(self) -> float:
-        """Weight of all units."""
-        return float((self.count * self.weight).sum())
-
-    @property
-    def standard_error(self) -> float:
-        r"""Standard error of the mean, :math:`\frac1W \sqrt{\frac{G}{G - 1} \sum_g e_g^2}`; NaN for a single unit."""
-        if self.number == 1:
-            return np.nan
-        squares = float((self.count * self.deviation**2).sum())
-        return float(np.sqrt(squares * self.number / (self.number - 1))) / self.total
-
-    @property
     def share_inside(self) -> float:
         """Share of the variance that lies inside the cells of `in_cells`, and is drawn as normal noise."""
         if self.noise is None:
@@ -185,7 +183,7 @@ class Units:
         noise = mean((self.deviation - spread[place]) ** 2)
         return Units(self.mean, middle, mean(self.weight), number.astype(np.int64), noise)
 
-    def resampled(self, *, n_resamples: int, seed: int, workers: int = 1, progress: bool = False) -> Floats:
+    def resampled(self, drawing: Drawing) -> Floats:
         """Return the mean of each draw of as many units, with replacement."""
         share = self.count / self.number
 
@@ -198,218 +196,106 @@ class Units:
             means: Floats = self.mean + shift / (drawn * self.weight).sum(axis=1)
             return means
 
-        return in_blocks(draw, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress)
+        return in_blocks(draw, drawing)
 
 
-def resampled_means(
-    values: Floats,
-    *,
-    n_resamples: int,
-    seed: int,
-    weight: Floats | None = None,
-    codes: NDArray[np.intp] | None = None,
-    workers: int = 1,
-    progress: bool = False,
+def in_canonical_order(cases: Cases) -> Cases:
+    """Return the cases with weight in an order that depends on nothing but themselves, so that draws do not either."""
+    columns = [np.asarray(cases.forecasts[model]) for model in cases.models]
+    flat = [column if column.ndim == 1 else place for column in columns for place in np.atleast_2d(column.T)]
+    extra = [one.codes for one in (cases.cluster, cases.time) if one is not None]
+    weight = [] if cases.weight is None else [np.asarray(cases.weight)]
+    order = np.lexsort([*extra, *weight, np.asarray(cases.outcome), *flat[::-1]])
+    if cases.weight is not None:
+        order = order[np.asarray(cases.weight)[order] > 0.0]
+    return cases.where(order)
+
+
+def draw_from_table(table: ForecastTable) -> DrawTables:
+    """Return a function that draws cases of an unweighted table, with replacement."""
+    cells = np.rint(np.concatenate([table.events, table.non_events])).astype(np.int64)
+    occupied = np.flatnonzero(cells)
+    share, rows = cells[occupied] / table.n, len(table)
+
+    def draw(generator: np.random.Generator) -> tuple[ForecastTable, ...]:
+        counts = np.zeros(2 * rows)
+        counts[occupied] = generator.multinomial(table.n, share)
+        return (_table_of(table, counts[:rows], counts[rows:]),)
+
+    return draw
+
+
+def draw_from_cases(cases: Cases, tables: tuple[ForecastTable, ...]) -> DrawTables:
+    """Return a function that draws cases, or clusters, with replacement, and makes the table of every model.
+
+    `cases` are in canonical order, and `tables` theirs, one of each model.
+    """
+    event = cases.outcomes()
+    weight = np.ones(len(cases)) if cases.weight is None else np.asarray(cases.weight, dtype=np.float64)
+    rows = [
+        np.searchsorted(table.forecast, cases.gathered(model).forecast)
+        for model, table in zip(cases.models, tables, strict=True)
+    ]
+    codes, units = None, len(cases)
+    if cases.cluster is not None:
+        occupied, codes = np.unique(cases.cluster.codes, return_inverse=True)
+        units = len(occupied)
+    share = np.full(units, 1.0 / units)
+
+    def draw(generator: np.random.Generator) -> tuple[ForecastTable, ...]:
+        drawn = generator.multinomial(units, share)
+        times = drawn if codes is None else drawn[codes.reshape(-1)]
+        columns = [times * weight * outcome for outcome in (event, ~event)]
+        squares = [times * weight * weight * outcome for outcome in (event, ~event)]
+        n, n_events = int(times.sum()), int(times[event].sum())
+        found = []
+        for table, row in zip(tables, rows, strict=True):
+            summed = [np.bincount(row, one, minlength=len(table)).astype(np.float64) for one in (*columns, *squares)]
+            found.append(_table_of(table, *summed, n=n, n_events=n_events))
+        return tuple(found)
+
+    return draw
+
+
+def values_of_draws(
+    draw_tables: DrawTables, statistic: Callable[[tuple[ForecastTable, ...]], Floats], size: int, drawing: Drawing
 ) -> Floats:
-    r"""Return the weighted means of `values` in draws of the cases, or of the clusters, with replacement.
+    """Return numbers of drawn tables, shape (draws, size); NaN where a draw has none, such as an AUC without events."""
 
-    With many units the draws are counts for 1,024 cells of equal width of the deviations from the mean, so that the
-    time does not grow with them; see `Units.in_cells` for what that changes: nothing in mean and variance, and in
-    what is beyond them only the spread inside cells, each a thousandth of the range.
+    def draw(generator: np.random.Generator, number: int) -> Floats:
+        return np.stack([_defined(statistic, draw_tables(generator), size) for _ in range(number)])
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Losses or differences of losses, finite.
-    n_resamples, seed : int
-        Number and seed of the draws.
-    weight : ndarray of shape (n,), optional
-        Weights of the cases.
-    codes : ndarray of shape (n,), optional
-        Number of the cluster of each case, from 0.
-    workers, progress
-        As in `in_blocks`.
-
-    References
-    ----------
-    Efron (1979), doi:10.1214/aos/1176344552; Davison & Hinkley (1997), doi:10.1017/CBO9780511802843.
-
-    Examples
-    --------
-    >>> means = resampled_means(np.arange(100.0), n_resamples=2000, seed=1)
-    >>> round(float(means.std()), 1)
-    2.9
-    """
-    units = Units.of(values, weight=weight, codes=codes).in_cells()
-    return units.resampled(n_resamples=n_resamples, seed=seed, workers=workers, progress=progress)
+    return in_blocks(draw, drawing)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """Cases of one event and the table they make, for whatever must know which cases a draw holds.
-
-    An entry is a case, or where cases are neither weighted nor in clusters, all those of one row and outcome.
-
-    Parameters
-    ----------
-    table : ForecastTable
-        The table of all cases.
-    row : ndarray of shape (entries,)
-        Row of the table.
-    event : ndarray of shape (entries,)
-        Whether the event happened.
-    weight : ndarray of shape (entries,)
-        Weight of each case.
-    count : ndarray of shape (entries,)
-        Number of cases.
-    codes : ndarray of shape (entries,), optional
-        Number of the cluster.
-    """
-
-    table: ForecastTable
-    row: NDArray[np.intp]
-    event: NDArray[np.bool_]
-    weight: Floats
-    count: NDArray[np.int64]
-    codes: NDArray[np.intp] | None = None
-
-    @classmethod
-    def of_table(cls, table: ForecastTable) -> Sample:
-        """Take the cells of a table apart; a weighted one does not know the weights of its cases."""
-        if table.is_weighted:
-            law = "an interval needs the weight of each case, which a weighted ForecastTable does not hold"
-            raise InputValueError(sentence(law, hint="pass y_true, y_proba and sample_weight."))
-        cells = np.rint(np.concatenate([table.events, table.non_events])).astype(np.int64)
-        occupied = np.flatnonzero(cells)
-        event = occupied < len(table)
-        return cls(table, occupied - len(table) * ~event, event, np.ones(len(occupied)), cells[occupied])
-
-    @classmethod
-    def of_predictions(cls, predictions: BinaryPredictions, codes: NDArray[np.intp] | None = None) -> Sample:
-        """Keep each case where it has a weight or a cluster, and the table otherwise."""
-        table = ForecastTable.from_checked(predictions)
-        if predictions.weight is None and codes is None:
-            return cls.of_table(table)
-        forecast, event, given = predictions.gathered()
-        weight = np.ones(len(event)) if given is None else given
-        if not weight.all():
-            kept = weight > 0.0
-            forecast, event, weight = forecast[kept], event[kept], weight[kept]
-            # A cluster without weight is none, and cannot be drawn.
-            codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1].reshape(-1)
-        row = np.searchsorted(table.forecast, forecast)
-        return cls(table, row, event, weight, np.ones(len(event), dtype=np.int64), codes)
-
-    def losses(self, rule: BinaryRule, forecast: Floats) -> Floats:
-        """Return the loss of each entry if its row of the table is forecast so; no other losses are evaluated."""
-        losses = np.zeros((2, len(forecast)))
-        for happens, met in ((True, self.table.events > 0.0), (False, self.table.non_events > 0.0)):
-            losses[int(happens), met] = rule.loss(forecast[met], event=happens)
-        return losses[self.event.astype(np.intp), self.row]
-
-    def units(self, values: Floats) -> Units:
-        """Return the units of the mean of values of the entries."""
-        return Units.of(values, weight=self.weight, count=self.count, codes=self.codes)
-
-    def draw(self, generator: np.random.Generator) -> ForecastTable:
-        """Draw cases, or clusters, with replacement and return their table."""
-        if self.codes is None:
-            number = int(self.count.sum())
-            drawn = generator.multinomial(number, self.count / number)
-        else:
-            clusters = int(self.codes.max()) + 1
-            drawn = generator.multinomial(clusters, np.full(clusters, 1.0 / clusters))[self.codes]
-        weight = self.weight * drawn
-        rows = len(self.table)
-        events, non_events = (
-            np.bincount(self.row, weight * outcome, minlength=rows).astype(np.float64, copy=False)
-            for outcome in (self.event, ~self.event)
-        )
-        kept = events + non_events > 0.0
-        return ForecastTable(
-            forecast=self.table.forecast[kept],
-            events=events[kept],
-            non_events=non_events[kept],
-            n=int(drawn.sum()),
-            weight_squares=float((weight * self.weight).sum()),
-            cells=self.table.cells,
-        )
+def _table_of(
+    table: ForecastTable,
+    events: Floats,
+    non_events: Floats,
+    event_squares: Floats | None = None,
+    non_event_squares: Floats | None = None,
+    **counts: int,
+) -> ForecastTable:
+    kept = events + non_events > 0.0
+    squares: dict[str, Any] = (
+        {}
+        if event_squares is None or non_event_squares is None
+        else {"event_squares": event_squares[kept], "non_event_squares": non_event_squares[kept]}
+    )
+    return ForecastTable(
+        forecast=table.forecast[kept],
+        events=events[kept],
+        non_events=non_events[kept],
+        **squares,
+        **counts,  # type: ignore[arg-type]  # n and n_events
+        cells=table.cells,
+    )
 
 
-def resampled_tables(
-    sample: Sample,
-    statistic: Callable[[ForecastTable], float],
-    *,
-    n_resamples: int,
-    seed: int,
-    workers: int = 1,
-    progress: bool = False,
+def _defined(
+    statistic: Callable[[tuple[ForecastTable, ...]], Floats], tables: tuple[ForecastTable, ...], size: int
 ) -> Floats:
-    """Return a statistic of tables drawn from a sample; NaN where a draw has none, such as an AUC without events.
-
-    Examples
-    --------
-    >>> sample = Sample.of_table(ForecastTable.from_predictions([0, 1] * 50, [0.2, 0.6] * 50))
-    >>> rates = resampled_tables(sample, lambda table: table.event_rate, n_resamples=500, seed=1)
-    >>> round(float(rates.std()), 2)
-    0.05
-    """
-
-    def draw(generator: np.random.Generator, size: int) -> Floats:
-        return np.array([_defined(statistic, sample.draw(generator)) for _ in range(size)])
-
-    return in_blocks(draw, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress)
-
-
-def draws_for(n_resamples: int, rows: int) -> int:
-    """Return the number of draws for a part of a decomposition: fewer where a table is so large that each is slow.
-
-    Examples
-    --------
-    >>> draws_for(1000, 500), draws_for(1000, 10_000), draws_for(1000, 200_000)
-    (1000, 200, 20)
-    """
-    return min(n_resamples, max(FEWEST_DRAWS, WORK // rows))
-
-
-def overfits(
-    sample: Sample,
-    rule: BinaryRule,
-    recalibrated: Floats,
-    *,
-    n_resamples: int,
-    seed: int,
-    workers: int = 1,
-    progress: bool = False,
-) -> Floats:
-    """Return what isotonic regression gains, by fitting noise, on outcomes drawn at the rates of each row.
-
-    The forecasts and weights of the cases stay; outcomes are drawn independently of each other.
-    """
-    table = sample.table
-    forecasts = FixedForecasts.of(rule, recalibrated)
-    rate = recalibrated[sample.row]
-    number = np.array([]) if table.is_weighted else np.rint(table.weights).astype(np.int64)
-
-    def outcomes(generator: np.random.Generator) -> Floats:
-        if not table.is_weighted:
-            return generator.binomial(number, recalibrated).astype(np.float64)
-        happens = generator.random(len(rate)) < rate
-        summed: Floats = np.bincount(sample.row, sample.weight * happens, minlength=len(table)).astype(np.float64)
-        return summed
-
-    def gain(events: Floats) -> float:
-        score, best, _ = forecasts.scores(events, np.maximum(table.weights - events, 0.0))
-        return score - best
-
-    def draw(generator: np.random.Generator, size: int) -> Floats:
-        return np.array([gain(outcomes(generator)) for _ in range(size)])
-
-    return in_blocks(draw, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress)
-
-
-def _defined(statistic: Callable[[ForecastTable], float], table: ForecastTable) -> float:
     try:
-        return statistic(table)
-    except ProprietyError:
-        return np.nan
+        return statistic(tables)
+    except UNDEFINED:
+        return np.full(size, np.nan)

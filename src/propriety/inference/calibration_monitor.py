@@ -12,7 +12,7 @@ import numpy as np
 from propriety.calibration.resampling import check_level
 from propriety.inference.betting import RECALIBRATIONS, CalibrationBets, bet_on_recalibration
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
-from propriety.tables.validation import Labels, Missing, read_binary
+from propriety.tables.validation import Labels, Missing, read_cases
 
 __all__ = ["MonitoredCalibration", "monitor_calibration"]
 
@@ -104,8 +104,8 @@ def _calibrated(
 ) -> MonitoredCalibration:
     """Bet on the lines and on the bins, from where the stream before stopped."""
     refuse_table(y_true)
-    predictions = read_binary(y_true, y_proba, **options)
-    forecast, event, _ = predictions.gathered()
+    cases = read_cases(y_true, y_proba, kind="event", **options)
+    forecast, event, _ = cases.gathered()
     open_to_doubt = (forecast > 0.0) & (forecast < 1.0)
     bets = tuple(map(CalibrationBets.start, RECALIBRATIONS)) if before is None else before.bets
     halves, after = [], []
@@ -127,7 +127,7 @@ def _calibrated(
         level=level,
         method="likelihood ratios of recalibrated forecasts: lines and bins",
         n=len(log_e),
-        dropped=predictions.dropped + (0 if before is None else before.dropped),
+        dropped=cases.dropped + (0 if before is None else before.dropped),
         options=options,
         bets=tuple(after),
     )

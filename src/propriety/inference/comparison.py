@@ -1,56 +1,46 @@
-"""Paired comparison of models: by how much one scores lower than another, and whether chance alone could do that."""
+"""Paired comparison of models: by how much one differs from another in a measure, and whether chance could do that."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, sentence
-from propriety.inference.dependence import Estimates, block_bootstrap, check_times, hac, student
-from propriety.inference.evidence import Evidence, few_in_words
-from propriety.inference.moments import LossMoments, moments_of
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
+from propriety.inference.dependence import check_times
+from propriety.inference.estimates import INDEPENDENT, few
+from propriety.inference.estimation import check_event
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Mean, Measure, Skill, Smooth
+from propriety.inference.paired_columns import difference_columns, pairs_of
+from propriety.inference.paired_tests import Paired, paired_by_bootstrap, paired_by_influence, paired_by_moments
 from propriety.inference.verdicts import (
-    ROUNDING,
-    Kind,
     Names,
     Pair,
-    Sample,
     Standings,
-    holm,
-    method_in_words,
-    pair_sentence,
-    ranks_in_words,
-    rule_sentence,
+    Tested,
     standings_of,
-    verdict_on,
+    verdicts_of,
 )
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import open_ledger
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
-from propriety.rules.rule import Rule
-from propriety.tables.models import read_keys, read_models
-from propriety.tables.predictions import ClassPredictions
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
-__all__ = ["Comparison", "Method", "compare", "compare_moments"]
+__all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
 
-Method: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap"]
+CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
 
 BRIER = Brier()
 RESAMPLES = 9999
-POWER = 0.8
-MOST_SENTENCES = 6
-KINDS: dict[str, Kind] = {
-    "paired t": "cases",
-    "cluster": "clusters",
-    "diebold-mariano": "times",
-    "block bootstrap": "times",
-}
+SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -62,24 +52,23 @@ class Comparison(Result):
     model, reference : ndarray of shape (pairs,)
         Names of the two models.
     difference : ndarray of shape (pairs,)
-        Mean loss of the model minus that of the reference; negative where the model is better.
+        Value of the model minus that of the reference.
     low, high, standard_error : ndarray of shape (pairs,)
         Interval of the difference at the level, for this pair alone, and its standard error.
     statistic, df : ndarray of shape (pairs,)
-        Difference over its error, and the degrees of freedom of its t distribution, NaN for the bootstrap.
+        Difference over its error, and the degrees of freedom of its t distribution, NaN for a bootstrap.
     p_value, p_adjusted : ndarray of shape (pairs,)
         Two-sided p-value of no difference, and the same with Holm's adjustment for all pairs.
     needed : ndarray of shape (pairs,)
         Cases of this kind with which a true difference of this size would be told with a probability of 80%, were all
         pairs tested at the level; infinite for a difference of zero.
     verdict : ndarray of shape (pairs,)
-        "a better", "not distinguishable", "same losses", "no spread", "infinite score" or "one case".
-    sentences : tuple of str
-        The verdicts in plain words.
+        What was found of the model, against the reference: "better", "worse", "different" (of a measure that has an
+        ideal value), "not distinguishable", "same", "no spread", "infinite", "one unit" or "not tested".
     standings : Standings
         The models by rank.
-    models, rule, method, level
-        Names in the order given, the rule, the test in words, and the level.
+    models, measure, method, level
+        Names in the order given, what was compared, the test in words, and the level.
     n, units : int
         Number of cases, and of clusters or times, which is that of the cases where there are none.
     dropped : int
@@ -103,10 +92,9 @@ class Comparison(Result):
     p_adjusted: Floats
     needed: Floats
     verdict: Names
-    sentences: tuple[str, ...]
     standings: Standings
     models: tuple[str, ...]
-    rule: str
+    measure: Measure
     method: str
     level: float
     n: int
@@ -115,6 +103,13 @@ class Comparison(Result):
     note: str = ""
     n_resamples: int | None = None
     seed: int | None = None
+    tested: Tested = field(metadata={"hidden": True})
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The rows."""
+        columns = (getattr(self, name).tolist() for name in Pair._fields)
+        return [Pair(*values) for values in zip(*columns, strict=True)]
 
     def rows(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per pair, with the number of cases."""
@@ -124,31 +119,30 @@ class Comparison(Result):
 
     def summary(self) -> str:
         """Return the verdicts in plain words: one sentence for each pair, or for each model where pairs are many."""
-        lines = list(self.sentences)
-        if len(lines) > MOST_SENTENCES:
-            ranked = self.standings
-            rows = zip(ranked.model, ranked.best_rank, ranked.worst_rank, ranked.verdict, strict=True)
-            lines = [f"{name} ({ranks_in_words(best, worst)}): {words}." for name, best, worst, words in rows]
-        return "\n".join(line for line in (*lines, f"{self.method}.", self.note) if line)
+        return "\n".join(comparison_words(self))
 
     def __str__(self) -> str:
         return self.summary()
 
+    def _fields(self) -> dict[str, Any]:
+        return Result._fields(self) | {"measure": self.measure.key}
+
     def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"models": list(self.models), "rule": self.rule, "verdicts": self.verdict.tolist()}
-        facts |= {"level": self.level, "n": self.n}
+        facts: dict[str, Any] = {"models": list(self.models), "measure": self.measure.label}
+        facts |= {"verdicts": self.verdict.tolist(), "level": self.level, "n": self.n}
         return facts | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     y_true: object,
-    forecasts: Mapping[str, object],
+    forecasts: object = None,
+    measure: object = BRIER,
     *,
-    rule: Rule = BRIER,
+    outcome: str | None = None,
     reference: str | None = None,
     cluster: object = None,
     time: object = None,
-    method: Method = "auto",
+    method: CompareMethod = "auto",
     horizon: int | None = None,
     level: float = 0.95,
     n_resamples: int = RESAMPLES,
@@ -159,11 +153,11 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Comparison:
-    r"""Compare models on the same cases: the difference of their mean losses, its interval, and a test.
+    r"""Compare models on the same cases: the difference in a measure, its interval, and a test.
 
-    With :math:`d_i` the loss of the model minus that of the reference in case :math:`i`, the difference is the
-    weighted mean :math:`\bar d`, and :math:`t = \bar d / s`. The error :math:`s` and its degrees of freedom depend on
-    what the cases share:
+    Mean scores, net benefit and skill are compared by their losses. With :math:`d_i` the loss of the model minus that
+    of the reference in case :math:`i`, the difference is the weighted mean :math:`\bar d`, and
+    :math:`t = \bar d / s`. The error :math:`s` and its degrees of freedom depend on what the cases share:
 
     - ``"paired t"``, for independent cases: :math:`s^2 = \frac{n}{n - 1} \sum w_i^2 (d_i - \bar d)^2 / (\sum w_i)^2`,
       with n - 1.
@@ -175,29 +169,35 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     - ``"block bootstrap"``, with `time`: blocks of :math:`1.3 \sqrt{T}` neighbouring times are drawn; see
       `block_bootstrap`.
 
+    The area under the ROC curve is compared by DeLong's test, other measures with an influence function by that, and
+    all others by drawing cases or clusters with replacement, the same ones for all models.
+
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes.
+    y_true : array-like of shape (n,), data frame or Ledger
+        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or a ledger.
     forecasts : mapping of str to array-like of shape (n,) or (n, K)
-        Forecasts of the same cases by each model; two models or more.
-    rule : Rule
-        The scoring rule, for one event or for classes.
+        Forecasts of the same cases by each model; two models or more. With a frame, the names of the columns.
+    measure : Rule, measure or callable
+        What to compare: a rule for its mean score, a measure, or any function of a ForecastTable.
+    outcome : str, optional
+        With a frame, the column of the outcomes.
     reference : str, optional
         The model that the others are compared with; without it every pair is compared.
-    cluster : array-like of shape (n,), optional
+    cluster : array-like of shape (n,), or str with a frame, optional
         Cluster of each case.
-    time : array-like of shape (n,), optional
+    time : array-like of shape (n,), or str with a frame, optional
         Time of each case, numbers or dates in any order. Cases of one time count as one observation, so they may
         depend on each other in any way; times count as evenly spaced.
-    method : {"auto", "paired t", "cluster", "diebold-mariano", "block bootstrap"}
-        By default the first of these that suits `cluster` and `time`.
+    method : {"auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"}
+        By default the first of these that suits `cluster` and `time`; "bootstrap" draws cases or clusters, for any
+        measure.
     horizon : int, optional
         Of forecasts made so many times ahead, for "diebold-mariano".
     level : float
         Level of the intervals; a verdict is given where the adjusted p-value is at most 1 - level.
     n_resamples, seed : int
-        Number and seed of the draws of the bootstrap; without a seed one is made and kept with the result.
+        Number and seed of the draws; without a seed one is made and kept with the result.
     sample_weight, pos_label, labels, missing, tolerance
         As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
 
@@ -242,213 +242,111 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     Paired t test on 60 cases.
     Rests on 33 events, 27 non-events: intervals may be too narrow.
     """
-    if cluster is not None and time is not None:
-        hint = (
-            "cluster= alone allows for any dependence within a cluster, over time too; "
-            "time= alone allows for any between cases of one time."
-        )
-        raise InputValueError(sentence("compare takes cluster= or time=, not both", hint=hint))
-    method = _method_for(method, "clusters" if cluster is not None else "times" if time is not None else "cases")
-    predictions = read_models(
+    asked = read_measure(measure)
+    check_level(level)
+    check_resamples(n_resamples)
+    ledger = open_ledger(
         y_true,
         forecasts,
-        fewest=2,
+        outcome=outcome,
+        cluster=cluster,
+        time=time,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         missing=missing,
         tolerance=tolerance,
+        fewest=2,
     )
-    argument, values = ("cluster", cluster) if time is None else ("time", time)
-    keys = None
-    if values is not None:
-        keys = read_keys(values, argument, predictions[0], beside=y_true, forecasts=forecasts.values())
-    moments = moments_of(predictions, tuple(forecasts), rule, cluster=keys)
-    classes = len(predictions[0].labels) if isinstance(predictions[0], ClassPredictions) else None
-    found = compare_moments(
-        moments,
-        reference=reference,
-        method=method,
-        horizon=horizon,
-        level=level,
-        n_resamples=n_resamples,
-        seed=seed,
-        proper=rule.properties(classes).proper,
-    )
-    numbers = {"cluster": None if cluster is None else found.units} | Evidence(predictions[0], None, None).outcomes()
-    return replace(found, note=_note(found.rule, rule.properties(classes).proper, numbers, found.statistic))
+    drawing = Drawing(n_resamples, fresh_seed(seed))
+    return compare_of(ledger, asked, reference=reference, method=method, horizon=horizon, level=level, drawing=drawing)
 
 
-def compare_moments(
-    moments: LossMoments,
+def compare_of(
+    ledger: Ledger,
+    measure: Measure,
     *,
     reference: str | None = None,
-    method: Method = "auto",
+    method: CompareMethod = "auto",
     horizon: int | None = None,
     level: float = 0.95,
-    n_resamples: int = RESAMPLES,
-    seed: int | None = None,
-    proper: bool | None = True,
+    drawing: Drawing,
 ) -> Comparison:
-    """Compare models whose losses were summed up before, on shards or in an engine; the answer is that of `compare`.
-
-    Parameters
-    ----------
-    moments : LossMoments
-        Of two models or more. Those by cluster are compared with clusters, or, where the method is
-        "diebold-mariano" or "block bootstrap", with the clusters as times.
-    reference, method, horizon, level, n_resamples, seed
-        As in `compare`.
-    proper : bool, optional
-        Whether the rule is proper, which the moments do not know; None where it does not say.
-
-    Notes
-    -----
-    The formulas and their references are those of `compare`.
-
-    Examples
-    --------
-    >>> from propriety.inference.moments import loss_moments
-    >>> monday = loss_moments([0, 1, 1], {"a": [0.1, 0.7, 0.8], "b": [0.5, 0.5, 0.6]})
-    >>> tuesday = loss_moments([0, 1], {"a": [0.3, 0.9], "b": [0.4, 0.6]})
-    >>> print(compare_moments(monday + tuesday))
-    a is better than b: 0.148 lower Brier score, 95% interval 0.071 to 0.225.
-    Paired t test on 5 cases.
-    """
-    check_level(level)
-    check_resamples(n_resamples)
-    if moments.group is not None:
-        hint = "compare each of moments.groups(), or moments.pooled()."
-        raise InputValueError(sentence("moments must be of one group to be compared", hint=hint))
-    if len(moments.models) < 2:
-        raise InputValueError(sentence("moments must be of two models or more to be compared"))
-    in_time = method in ("diebold-mariano", "block bootstrap")
-    method = _method_for(method, "cases" if moments.cluster is None else "times" if in_time else "clusters")
-    if horizon is not None and method != "diebold-mariano":
-        raise InputValueError(sentence('horizon is for method="diebold-mariano"', offender=f"the method is {method!r}"))
-    if moments.cluster is not None and in_time:
-        check_times(moments.cluster.tolist(), horizon)
-    places, signs = _pairs(moments, reference)
-    # Without groups a row of the moments is a cluster.
-    units = moments.cases if moments.cluster is None else len(moments.n)
-    sample = Sample(moments.cases, units, KINDS[method], 0, level, moments.rule)
-    seed = fresh_seed(seed)
-    mean = moments.means
-    if np.isnan(mean[: len(moments.models)]).any():
-        raise InputValueError(sentence(f"{moments.rule} must return numbers; its loss of some case is NaN"))
-    found = _estimates(moments, mean, method, horizon, sample, n_resamples, seed)
-    columns = _differences(moments, mean, found, places, signs, sample)
-    sample = sample._replace(pairs=int(np.count_nonzero(np.isfinite(columns["statistic"]))))
-    pairs = [Pair(*values) for values in zip(*(columns[name].tolist() for name in Pair._fields), strict=True)]
-    clusters = units if sample.kind == "clusters" else None
+    """Compare the models of a ledger; see `compare`."""
+    check_event(ledger, measure)
+    chosen = _method_for(method, ledger, measure)
+    if horizon is not None and chosen != "diebold-mariano":
+        law = 'horizon is for method="diebold-mariano"'
+        raise InputValueError(sentence(law, offender=f"the method is {chosen!r}"))
+    if ledger.dependence == "time":
+        check_times(ledger.times(), horizon)
+    places, signs = pairs_of(ledger.models, reference)
+    if chosen == "bootstrap":
+        paired = paired_by_bootstrap(ledger, measure, level, drawing)
+    elif isinstance(measure, Mean | Skill):
+        paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing)
+    else:
+        assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; the others are drawn)
+        paired = paired_by_influence(ledger, measure, level)
+    columns = difference_columns(ledger.models, paired, places, signs, ledger.n, level)
+    tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
+    tested = Tested(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure)
+    columns["verdict"] = verdicts_of(columns["difference"], columns["standard_error"], columns["p_adjusted"], tested)
+    chosen = "none" if paired.untested else chosen
+    drawn = chosen in ("block bootstrap", "bootstrap")
     return Comparison(
         **columns,
-        verdict=np.array([verdict_on(pair, sample) for pair in pairs]),
-        sentences=tuple(pair_sentence(pair, sample) for pair in pairs),
-        standings=standings_of(moments.models, mean, found, pairs, sample),
-        models=moments.models,
-        rule=moments.rule,
-        method=method_in_words(method, horizon, n_resamples, sample),
+        standings=standings_of(ledger.models, paired.values, paired.found, columns, tested),
+        models=ledger.models,
+        measure=measure,
+        method=method_in_words(chosen, horizon, drawing.n_resamples, tested),
         level=level,
-        n=sample.n,
-        units=sample.units,
-        dropped=moments.dropped,
-        note=_note(moments.rule, proper, {"cluster": clusters}, columns["statistic"]),
-        n_resamples=None if method != "block bootstrap" else n_resamples,
-        seed=None if method != "block bootstrap" else seed,
+        n=ledger.n,
+        units=paired.units,
+        dropped=ledger.dropped,
+        note=_note(ledger, measure, paired, columns["statistic"], in_order=chosen != "bootstrap"),
+        n_resamples=drawing.n_resamples if drawn else None,
+        seed=drawing.seed if drawn else None,
+        tested=tested,
     )
 
 
-def _note(rule: str, proper: bool | None, numbers: Mapping[str, int | None], statistic: Floats) -> str:  # noqa: FBT001  (of three)
-    """Warn of a rule that is not proper, and of what there is too little of, where there is a test."""
-    few = few_in_words(numbers) if np.isfinite(statistic).any() else ""
-    told = f"{few[0].upper()}{few[1:].replace('it may', 'intervals may')}." if few else ""
-    return " ".join(filter(None, (rule_sentence(rule, proper=proper), told)))
+def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *, in_order: bool) -> str:
+    """Warn of a rule that is not proper, and of what makes intervals too narrow, or say why there is no test."""
+    said = [paired.untested]
+    if np.isfinite(statistic).any():
+        alone = INDEPENDENT if ledger.dependence == "time" and not in_order else ""
+        said += [one.replace("it may", "intervals may") for one in (few(ledger, paired.units), alone)]
+    told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
+    return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 
 
-def _method_for(method: Method, kind: Kind) -> Method:
-    """Return the method for independent cases, or for cases in clusters or times; refuse one that does not suit."""
-    if not isinstance(method, str) or method not in get_args(Method):
-        raise InputValueError(sentence(f"method must be one of {list(get_args(Method))}; got {method!r}"))
+def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
+    """Return the method for a measure of independent cases, or of cases in clusters or times."""
+    if not isinstance(method, str) or method not in get_args(CompareMethod):
+        raise InputValueError(sentence(f"method must be one of {list(get_args(CompareMethod))}; got {method!r}"))
+    by_losses = isinstance(measure, Mean) or (
+        isinstance(measure, Skill) and bool(measure.rule.properties(ledger.classes).proper)
+    )
     if method == "auto":
-        return next(one for one in get_args(Method) if KINDS.get(one) == kind)
-    if KINDS[method] != kind:
-        law = f"method={method!r} is for {'independent cases' if KINDS[method] == 'cases' else KINDS[method]}"
-        offender = "neither cluster= nor time= is given" if kind == "cases" else f"the cases are in {kind}"
+        if by_losses:
+            return next(one for one, needs in SUITS.items() if needs == ledger.dependence)
+        if isinstance(measure, Smooth):
+            return "delong" if getattr(measure, "by_outcome", False) else "influence"
+        return "bootstrap"
+    if method == "bootstrap":
+        if ledger.labels is not None:
+            law = f"method='bootstrap' draws cases of one event; the forecasts are rows of {len(ledger.labels)} classes"
+            raise InputValueError(sentence(law, hint='use method="auto".'))
+        return method
+    if not by_losses:
+        law = f"method={method!r} compares mean losses; {measure.label} is none"
+        raise InputValueError(sentence(law, hint='use method="auto" or "bootstrap".'))
+    if SUITS[method] != ledger.dependence:
+        law = (
+            f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
+        )
+        unfit = "neither cluster= nor time= is given"
+        offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
         raise InputValueError(sentence(law, offender=offender))
     return method
-
-
-def _estimates(
-    moments: LossMoments,
-    mean: Floats,
-    method: Method,
-    horizon: int | None,
-    sample: Sample,
-    n_resamples: int,
-    seed: int,
-) -> Estimates:
-    """Return what is known of the means of all series: the models, then their pairs."""
-    if sample.kind != "times":
-        return student(mean, moments.standard_errors(), sample.units - 1.0, sample.level)
-    with np.errstate(invalid="ignore"):  # Of infinite losses.
-        parts = (moments.weight / moments.weight.sum())[:, None] * (moments.mean - mean)
-    if method == "block bootstrap":
-        return block_bootstrap(mean, parts, level=sample.level, n_resamples=n_resamples, seed=seed)
-    return student(mean, *hac(parts, horizon=horizon), sample.level)
-
-
-def _pairs(moments: LossMoments, reference: str | None) -> tuple[list[int], Floats]:
-    """Return which differences are asked for, and the sign that makes the second model the reference."""
-    if reference is None:
-        return list(range(len(moments.pairs))), np.ones(len(moments.pairs))
-    if reference not in moments.models:
-        law = f"reference must be one of the models {list(moments.models)}; got {reference!r}"
-        raise InputValueError(sentence(law))
-    places = [place for place, pair in enumerate(moments.pairs) if reference in pair]
-    return places, np.array([1.0 if moments.pairs[place][1] == reference else -1.0 for place in places])
-
-
-def _differences(
-    moments: LossMoments, mean: Floats, found: Estimates, places: list[int], signs: Floats, sample: Sample
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of the comparison, but for the verdicts."""
-    names = [moments.pairs[place][:: int(sign)] for place, sign in zip(places, signs, strict=True)]
-    score = dict(zip(moments.models, np.abs(mean).tolist(), strict=False))
-    noise = ROUNDING * np.array([max(score[one], score[other]) for one, other in names])
-    series = np.array(places) + len(moments.models)
-    difference = signs * mean[series]
-    error, df, low, high, p_value = (values[series] for values in found)
-    low, high = np.where(signs > 0.0, low, -high), np.where(signs > 0.0, high, -low)
-    flat = np.isfinite(difference) & ~(error * np.sqrt(sample.units) > noise)  # So is a single case.
-    none = np.isfinite(difference) & (np.abs(difference) <= noise)
-    same = flat & none
-    difference = np.where(none, 0.0, difference)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(flat, np.nan, difference / error)
-    p_value = np.where(flat, np.nan, np.where(none, 1.0, p_value))
-    at_zero = np.where(same, 0.0, np.nan)
-    return {
-        "model": np.array([model for model, _ in names]),
-        "reference": np.array([other for _, other in names]),
-        "difference": difference,
-        "low": np.where(flat, at_zero, low),
-        "high": np.where(flat, at_zero, high),
-        "standard_error": np.where(same | (flat & ~np.isnan(error)), 0.0, error),
-        "statistic": statistic,
-        "df": df,
-        # Models that score the same are not tested, and others are not adjusted for them.
-        "p_value": np.where(same, 1.0, p_value),
-        "p_adjusted": np.where(same, 1.0, holm(p_value)),
-        "needed": np.where(difference == 0.0, np.inf, _needed(statistic, df, sample)),
-    }
-
-
-def _needed(statistic: Floats, df: Floats, sample: Sample) -> Floats:
-    """Return the cases with which differences would be told with the power, if errors shrink as with more of these."""
-    tests = max(int(np.count_nonzero(np.isfinite(statistic))), 1)
-    tail = 0.5 * (1.0 - sample.level) / tests
-    critical = np.where(np.isnan(df), -ndtri(tail), -stdtrit(df, tail))
-    with np.errstate(divide="ignore"):
-        needed: Floats = sample.n * ((critical + ndtri(POWER)) / statistic) ** 2
-    return needed

@@ -13,14 +13,13 @@ from propriety.calibration.resampling import check_level
 from propriety.errors import ImproperRuleError, InputValueError, sentence
 from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
-from propriety.inference.verdicts import counted
+from propriety.inference.estimates import counted
 from propriety.results import Floats
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
-from propriety.rules.scoring import losses_by_chunk
-from propriety.tables.models import read_models
-from propriety.tables.predictions import ClassPredictions, Predictions
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions, read_rates
+from propriety.rules.scoring import losses_of
+from propriety.tables.cases import Cases
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_rates
 
 __all__ = ["MonitoredComparison", "monitor_comparison"]
 
@@ -90,8 +89,8 @@ class MonitoredComparison(EProcess):
         >>> tuesday.n, tuesday.alarm == monitor_comparison(y + y, p + p, 0.75).alarm
         (200, True)
         """
-        model, against = _read_pair(y_true, y_proba, reference, self.options)
-        return _compared(model, against, self.scored_by, self.level, self.options, self)
+        cases = _read_pair(y_true, y_proba, reference, self.options)
+        return _compared(cases, self.scored_by, self.level, self.options, self)
 
 
 def monitor_comparison(
@@ -176,27 +175,26 @@ def monitor_comparison(
     """
     check_level(level)
     options = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
-    model, against = _read_pair(y_true, y_proba, reference, options)
-    return _compared(model, against, rule, level, options, None)
+    return _compared(_read_pair(y_true, y_proba, reference, options), rule, level, options, None)
 
 
 def _compared(
-    model: Predictions,
-    against: Predictions,
+    cases: Cases,
     rule: Rule,
     level: float,
     options: Mapping[str, Any],
     before: MonitoredComparison | None,
 ) -> MonitoredComparison:
     """Bet on both signs of the differences, from where the stream before them stopped."""
-    classes = len(model.labels) if isinstance(model, ClassPredictions) else None
+    classes = cases.classes
     if before is not None and classes != before.classes:
         law = "a stream must be continued with forecasts of the same kind"
         told = ["one event" if count is None else f"{count} classes" for count in (before.classes, classes)]
         raise InputValueError(sentence(law, offender=f"it forecasts {told[0]}, and these cases {told[1]}"))
     best, worst = _range_of(rule, classes)
     width = worst - best
-    share = (_losses(model, rule, best, worst) - _losses(against, rule, best, worst)) / width
+    model, against = (_losses(cases, name, rule, best, worst) for name in cases.models)
+    share = (model - against) / width
     one_sided = log_threshold(level)
     two_sided = one_sided + math.log(2.0)
     bets, seen, total = (MeanBets.start(), MeanBets.start()), 0, 0.0
@@ -224,7 +222,7 @@ def _compared(
         method="constant bets on the difference of losses",
         rule=repr(rule),
         n=seen + len(share),
-        dropped=model.dropped + (0 if before is None else before.dropped),
+        dropped=cases.dropped + (0 if before is None else before.dropped),
         options=options,
         scored_by=rule,
         classes=classes,
@@ -233,17 +231,14 @@ def _compared(
     )
 
 
-def _read_pair(
-    y_true: object, y_proba: object, reference: object, options: Mapping[str, Any]
-) -> tuple[Predictions, Predictions]:
-    """Judge both forecasts, on the cases that both have."""
+def _read_pair(y_true: object, y_proba: object, reference: object, options: Mapping[str, Any]) -> Cases:
+    """Read both forecasts, on the cases that both have."""
     refuse_table(y_true)
-    model = read_predictions(y_true, y_proba, **options)
+    model = read_cases(y_true, y_proba, **options)
     rates = read_rates(reference, model)
     if rates is not None:
         reference = np.broadcast_to(rates, (len(model) + model.dropped, *rates.shape))
-    pair = read_models(y_true, {"y_proba": y_proba, "reference": reference}, **options)
-    return pair[0], pair[1]
+    return read_cases(y_true, {"y_proba": y_proba, "reference": reference}, **options)
 
 
 def _range_of(rule: Rule, classes: int | None) -> tuple[float, float]:
@@ -260,9 +255,9 @@ def _range_of(rule: Rule, classes: int | None) -> tuple[float, float]:
     return claims.best, claims.worst
 
 
-def _losses(predictions: Predictions, rule: Rule, best: float, worst: float) -> Floats:
+def _losses(cases: Cases, model: str, rule: Rule, best: float, worst: float) -> Floats:
     """Return the loss of each case, which must lie in the range on which the bets rely."""
-    losses: Floats = np.concatenate([loss for loss, _ in losses_by_chunk(predictions, rule)])
+    losses = losses_of(cases, rule, model)
     slack = ROUNDING * (worst - best)
     outside = ~((losses >= best - slack) & (losses <= worst + slack))
     if outside.any():

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, sentence
-from propriety.inference.verdicts import counted
+from propriety.inference.estimates import counted
 from propriety.results import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 

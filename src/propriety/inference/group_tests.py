@@ -1,98 +1,140 @@
-"""Each group against all other cases: the difference of their mean losses, its error, and a test."""
+"""Means of groups with their errors, and each group against all other cases, from moments by group."""
 
 from __future__ import annotations
 
 import math
-from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
-from propriety.inference.moments import LossMoments
 from propriety.inference.verdicts import ROUNDING
+from propriety.ledger.moments import Moments
 from propriety.results import Floats
 
-__all__ = ["GroupTests", "against_the_rest", "group_tests"]
+__all__ = ["GroupMeans", "against_the_rest", "group_means"]
 
 
-class GroupTests(NamedTuple):
-    """Each group against the rest, shape (groups, models): difference, error, degrees of freedom, rounding error."""
+class GroupMeans(NamedTuple):
+    """Means of groups, shape (groups, models), with their errors and numbers of independent units."""
 
-    difference: Floats
+    mean: Floats
     error: Floats
-    freedom: Floats
-    noise: Floats
+    units: NDArray[np.int64]
 
-
-def group_tests(scores: LossMoments) -> GroupTests:
-    """Compare each group with all other cases; NaN where a group is all there is."""
-    groups, models = list(scores.groups().values()), len(scores.models)
-    difference, error, freedom, noise = np.full((4, len(groups), models), np.nan)
-    if len(groups) == 1:
-        return GroupTests(difference, error, freedom, noise)
-    # The groups before and those after are put together once, so that the time grows with the groups, not their square.
-    whole = [one.pooled() for one in groups]
-    before, after = list(accumulate(whole)), list(accumulate(whole[::-1]))[::-1]
-    for place, one in enumerate(groups):
-        rest = LossMoments.merge([*before[max(place - 1, 0) : place], *after[place + 1 : place + 2]])
-        own, others = one.means[:models], rest.means[:models]
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        """Return the limits of Student's intervals; NaN for a single unit."""
         with np.errstate(invalid="ignore"):
-            difference[place] = own - others
-        noise[place] = ROUNDING * np.maximum(np.abs(own), np.abs(others))
-        if scores.cluster is None:
-            error[place], freedom[place] = _welch(one, rest, models)
-    if scores.cluster is not None:
-        error, freedom = _across_clusters(scores, models)
-    return GroupTests(difference, error, freedom, noise)
+            margin = stdtrit(np.maximum(self.units - 1.0, 1.0), (1.0 + level) / 2.0)[:, None] * self.error
+            return self.mean - margin, self.mean + margin
 
 
-def against_the_rest(tests: GroupTests, model: int, units: int, notes: NDArray[np.str_]) -> tuple[Floats, Floats]:
-    """Return the difference of each group to all other cases, and its p-value where the group is judged."""
-    difference, error, freedom, noise = (values[:, model].copy() for values in tests)
-    with np.errstate(invalid="ignore", divide="ignore"):
+def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
+    """Return the mean of every group; cases of one cluster, or of one time, may depend on each other."""
+    models, groups = len(moments.models), moments.over(*by)
+    mean = groups.mean[:, :models]
+    if moments.dependence is None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.where(groups.n > 1, groups.n / (groups.n - 1.0), np.nan)
+            error = np.sqrt(groups.spread[:, :models] * factor[:, None]) / groups.weight[:, None]
+        return GroupMeans(mean, error, groups.n)
+    cells = moments.over(*by, moments.dependence)
+    _, group = cells.index.only(by)
+    with np.errstate(divide="ignore", invalid="ignore"):  # Of infinite losses, and of a single unit.
+        sums = cells.weight[:, None] * (cells.mean[:, :models] - mean[group])
+        squares = _by_group(sums**2, group, len(mean))
+        units = np.bincount(group, minlength=len(mean))
+        factor = np.where(units > 1, units / (units - 1.0), np.nan)
+        return GroupMeans(mean, np.sqrt(squares * factor[:, None]) / groups.weight[:, None], units)
+
+
+def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """Return the difference of each group's mean to that of all other cases, and its p-value, shape (groups, models).
+
+    Independent cases are tested by Welch's statistic, clusters by what each of them adds to the difference, on either
+    side or on both. NaN where a group is all there is, or nothing varies.
+    """
+    models, groups = len(moments.models), moments.over(*by)
+    count = len(groups.n)
+    if count == 1:
+        return np.full((1, models), np.nan), np.full((1, models), np.nan)
+    finite = np.isfinite(groups.mean[:, :models])
+    weight = groups.weight[:, None]
+    centre = np.where(finite, groups.mean[:, :models] * weight, 0.0).sum(axis=0) / np.where(finite, weight, 0.0).sum(
+        axis=0
+    ).clip(min=np.finfo(float).tiny)
+    with np.errstate(divide="ignore", invalid="ignore"):  # Of infinite losses.
+        shift = groups.mean[:, :models] - centre
+        lean = groups.lean[:, :models] + shift * groups.weight_squares[:, None]
+        spread = groups.spread[:, :models] + shift * (
+            2.0 * groups.lean[:, :models] + shift * groups.weight_squares[:, None]
+        )
+        others = _others(groups.weight)
+        rest = _others(weight * shift) / others[:, None]
+        difference = shift - rest
+        if moments.dependence is None:
+            error, freedom = _welch(groups, spread, lean, rest, others)
+        else:
+            error, freedom = _across(moments, by, centre, shift, rest, others)
+        noise = ROUNDING * np.maximum(np.abs(groups.mean[:, :models]), np.abs(rest + centre))
         p_value = 2.0 * stdtr(freedom, -np.abs(difference) / error)
-        flat = ~(error * math.sqrt(units) > noise)
+        flat = ~(error * math.sqrt(moments.units) > noise)
         same = flat & (np.abs(difference) <= noise) & ~np.isnan(error)
-    p_value[flat] = np.nan
+    p_value[flat | ~np.isfinite(difference)] = np.nan
     difference[same], p_value[same] = 0.0, 1.0  # Losses that do not vary, anywhere.
-    p_value[(notes != "") | ~np.isfinite(difference)] = np.nan
     return difference, p_value
 
 
-def _welch(one: LossMoments, rest: LossMoments, models: int) -> tuple[Floats, Floats]:
+def _others(values: Floats) -> Floats:
+    """Return the sum over all other groups; of those before and those after, so that nothing cancels."""
+    none = np.zeros_like(values[:1])
+    before = np.concatenate([none, np.cumsum(values, axis=0)[:-1]])
+    after = np.concatenate([np.cumsum(values[::-1], axis=0)[::-1][1:], none])
+    found: Floats = before + after
+    return found
+
+
+def _welch(groups: Moments, spread: Floats, lean: Floats, rest: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Return the error of the difference of two independent means, and Welch's degrees of freedom."""
-    squares = np.stack([one.standard_errors()[:models], rest.standard_errors()[:models]]) ** 2
-    total = squares.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):  # Of losses that do not vary, and of a single case.
-        freedom = total**2 / np.sum(squares**2 / (np.array([[one.units], [rest.units]]) - 1), axis=0)
-    return np.sqrt(total), freedom
+    own_n, rest_n = groups.n.astype(np.float64)[:, None], _others(groups.n.astype(np.float64))[:, None]
+    own = groups.spread[:, : spread.shape[1]]
+    squares = _others(groups.weight_squares)[:, None]
+    other = np.maximum(_others(spread) - rest * (2.0 * _others(lean) - rest * squares), 0.0)
+    first = own * (own_n / (own_n - 1.0)) / groups.weight[:, None] ** 2
+    second = other * (rest_n / (rest_n - 1.0)) / others[:, None] ** 2
+    total = first + second
+    return np.sqrt(total), total**2 / (first**2 / (own_n - 1.0) + second**2 / (rest_n - 1.0))
 
 
-def _across_clusters(scores: LossMoments, models: int) -> tuple[Floats, Floats]:
-    """Return the error of each difference from what each cluster adds to it, on either side or on both."""
-    assert scores.group is not None  # noqa: S101  (for the type checker; both were asked for)
-    assert scores.cluster is not None  # noqa: S101
-    whole = scores.pooled("cluster")
-    clusters = len(whole.n)
-    place = {label: code for code, label in enumerate(whole.cluster.tolist())}  # type: ignore[union-attr]  # asked for
-    code = np.array([place[label] for label in scores.cluster.tolist()])
-    cells: dict[Any, list[int]] = {}
-    for cell, label in enumerate(scores.group.tolist()):
-        cells.setdefault(label, []).append(cell)
-    with np.errstate(invalid="ignore"):  # Where a loss is infinite there is no error.
-        sums, total = ((one.mean - scores.means)[:, :models] * one.weight[:, None] for one in (scores, whole))
-    errors = []
-    for rows in cells.values():
-        at, weight, left = code[rows], scores.weight[rows], whole.n.copy()
-        left[at] -= scores.n[rows]
-        others, rest = whole.weight.copy(), total.copy()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            others[at] -= weight
-            rest[at] -= sums[rows]
-            others[left == 0], rest[left == 0] = 0.0, 0.0  # Not what rounding left.
-            added = (others[:, None] * (rest.sum(axis=0) / others.sum()) - rest) / others.sum()
-            added[at] += (sums[rows] - weight[:, None] * (sums[rows].sum(axis=0) / weight.sum())) / weight.sum()
-            errors.append(np.sqrt(np.sum(added**2, axis=0) * np.divide(clusters, clusters - 1)))
-    return np.array(errors), np.full((len(errors), models), clusters - 1.0)
+def _across(
+    moments: Moments, by: tuple[str, ...], centre: Floats, own_mean: Floats, rest: Floats, others: Floats
+) -> tuple[Floats, Floats]:
+    """Return the error of each difference from what each cluster adds to it; means are relative to the centre."""
+    dependence = moments.dependence
+    assert dependence is not None  # noqa: S101  (for the type checker; it is asked for clusters only)
+    cells, units = moments.over(*by, dependence), moments.over(dependence)
+    models = len(centre)
+    _, group = cells.index.only(by)
+    _, unit = cells.index.only([dependence])
+    count, clusters = len(own_mean), len(units.n)
+    weight = np.bincount(group, cells.weight, minlength=count)
+    whole = (units.mean[:, :models] - centre) * units.weight[:, None]
+    sums = (cells.mean[:, :models] - centre) * cells.weight[:, None]
+    # What all clusters add were they without cases of the group; then those with such cases are put right.
+    cross, squared = (whole * units.weight[:, None]).sum(axis=0), (units.weight**2).sum()
+    everyone = ((whole**2).sum(axis=0) - 2.0 * rest * cross + rest**2 * squared) / others[:, None] ** 2
+    at = rest[group]
+    wrong = (whole[unit] - units.weight[unit][:, None] * at) / others[group][:, None]
+    left = np.where(units.n[unit] == cells.n, 0.0, units.weight[unit] - cells.weight)[:, None]
+    left_sum = np.where((units.n[unit] == cells.n)[:, None], 0.0, whole[unit] - sums)
+    right = (sums - cells.weight[:, None] * own_mean[group]) / weight[group][:, None] - (left_sum - left * at) / others[
+        group
+    ][:, None]
+    squares = everyone + _by_group(right**2 - wrong**2, group, count)
+    factor = clusters / (clusters - 1.0) if clusters > 1 else math.nan
+    return np.sqrt(np.maximum(squares, 0.0) * factor), np.full(own_mean.shape, clusters - 1.0)
+
+
+def _by_group(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
+    return np.stack([np.bincount(group, column, minlength=groups) for column in values.T], axis=1)

@@ -1,60 +1,108 @@
-"""What an interval can be of: mean scores, skill, parts of a decomposition, ranking and the worth of decisions."""
+"""What can be estimated and compared: a value of a forecast table, its name, and how its error is had.
+
+A measure has a `key`, a `label` in words, `higher_is_better`, and `value(table)`. That is all that a measure of your
+own needs; its error is then had by resampling. Two kinds know more:
+
+- a mean of a function of single cases has `rule`, the function, and `sign`; its error comes from moments;
+- a smooth measure has `influence(table)`, how far a case moves it, in each row of the table, if the event happens and
+  if it does not; its error, with weights and clusters, and that of a difference between models, comes from that.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
-from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
-
-import numpy as np
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.recalibration import proper_binary_rule
-from propriety.decisions.roc import roc_curve
-from propriety.decisions.top_k import top_k
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.rules.elementary import check_inside
+from propriety.results import Floats
+from propriety.rules.elementary import Elementary, check_inside
 from propriety.rules.families import Brier
-from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties, Rule, check_rule, is_number
+from propriety.rules.functions import NetLoss
+from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score, skill_score
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
-    "AreaUnderRoc",
     "Discrimination",
+    "Influence",
+    "Mean",
     "MeanScore",
     "Measure",
     "Miscalibration",
     "NetBenefit",
-    "NetLoss",
+    "Regret",
     "Skill",
-    "TopKNetBenefit",
-    "read_measure",
-    "rule_of",
+    "Smooth",
 ]
 
 BRIER = Brier()
 
-OfTable: TypeAlias = Callable[[ForecastTable], float]
+
+class Influence(NamedTuple):
+    """How far a case of each row of a table moves a measure, should the event happen and should it not.
+
+    It is the derivative of the measure in the direction of one more such case, times the number of cases; its mean over
+    the cases of the table, by weight, is zero.
+
+    Parameters
+    ----------
+    event, non_event : ndarray of shape (rows,)
+        Influence of a case with the forecast of the row in which the event happens, and in which it does not.
+
+    Examples
+    --------
+    The mean forecast moves by how far the forecast of a case is from it, whatever happens:
+
+    >>> table = ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.75])
+    >>> away = table.forecast - table.mean_forecast
+    >>> Influence(event=away, non_event=away).event
+    array([-0.25,  0.  ,  0.25])
+    """
+
+    event: Floats
+    non_event: Floats
 
 
 @runtime_checkable
 class Measure(Protocol):
-    """A number that a forecast table has: its name, whether higher is better, and how it is computed."""
+    """A number that a forecast table has."""
 
     @property
-    def name(self) -> str:
-        """What the number is called."""
+    def key(self) -> str:
+        """A short name, for columns, gates and files."""
+
+    @property
+    def label(self) -> str:
+        """What the number is called in a sentence."""
 
     @property
     def higher_is_better(self) -> bool:
         """Whether more of it is better."""
 
-    def of(self, table: ForecastTable) -> float:
+    def value(self, table: ForecastTable) -> float:
         """Return the number of a table."""
+
+
+@runtime_checkable
+class Mean(Measure, Protocol):
+    """A measure that is the mean of a function of single cases, but for its sign."""
+
+    @property
+    def rule(self) -> Rule:
+        """The function."""
+
+    @property
+    def sign(self) -> float:
+        """1, or -1 where the measure is the mean with its sign turned."""
+
+
+@runtime_checkable
+class Smooth(Measure, Protocol):
+    """A measure whose error follows from how far single cases move it."""
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return how far cases move the number; the weighted mean over the table is zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +127,112 @@ class MeanScore(_OfRule):
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1], [0.2, 0.6])
-    >>> round(MeanScore().of(table), 6)
-    0.1
+    >>> MeanScore().label, round(MeanScore().value(table), 6)
+    ('Brier score', 0.1)
     """
 
     higher_is_better: ClassVar[bool] = False
+    sign: ClassVar[float] = 1.0
 
     @property
-    def name(self) -> str:
+    def key(self) -> str:
         """The name of the rule."""
-        return f"mean {self.rule!r}"
+        return self.rule.name
 
-    def of(self, table: ForecastTable) -> float:
+    @property
+    def label(self) -> str:
+        """The label of the rule."""
+        return self.rule.label
+
+    def value(self, table: ForecastTable) -> float:
         """Return the mean loss."""
         return float(mean_score(table, rule=self.rule))
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """Mean regret of acting on forecasts that reach a threshold, as in `propriety.regret_curve`; lower is better.
+
+    Parameters
+    ----------
+    threshold : float
+        The threshold, in (0, 1).
+
+    Examples
+    --------
+    >>> round(Regret(0.2).value(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])), 6)
+    0.05
+    """
+
+    threshold: float
+
+    higher_is_better: ClassVar[bool] = False
+    sign: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        check_inside(self.threshold, "threshold")
+
+    @property
+    def key(self) -> str:
+        """Regret, and where."""
+        return f"regret_at_{self.threshold!r}"
+
+    @property
+    def label(self) -> str:
+        """Regret, and where."""
+        return f"regret at {self.threshold!r}"
+
+    @property
+    def rule(self) -> Elementary:
+        """The rule whose mean it is."""
+        return Elementary(self.threshold)
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the mean regret."""
+        return float(mean_score(table, rule=self.rule))
+
+
+@dataclass(frozen=True, slots=True)
+class NetBenefit:
+    """Net benefit of acting on forecasts that reach a threshold, as in `propriety.decision_curve`; higher is better.
+
+    Parameters
+    ----------
+    threshold : float
+        The threshold, in (0, 1).
+
+    Examples
+    --------
+    >>> NetBenefit(0.2).value(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
+    0.4375
+    """
+
+    threshold: float
+
+    higher_is_better: ClassVar[bool] = True
+    sign: ClassVar[float] = -1.0
+
+    def __post_init__(self) -> None:
+        check_inside(self.threshold, "threshold")
+
+    @property
+    def key(self) -> str:
+        """Net benefit, and where."""
+        return f"net_benefit_at_{self.threshold!r}"
+
+    @property
+    def label(self) -> str:
+        """Net benefit, and where."""
+        return f"net benefit at {self.threshold!r}"
+
+    @property
+    def rule(self) -> NetLoss:
+        """The function whose mean is this net benefit with its sign turned."""
+        return NetLoss(self.threshold)
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the net benefit."""
+        return -float(mean_score(table, rule=self.rule)) + 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +247,23 @@ class Skill(_OfRule):
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1], [0.2, 0.6])
-    >>> round(Skill().of(table), 6)
-    0.6
+    >>> Skill().label, round(Skill().value(table), 6)
+    ('Brier skill', 0.6)
     """
 
     higher_is_better: ClassVar[bool] = True
 
     @property
-    def name(self) -> str:
-        """Skill, and the rule."""
-        return f"skill under {self.rule!r}"
+    def key(self) -> str:
+        """The name of the rule, and skill."""
+        return f"{self.rule.name}_skill"
 
-    def of(self, table: ForecastTable) -> float:
+    @property
+    def label(self) -> str:
+        """The label of the rule, and skill."""
+        return f"{self.rule.label.removesuffix(' score')} skill"
+
+    def value(self, table: ForecastTable) -> float:
         """Return the skill."""
         return float(skill_score(table, rule=self.rule))
 
@@ -131,6 +276,9 @@ class _Part(_OfRule):
         # Named, because a slots dataclass replaces the class that a bare super() refers to.
         _OfRule.__post_init__(self)
         proper_binary_rule(self.rule)
+
+    def _named(self, part: str, between: str) -> str:
+        return part if self.rule == BRIER else f"{self.rule.name if between == '_' else self.rule.label}{between}{part}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +293,23 @@ class Miscalibration(_Part):
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-    >>> round(Miscalibration().of(table), 6)
+    >>> round(Miscalibration().value(table), 6)
     0.05
     """
 
     higher_is_better: ClassVar[bool] = False
 
     @property
-    def name(self) -> str:
-        """Miscalibration, and the rule."""
-        return f"miscalibration under {self.rule!r}"
+    def key(self) -> str:
+        """Miscalibration, and the rule if it is not the Brier score."""
+        return self._named("miscalibration", "_")
 
-    def of(self, table: ForecastTable) -> float:
+    @property
+    def label(self) -> str:
+        """Miscalibration, and the rule if it is not the Brier score."""
+        return self._named("miscalibration", " ")
+
+    def value(self, table: ForecastTable) -> float:
         """Return the miscalibration."""
         return decompose_table(table, self.rule).miscalibration
 
@@ -173,200 +326,22 @@ class Discrimination(_Part):
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-    >>> round(Discrimination().of(table), 6)
+    >>> round(Discrimination().value(table), 6)
     0.125
     """
 
     higher_is_better: ClassVar[bool] = True
 
     @property
-    def name(self) -> str:
-        """Discrimination, and the rule."""
-        return f"discrimination under {self.rule!r}"
+    def key(self) -> str:
+        """Discrimination, and the rule if it is not the Brier score."""
+        return self._named("discrimination", "_")
 
-    def of(self, table: ForecastTable) -> float:
+    @property
+    def label(self) -> str:
+        """Discrimination, and the rule if it is not the Brier score."""
+        return self._named("discrimination", " ")
+
+    def value(self, table: ForecastTable) -> float:
         """Return the discrimination."""
         return decompose_table(table, self.rule).discrimination
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class NetLoss(BinaryRule):
-    r"""Net benefit of a case, taken as a loss: :math:`-1` for an event acted on, :math:`c / (1 - c)` for a false alarm.
-
-    So the mean of this rule is the net benefit with its sign turned. It is no proper rule by itself, but differs from
-    one, the regret over :math:`1 - c`, by what no forecast can change.
-    """
-
-    name: ClassVar[str] = "net_loss"
-
-    threshold: float
-
-    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return what acting costs, if the forecast reaches the threshold."""
-        cost = -1.0 if event else self.threshold / (1.0 - self.threshold)
-        return ops.where(p >= self.threshold, cost, 0.0)
-
-    def properties(self, classes: int | None = None) -> Properties:
-        """Return the range: from all events acted on to all false alarms."""
-        del classes
-        return Properties(best=-1.0, worst=self.threshold / (1.0 - self.threshold))
-
-
-@dataclass(frozen=True, slots=True)
-class NetBenefit:
-    """Net benefit of acting on forecasts that reach a threshold, as in `propriety.decision_curve`; higher is better.
-
-    Parameters
-    ----------
-    threshold : float
-        The threshold, in (0, 1).
-
-    Examples
-    --------
-    >>> NetBenefit(0.2).of(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
-    0.4375
-    """
-
-    threshold: float
-
-    higher_is_better: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
-
-    @property
-    def name(self) -> str:
-        """Net benefit, and where."""
-        return f"net benefit at {self.threshold:g}"
-
-    @property
-    def loss(self) -> NetLoss:
-        """The rule whose mean is this net benefit with its sign turned."""
-        return NetLoss(self.threshold)
-
-    def of(self, table: ForecastTable) -> float:
-        """Return the net benefit."""
-        return -float(mean_score(table, rule=self.loss))
-
-
-@dataclass(frozen=True, slots=True)
-class AreaUnderRoc:
-    """Probability that an event has a higher forecast than a non-event, ties counted half; higher is better.
-
-    Examples
-    --------
-    >>> AreaUnderRoc().of(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
-    0.75
-    """
-
-    name: ClassVar[str] = "area under the ROC curve"
-    higher_is_better: ClassVar[bool] = True
-
-    def of(self, table: ForecastTable) -> float:
-        """Return the area."""
-        return roc_curve(table).auc
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopKNetBenefit:
-    """Net benefit of acting on the k highest forecasts, as in `propriety.top_k`; higher is better.
-
-    Parameters
-    ----------
-    cost : float
-        Share that a false alarm has in the cost of both errors, in (0, 1).
-    k : int, optional
-        Number, or weight, of the cases acted on.
-    share : float, optional
-        Share of the cases acted on, in place of `k`; the nearest whole number of them, at least one.
-
-    Examples
-    --------
-    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-    >>> TopKNetBenefit(cost=0.2, k=2).of(table) == TopKNetBenefit(cost=0.2, share=0.5).of(table)
-    True
-    """
-
-    cost: float
-    k: float | None = None
-    share: float | None = None
-
-    higher_is_better: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_inside(self.cost, "cost")
-        if (self.k is None) == (self.share is None):
-            law = f"exactly one of k and share must be given; got k={self.k!r} and share={self.share!r}"
-            raise InputValueError(sentence(law))
-        if self.share is not None and not (is_number(self.share) and 0.0 < self.share <= 1.0):
-            raise InputValueError(sentence(f"share must lie in (0, 1]; got {self.share!r}"))
-
-    @property
-    def name(self) -> str:
-        """Net benefit, and of how many."""
-        highest = f"{self.k:g} highest" if self.share is None else f"highest {self.share:.4g} of all"
-        return f"net benefit of acting on the {highest}"
-
-    def of(self, table: ForecastTable) -> float:
-        """Return the net benefit."""
-        k = self.k
-        if self.share is not None:
-            k = self.share * table.weight
-            k = k if table.is_weighted else max(math.floor(k + 0.5), 1)
-        result = top_k(table, k=k, cost=self.cost)  # type: ignore[arg-type]  # one of the two is given
-        return float(result.net_benefit)  # type: ignore[arg-type]  # one capacity with a cost
-
-
-@dataclass(frozen=True, slots=True)
-class _Own:
-    """The user's own function of a table."""
-
-    function: OfTable
-
-    higher_is_better: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """What the function is called."""
-        return str(getattr(self.function, "__name__", repr(self.function)))
-
-    def of(self, table: ForecastTable) -> float:
-        """Return what the function returns, which must be one number."""
-        try:
-            value = self.function(table)
-        except ArithmeticError as error:
-            law = f"of must return a number; {self.name} failed with {type(error).__name__}: {error}"
-            raise InputValueError(sentence(law)) from error
-        if not isinstance(value, Real | np.bool_) and not (isinstance(value, np.ndarray) and value.ndim == 0):
-            raise InputTypeError(sentence(f"of must return a number; {self.name} returned {type(value).__name__}"))
-        return float(value)
-
-
-def rule_of(measure: Measure) -> Rule | None:
-    """Return the rule whose mean is the measure, but for the sign of net benefit; None if it is no mean."""
-    if isinstance(measure, MeanScore):
-        return measure.rule
-    return measure.loss if isinstance(measure, NetBenefit) else None
-
-
-def read_measure(of: object) -> Measure:
-    """Judge what an interval is asked of: a rule, for its mean score, a measure, or any function of a table.
-
-    Examples
-    --------
-    >>> read_measure(Brier()).name
-    'mean Brier()'
-    >>> read_measure(lambda table: table.event_rate).name
-    '<lambda>'
-    """
-    if isinstance(of, Rule):
-        return MeanScore(of)
-    if isinstance(of, type):
-        law = f"of must be a rule, a measure or a function of a ForecastTable; got the class {of.__name__}"
-        raise InputTypeError(sentence(law, hint=f"instantiate it, {of.__name__}(...)."))
-    if isinstance(of, Measure):
-        return of
-    if callable(of):
-        return _Own(of)
-    law = f"of must be a rule, a measure or a function of a ForecastTable; got {type(of).__name__}"
-    raise InputTypeError(sentence(law, hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ..."))

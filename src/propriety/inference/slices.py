@@ -3,130 +3,63 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
-from propriety.calibration.decomposition import decompose_table
-from propriety.calibration.resampling import check_level
+from propriety.calibration.recalibration import miscalibrations, proper_binary_rule
+from propriety.calibration.resampling import check_level, fresh_seed
 from propriety.errors import InputValueError, sentence
-from propriety.inference.group_tests import against_the_rest, group_tests
-from propriety.inference.measures import NetBenefit
-from propriety.inference.moments import LossMoments, moments_of
-from propriety.inference.verdicts import holm
-from propriety.results import Floats, Result
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.estimates import counted
+from propriety.inference.estimation import check_event
+from propriety.inference.group_tests import against_the_rest, group_means
+from propriety.inference.mean_estimates import measured_moments
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
+from propriety.inference.slice_estimates import estimate_groups
+from propriety.inference.slice_table import Slices, group_names
+from propriety.inference.verdicts import Names, holm
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.moments import OUTCOME
+from propriety.ledger.sources import open_ledger
+from propriety.results import Floats
 from propriety.rules.families import Brier
-from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Rule, check_rule
-from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.models import Keys, read_binary_models, read_keys
-from propriety.tables.predictions import BinaryPredictions
-from propriety.tables.validation import Labels, Missing
+from propriety.rules.functions import Excess
+from propriety.rules.rule import Rule
+from propriety.tables.validation import TOLERANCE, Labels, Missing
 
-__all__ = ["Slices", "group_names", "rules_of_slices", "slices", "slices_of_tables"]
+__all__ = ["rules_of_slices", "slices", "slices_of"]
 
 BRIER = Brier()
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
-INFINITE = "the mean score is infinite"
-
-Names = NDArray[np.str_]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Slices(Result):
-    """Scores, calibration and decision value of groups, one row per model and group; see `slices`.
-
-    Parameters
-    ----------
-    model, group : ndarray of str of shape (rows,)
-        The model and the label of the group.
-    n, events : ndarray of shape (rows,)
-        Number of cases, and of events among them.
-    event_rate : ndarray of shape (rows,)
-        Weighted share of events.
-    score, low, high : ndarray of shape (rows,)
-        Mean score, and its interval.
-    excess, excess_low, excess_high : ndarray of shape (rows,)
-        Calibration-in-the-large: the event rate less the mean forecast, and its interval; positive where
-        events are more frequent than forecast.
-    miscalibration : ndarray of shape (rows,)
-        Miscalibration of the score; the fewer the cases, the larger it is by chance alone.
-    net_benefit, net_benefit_low, net_benefit_high : ndarray of shape (rows,), optional
-        Net benefit at the threshold, higher is better, and its interval; None without a threshold.
-    difference : ndarray of shape (rows,)
-        Mean score of the group less that of all other cases.
-    p_value, p_adjusted : ndarray of shape (rows,)
-        Two-sided p-value of no such difference, and the same with Holm's adjustment for all rows.
-    note : ndarray of str of shape (rows,)
-        Why a group is not judged; empty if it is.
-    overall : mapping of str to float
-        Mean score of each model on all cases.
-    rule : str
-        The rule.
-    threshold : float, optional
-        Threshold of the net benefit.
-    level : float
-        Level of the intervals.
-    clusters : int, optional
-        Number of clusters.
-    dropped : int
-        Rows left out because of missing values.
-    """
-
-    model: Names
-    group: Names
-    n: NDArray[np.int64]
-    events: NDArray[np.int64]
-    event_rate: Floats
-    score: Floats
-    low: Floats
-    high: Floats
-    excess: Floats
-    excess_low: Floats
-    excess_high: Floats
-    miscalibration: Floats
-    net_benefit: Floats | None
-    net_benefit_low: Floats | None
-    net_benefit_high: Floats | None
-    difference: Floats
-    p_value: Floats
-    p_adjusted: Floats
-    note: Names
-    overall: Mapping[str, float]
-    rule: str
-    threshold: float | None
-    level: float
-    clusters: int | None = None
-    dropped: int = 0
-
-    @property
-    def is_judged(self) -> NDArray[np.bool_]:
-        """Whether a group is large enough to be judged."""
-        return np.asarray(self.note == "")
+INFINITE = "the value is infinite"
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     y_true: object,
-    y_proba: object,
+    forecasts: object = None,
+    measure: object = BRIER,
     *,
-    by: object,
-    rule: Rule = BRIER,
+    by: object = None,
+    outcome: str | None = None,
     threshold: float | None = None,
     level: float = 0.95,
     smallest: int = 50,
     cluster: object = None,
+    time: object = None,
     sample_weight: object = None,
     pos_label: object = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+    n_resamples: int = 1000,
+    seed: int | None = None,
 ) -> Slices:
-    r"""Judge forecasts of an event in every group: score, calibration and net benefit, with intervals and a test.
+    r"""Judge forecasts in every group: a measure, calibration and net benefit, with intervals and a test.
 
     The test is of the difference between the mean score of a group, :math:`\bar l_g`, and that of all other cases,
     :math:`\bar l_r`, by Welch's statistic
@@ -134,30 +67,37 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     .. math:: t = \frac{\bar l_g - \bar l_r}{\sqrt{s_g^2 + s_r^2}}
 
     with the standard errors :math:`s` of the two means; with clusters, which may reach across groups, by the spread of
-    the difference between clusters and one degree of freedom less than there are of them. Holm's adjustment keeps
-    the chance of any false alarm among all rows at or below one minus the level.
+    the difference between clusters and one degree of freedom less than there are of them. Other measures are
+    tested by their values and errors in the same way. Holm's adjustment keeps the chance of any false alarm among
+    all rows at or below one minus the level.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes.
-    y_proba : array-like of shape (n,), or mapping of str to such
-        Probability of the event, or the forecasts of several models by name.
-    by : array-like of shape (n,)
-        Group of each case. The rows are in the order of the labels, or of the categories if these are ordered.
-    rule : Rule
-        The scoring rule, for one event.
+    y_true : array-like of shape (n,), data frame or Ledger
+        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or a ledger.
+    forecasts : array-like of shape (n,) or (n, K), or mapping of str to such
+        Probability of the event, or of each class, or the forecasts of several models by name. With a frame, the names
+        of the columns.
+    measure : Rule, measure or callable
+        What to measure: a rule for its mean score, a measure, or any function of a ForecastTable.
+    by : array-like of shape (n,), or mapping of str to such; with a frame or a ledger str or list of str
+        Group of each case. Several keys are crossed. The rows are in the order of the labels, or of the categories if
+        these are ordered. Of a ledger, by default all of its keys.
+    outcome : str, optional
+        With a frame, the column of the outcomes.
     threshold : float, optional
         Threshold at which somebody acts, for the net benefit.
     level : float
         Level of the intervals.
     smallest : int
         A group with fewer cases, or with fewer than 10 events, non-events or clusters, is not judged: it has its
-        mean score, but neither interval nor test, and a note. Nor has an infinite score an interval.
-    cluster : array-like of shape (n,), optional
-        Cluster within which cases may depend on each other.
-    sample_weight, pos_label, labels, missing
+        value, but neither interval nor test, and a note. Nor has an infinite score an interval.
+    cluster, time : array-like of shape (n,), or str with a frame, optional
+        Cluster, or time, within which cases may depend on each other; neighbouring times count as independent.
+    sample_weight, pos_label, labels, missing, tolerance
         As in `propriety.mean_score`.
+    n_resamples, seed : int, optional
+        Number and seed of the draws, for measures without a formula.
 
     Notes
     -----
@@ -171,7 +111,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     References
     ----------
     Welch (1947), doi:10.1093/biomet/34.1-2.28; Holm (1979), jstor:4615733; Van Calster et al. (2019),
-    doi:10.1186/s12916-019-1466-7, for calibration-in-the-large.
+    doi:10.1186/s12916-019-1466-7, for calibration in the large.
 
     Examples
     --------
@@ -185,195 +125,178 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     >>> found.note.tolist()[2]
     'too few to judge: 41 cases'
     """
-    _check_options(rule, level, smallest)
-    rules = rules_of_slices(rule, threshold)
-    models = y_proba if isinstance(y_proba, Mapping) else {"forecast": y_proba}
-    predictions = read_binary_models(
-        y_true, models, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    asked = read_measure(measure)
+    check_level(level)
+    keys = by if isinstance(y_true, Ledger) else None
+    if by is None and not isinstance(y_true, Ledger):
+        raise InputValueError(sentence("slices needs by=, the group of each case"))
+    ledger = open_ledger(
+        y_true,
+        forecasts,
+        outcome=outcome,
+        by=None if isinstance(y_true, Ledger) else by,
+        cluster=cluster,
+        time=time,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+        tolerance=tolerance,
     )
-    read = partial(read_keys, predictions=predictions[0], beside=y_true, forecasts=models.values())
-    group = read(by, "by")
-    clusters = None if cluster is None else read(cluster, "cluster")
-    moments = [moments_of(predictions, tuple(models), one, group=group, cluster=clusters) for one in rules]
-    counts = _Counts.of(predictions[0], group)
-    tables = [_tables(one, group, counts.kept) for one in predictions]
-    return _judged(moments, counts, tables, rule, threshold=threshold, level=level, smallest=smallest)
+    names = _names(ledger, keys)
+    drawing = Drawing(n_resamples, fresh_seed(seed))
+    return slices_of(ledger, asked, by=names, threshold=threshold, level=level, smallest=smallest, drawing=drawing)
 
 
-def slices_of_tables(
-    tables: Mapping[str, Mapping[Any, ForecastTable]],
-    moments: Sequence[LossMoments],
-    rule: Rule,
+def slices_of(
+    ledger: Ledger,
+    measure: Measure,
     *,
+    by: tuple[str, ...],
     threshold: float | None = None,
     level: float = 0.95,
     smallest: int = 50,
+    drawing: Drawing,
 ) -> Slices:
-    """Judge groups whose tables, by model and group, and moments were made elsewhere; see `slices`.
-
-    `moments` are by group, of the rules that `rules_of_slices` names. Weighted tables do not know the number of their
-    events, which is then taken for the number of cases times the event rate.
-    """
-    _check_options(rule, level, smallest)
-    first = next(iter(tables.values()))
-    own = [list(groups.values()) for groups in tables.values()]
-    rates = np.array([table.event_rate for table in own[0]])
-    n = np.array([table.n for table in own[0]], dtype=np.int64)
-    counts = _Counts(np.arange(len(n)), tuple(first), n, np.rint(n * rates).astype(np.int64), rates)
-    return _judged(moments, counts, own, rule, threshold=threshold, level=level, smallest=smallest)
-
-
-def rules_of_slices(rule: Rule, threshold: float | None) -> tuple[Rule, ...]:
-    """Return the rules whose moments groups are judged by: the score, the excess of events, and the net benefit."""
-    return (rule, _Excess(), *([] if threshold is None else [NetBenefit(threshold).loss]))
-
-
-def _judged(
-    moments: Sequence[LossMoments],
-    counts: _Counts,
-    tables: Sequence[Sequence[ForecastTable]],
-    rule: Rule,
-    *,
-    threshold: float | None,
-    level: float,
-    smallest: int,
-) -> Slices:
-    scores, excesses, *benefits = moments
-    parts, overall, tests, units = [], {}, group_tests(scores), scores.units
-    for place, name in enumerate(scores.models):
-        overall[name] = float(scores.means[place])
-        notes = _notes(scores, place, counts, smallest)
-        score, low, high = _limits(scores, place, notes, level)
-        difference, p_value = against_the_rest(tests, place, units, notes)
-        few = np.where(notes == INFINITE, "", notes)  # Which is of the score alone.
-        part = {
-            "model": np.full(len(notes), name),
-            "score": score,
-            "low": low,
-            "high": high,
-            **dict(zip(("excess", "excess_low", "excess_high"), _limits(excesses, place, few, level), strict=True)),
-            "miscalibration": _miscalibrations(tables[place], rule, notes),
-            "difference": difference,
-            "p_value": p_value,
-            "note": notes,
-        }
-        for losses in benefits:
-            gain, most, least = (-one for one in _limits(losses, place, few, level))
-            part |= {"net_benefit": gain + 0.0, "net_benefit_low": least, "net_benefit_high": most}
-        parts.append(part)
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    """Judge the groups of a ledger; see `slices`."""
+    check_event(ledger, measure)
+    if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
+        raise InputValueError(sentence(f"smallest must be a positive whole number; got {smallest!r}"))
+    ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
+    binary = ledger.labels is None
+    ledger.fill(rules_of_slices(measure, threshold, binary=binary))
+    counts = _counts(ledger, measure, by)
+    few = _few(counts, smallest, ledger.dependence or "case")
+    if isinstance(measure, Mean):
+        moments = measured_moments(ledger, measure)
+        means = group_means(moments, by)
+        value, (low, high) = means.mean, means.limits(level)
+        difference, p_value = against_the_rest(moments, by)
+        overall = moments.means[: len(ledger.models)]
+    else:
+        unjudged = np.empty(len(few), dtype=bool)
+        unjudged[counts.entry] = few != ""
+        *by_entry, overall = estimate_groups(ledger, measure, unjudged, level, drawing)
+        value, low, high, difference, p_value = (column[counts.entry] for column in by_entry)
+    notes = np.where((few == "")[:, None] & np.isinf(value), INFINITE, few[:, None])
+    judged = notes == ""
+    columns: dict[str, Any] = {"value": value, "low": np.where(judged, low, np.nan)}
+    columns |= {"high": np.where(judged, high, np.nan), "difference": difference}
+    columns |= {"p_value": np.where(judged, p_value, np.nan), "note": notes}
+    if binary:
+        columns |= _beside(ledger, by, threshold, level, few)
+        columns["miscalibration"] = _miscalibrations(ledger, measure, few, counts.entry)
+    flat = {name: column.T.ravel() for name, column in columns.items()}
+    models, groups = len(ledger.models), len(counts.index)
+    optional: dict[str, Any] = dict.fromkeys(("excess", "excess_low", "excess_high", "miscalibration"))
+    optional |= dict.fromkeys(("net_benefit", "net_benefit_low", "net_benefit_high"))
     return Slices(
-        **({"net_benefit": None, "net_benefit_low": None, "net_benefit_high": None} | columns),  # type: ignore[arg-type]  # by name
-        group=np.tile(group_names(counts.labels), len(parts)),
-        n=np.tile(counts.n, len(parts)),
-        events=np.tile(counts.events, len(parts)),
-        event_rate=np.tile(counts.event_rate, len(parts)),
-        p_adjusted=holm(columns["p_value"]),
-        overall=overall,
-        rule=repr(rule),
+        **(optional | flat),
+        model=np.repeat(np.array(ledger.models), groups),
+        group=np.tile(group_names(counts.index), models),
+        n=np.tile(counts.n, models),
+        events=None if counts.events is None else np.tile(counts.events, models),
+        event_rate=None if counts.event_rate is None else np.tile(counts.event_rate, models),
+        p_adjusted=holm(flat["p_value"]),
+        overall=dict(zip(ledger.models, overall.tolist(), strict=True)),
+        by=by,
+        measure=measure,
         threshold=threshold,
         level=level,
-        clusters=None if scores.cluster is None else scores.units,
-        dropped=scores.dropped,
+        units=counts.all_units,
+        dropped=ledger.dropped,
     )
 
 
-def _check_options(rule: Rule, level: float, smallest: int) -> None:
-    check_rule(rule)
-    check_level(level)
-    if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
-        raise InputValueError(sentence(f"smallest must be a positive whole number; got {smallest!r}"))
+def rules_of_slices(measure: Measure, threshold: float | None, *, binary: bool) -> list[Rule]:
+    """Return the functions whose moments groups are judged by."""
+    rules: list[Rule] = [measure.rule] if isinstance(measure, Mean | Skill) else []
+    if not binary:
+        return rules
+    return [*rules, Excess(), *([] if threshold is None else [NetBenefit(threshold).rule])]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class _Excess(BinaryRule):
-    """Outcome less forecast, whose mean is calibration-in-the-large."""
-
-    name: ClassVar[str] = "excess"
-
-    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return what happened less what was forecast."""
-        del ops
-        return (1.0 if event else 0.0) - p
+def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
+    """Return the keys of a ledger that are asked for; all where none are."""
+    if not ledger.index.names:
+        raise InputValueError(sentence("the ledger has no keys to tell groups by", hint="condense the cases with by=."))
+    names = ledger.index.names if by is None else (by,) if isinstance(by, str) else tuple(by)  # type: ignore[arg-type]  # names
+    for name in names:
+        ledger.index.place(name)
+    return tuple(names)
 
 
-class _Counts(NamedTuple):
-    """Cases and events of the groups that have any weight, by code."""
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Cases, events and units of the groups, and the entry of the ledger that each of them is."""
 
-    kept: NDArray[np.intp]
-    labels: tuple[Any, ...]
+    index: KeyIndex
+    entry: NDArray[np.intp]
     n: NDArray[np.int64]
-    events: NDArray[np.int64]
-    event_rate: Floats
-
-    @classmethod
-    def of(cls, predictions: BinaryPredictions, group: Keys) -> _Counts:
-        """Count in one pass."""
-        sums = np.zeros((4, len(group)))
-        start = 0
-        for _, event, weight in predictions.chunks():
-            code = group.codes[start : start + len(event)]
-            start += len(event)
-            w = np.ones(len(event)) if weight is None else weight
-            for place, column in enumerate((w > 0.0, event & (w > 0.0), w, w * event)):
-                sums[place] += np.bincount(code, column, minlength=len(group))
-        kept = np.flatnonzero(sums[0])
-        n, events, weight, happened = sums[:, kept]
-        labels = tuple(group.labels[code] for code in kept)
-        return cls(kept, labels, n.astype(np.int64), events.astype(np.int64), happened / weight)
+    events: NDArray[np.int64] | None
+    event_rate: Floats | None
+    units: NDArray[np.int64] | None
+    all_units: int | None
 
 
-def _notes(scores: LossMoments, place: int, counts: _Counts, smallest: int) -> Names:
-    """Say of each group why it is not judged, if it is not."""
-    notes = []
-    for one, n, events in zip(scores.groups().values(), counts.n.tolist(), counts.events.tolist(), strict=True):
-        numbers = {"case": (n, smallest), "event": (events, FEWEST), "non-event": (n - events, FEWEST)}
-        if one.cluster is not None:
-            numbers["cluster"] = (one.units, FEWEST)
-        few = next(((name, number) for name, (number, fewest) in numbers.items() if number < fewest), None)
-        told = "" if few is None else f"too few to judge: {few[1]} {few[0]}" + "s" * (few[1] != 1)
-        notes.append(INFINITE if few is None and math.isinf(one.means[place]) else told)
-    return np.array(notes)
+def _counts(ledger: Ledger, measure: Measure, by: tuple[str, ...]) -> _Counts:
+    """Count in the moments of any function."""
+    rule = measure.rule if isinstance(measure, Mean | Skill) else Excess() if ledger.labels is None else BRIER
+    moments = ledger.moments(rule)
+    groups = moments.over(*by)
+    entry = ledger.index.entry_of(groups.index)  # The keys may be asked for in another order.
+    units = None if moments.dependence is None else group_means(moments, by).units
+    everyone = None if moments.dependence is None else moments.units
+    if ledger.labels is not None:
+        return _Counts(groups.index, entry, groups.n, None, None, units, everyone)
+    cells = moments.over(OUTCOME, *by)
+    _, group = cells.index.only(by)
+    happened = np.array(cells.index.column(OUTCOME)) == 1
+    events = np.bincount(group[happened], cells.n[happened], minlength=len(groups.n)).astype(np.int64)
+    weight = np.bincount(group[happened], cells.weight[happened], minlength=len(groups.n))
+    return _Counts(groups.index, entry, groups.n, events, weight / groups.weight, units, everyone)
 
 
-def _limits(moments: LossMoments, place: int, notes: Names, level: float) -> tuple[Floats, Floats, Floats]:
-    """Return mean, low and high of each group, Student's t; no limits where there is a note."""
-    found = []
-    for one, note in zip(moments.groups().values(), notes.tolist(), strict=True):
-        mean = float(one.means[place])
-        margin = math.nan
-        if not note:
-            margin = float(stdtrit(one.units - 1, (1.0 + level) / 2.0)) * float(one.standard_errors()[place])
-        found.append((mean, mean - margin, mean + margin))
-    mean, low, high = np.array(found).T
-    return mean, low, high
+def _few(counts: _Counts, smallest: int, unit: str) -> Names:
+    """Say of each group what it has too few of to be judged, if it has."""
+    numbers = [("case", counts.n, smallest)]
+    if counts.events is not None:
+        numbers += [("event", counts.events, FEWEST), ("non-event", counts.n - counts.events, FEWEST)]
+    if counts.units is not None:
+        numbers += [(unit, counts.units, FEWEST)]
+    notes = np.full(len(counts.n), "", dtype=object)
+    for name, number, fewest in numbers:
+        for place in np.flatnonzero((number < fewest) & (notes == "")).tolist():
+            notes[place] = f"too few to judge: {counted(int(number[place]), name)}"
+    return notes.astype(np.str_)
 
 
-def group_names(labels: tuple[Any, ...]) -> list[str]:
-    """Return the labels as texts; those that would read alike, such as 1 and "1", as they are written in code."""
-    texts = [str(label) for label in labels]
-    often = Counter(texts)
-    return [text if often[text] == 1 else repr(label) for text, label in zip(texts, labels, strict=True)]
+def _beside(
+    ledger: Ledger, by: tuple[str, ...], threshold: float | None, level: float, few: Names
+) -> dict[str, Floats]:
+    """Return what is told of groups beside the measure: calibration, and the net benefit at a threshold."""
+    unjudged = (few != "")[:, None]
+    columns: dict[str, Floats] = {}
+    wanted = [("excess", MeanScore(Excess()))]
+    if threshold is not None:
+        wanted.append(("net_benefit", NetBenefit(threshold)))  # type: ignore[arg-type]  # a mean, too
+    for name, mean in wanted:
+        found = group_means(measured_moments(ledger, mean), by)
+        low, high = found.limits(level)
+        columns |= {name: found.mean + 0.0, f"{name}_low": np.where(unjudged, np.nan, low)}
+        columns |= {f"{name}_high": np.where(unjudged, np.nan, high)}
+    return columns
 
 
-def _miscalibrations(tables: Sequence[ForecastTable], rule: Rule, notes: Names) -> Floats:
+def _miscalibrations(ledger: Ledger, measure: Measure, few: Names, entry: NDArray[np.intp]) -> Floats:
     """Return the miscalibration in each group that is judged; NaN for a rule that is not declared proper."""
-    found = np.full(len(tables), np.nan)
-    if rule.properties().proper:
-        for place, table in enumerate(tables):
-            if not notes[place].startswith("too few"):
-                found[place] = decompose_table(table, rule).miscalibration
+    rule = measure.rule if isinstance(measure, MeanScore) else BRIER
+    found = np.full((len(few), len(ledger.models)), math.nan)
+    if not rule.properties().proper:
+        return found
+    judged, binary = few == "", proper_binary_rule(rule)
+    for column, model in enumerate(ledger.models):
+        keyed = ledger.keyed_tables(model, ledger.events[0])
+        by_entry = miscalibrations(binary, keyed.entry, keyed.forecast, keyed.events, keyed.non_events)
+        found[judged, column] = by_entry[entry[judged]]
     return found
-
-
-def _tables(predictions: BinaryPredictions, group: Keys, kept: NDArray[np.intp]) -> list[ForecastTable]:
-    """Return the table of each group."""
-    forecast, event, weight = predictions.gathered()
-    order = np.argsort(group.codes, kind="stable")
-    ends = np.searchsorted(group.codes[order], np.arange(len(group) + 1))
-    tables = []
-    for code in kept.tolist():
-        cases = order[ends[code] : ends[code + 1]]
-        own = None if weight is None else weight[cases]
-        tables.append(ForecastTable.from_predictions(event[cases], forecast[cases], sample_weight=own))
-    return tables

@@ -3,7 +3,7 @@
 Floats added in another order give another sum, so a mean loss is not kept as a sum of floats. A float64 is a whole
 number of 53 binary digits times a power of two; for each power the digits are summed as integers, which is exact in any
 order, and so partial sums add. The mean is the quotient of two such sums, rounded once. A forecast table on a grid is
-kept as the number of events and non-events in each cell.
+kept as the number of events and non-events in each cell, with the sum of the places of the forecasts in it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.integrations.forecasts import event_or_rows, probabilities
+from propriety.integrations.logit_losses import losses_of_logits
+from propriety.integrations.tensors import single_column
 from propriety.results import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, read_predictions
+from propriety.tables.table_laws import check_cells
+from propriety.tables.validation import TOLERANCE, read_cases
 
 __all__ = [
     "SHAPE",
     "Integers",
-    "array_of",
     "check_cells",
     "counts_of_batch",
     "mean_of_sums",
@@ -38,15 +40,9 @@ Integers: TypeAlias = NDArray[np.int64]
 DIGITS = 53
 HALF = 26  # The digits are kept as two halves, so that 2**36 cases fit into 64 bits.
 LOWEST = -1073  # The exponent of the smallest float64, as `numpy.frexp` gives it; the largest has 1024.
+TINIEST = float(np.finfo(np.float64).smallest_subnormal)
 INFINITE = 1024 - LOWEST + 1  # The last column counts infinite terms.
 SHAPE = (2, 2, INFINITE + 1)  # Losses and weights, by upper and lower half and by power of two.
-
-
-def array_of(tensor: Any) -> NDArray[Any]:
-    """Return a PyTorch tensor as an array, floats as float64, because NumPy has no bfloat16."""
-    values = tensor.detach().cpu()
-    array: NDArray[Any] = (values.double() if values.is_floating_point() else values).numpy()
-    return array
 
 
 def sums_of_batch(
@@ -60,7 +56,7 @@ def sums_of_batch(
 ) -> Integers:
     """Return the exact sums of weighted losses and of weights; those of several batches add.
 
-    A weighted loss is the product rounded to a float64. A batch without weight adds nothing.
+    A weighted loss is the product rounded to a float64. A batch without cases, or without weight, adds nothing.
 
     Parameters
     ----------
@@ -86,13 +82,19 @@ def sums_of_batch(
     True
     """
     sums = np.zeros(SHAPE, dtype=np.int64)
-    weight = None if weight is None else _column(weight)
-    if weight is not None and not weight.any():
+    weight = None if weight is None else single_column(weight)
+    if len(forecast) == 0 == len(outcome) or (weight is not None and not weight.any()):
         return sums
-    proba = _column(forecast)
-    proba = event_or_rows(rule, probabilities(proba, "margin") if from_logits else proba)
-    predictions = read_predictions(_column(outcome), proba, sample_weight=weight, tolerance=tolerance)
-    for loss, of_chunk in losses_by_chunk(predictions, rule):
+    values, outcome = single_column(forecast), single_column(outcome)
+    proba = event_or_rows(rule, probabilities(values, "margin") if from_logits else values)
+    cases = read_cases(outcome, proba, sample_weight=weight, tolerance=tolerance)
+    if from_logits:
+        cases.checked()
+        logits = np.asarray(values, dtype=np.float64)
+        chunks = iter([(losses_of_logits(rule, logits, cases.outcomes()), cases.weights())])
+    else:
+        chunks = losses_by_chunk(cases, rule)
+    for loss, of_chunk in chunks:
         weights = np.ones(len(loss)) if of_chunk is None else of_chunk
         # A case without weight does not count, even where its loss is infinite.
         terms = np.multiply(loss, weights, where=weights > 0.0, out=np.zeros(len(loss)))
@@ -113,17 +115,13 @@ def mean_of_sums(sums: Integers) -> float:
     return math.inf if sums[0, 0, INFINITE] else _whole(sums[0]) / weight
 
 
-def check_cells(cells: int) -> None:
-    """Refuse what is no grid: the number of cells is a power of two."""
-    ForecastTable.from_predictions([1], [1.0]).grid(cells)
-
-
 def counts_of_batch(
     outcome: NDArray[Any], forecast: NDArray[Any], *, cells: int, from_logits: bool = False
 ) -> Integers:
-    """Return the number of events and non-events in each cell, shape (2, cells + 2).
+    """Return what a batch adds to the cells, shape (3, cells + 2); integers of several batches add.
 
-    The first and last columns are the forecasts of exactly 0 and 1. Integers of several batches add.
+    The rows are the number of events, that of non-events, and the sum of the places of the forecasts in their cell,
+    from 0 to 2**26. The first and last columns are the forecasts of exactly 0 and 1.
 
     Parameters
     ----------
@@ -138,38 +136,46 @@ def counts_of_batch(
 
     Examples
     --------
-    >>> counts_of_batch(np.array([0, 1, 1]), np.array([0.1, 0.6, 1.0]), cells=2)
-    array([[0, 0, 1, 1],
-           [0, 1, 0, 0]])
+    >>> counts_of_batch(np.array([0, 1, 1]), np.array([0.25, 0.5, 1.0]), cells=2)
+    array([[       0,        0,        1,        1],
+           [       0,        1,        0,        0],
+           [       0, 33554432,        0,        0]])
     """
-    proba = _column(forecast)
+    counts = np.zeros((3, cells + 2), dtype=np.int64)
+    if len(forecast) == 0 == len(outcome):
+        return counts
+    proba = single_column(forecast)
     proba = probabilities(proba, "margin") if from_logits else proba
-    table = ForecastTable.from_predictions(_column(outcome), proba).grid(cells)
-    cell = np.ceil(table.forecast * cells).astype(np.intp) + (table.forecast == 1.0)
-    counts = np.zeros((2, cells + 2), dtype=np.int64)
-    counts[:, cell] = table.events, table.non_events
+    table = ForecastTable.from_predictions(single_column(outcome), proba)
+    scaled = table.forecast * cells
+    cell = np.floor(scaled)
+    place = np.rint((scaled - cell) * 2**HALF)
+    column = np.where(table.forecast == 0.0, 0, cell + 1).astype(np.intp)
+    for row, terms in zip(counts, (table.events, table.non_events, table.weights * place), strict=True):
+        np.add.at(row, column, terms.astype(np.int64))
     return counts
 
 
 def table_of_counts(counts: Integers) -> ForecastTable:
-    """Return the forecast table of counts, its forecasts at the centres of the cells.
+    """Return the forecast table of counts, its forecasts the means of the cells to 2**-27 of a cell.
 
     Examples
     --------
-    >>> table_of_counts(np.array([[0, 0, 1, 1], [0, 1, 0, 0]])).forecast
-    array([0.25, 0.75, 1.  ])
+    >>> table_of_counts(np.array([[0, 0, 1, 1], [0, 1, 0, 0], [0, 2**25, 2**24, 0]])).forecast
+    array([0.25 , 0.625, 1.   ])
     """
     cells = counts.shape[1] - 2
-    centres = np.concatenate([[0.0], (np.arange(cells) + 0.5) / cells, [1.0]])
-    used = counts.any(axis=0)
-    n = int(counts.sum())
-    if n == 0:
+    used = np.flatnonzero(counts[:2].any(axis=0))
+    if len(used) == 0:
         law = "a forecast table needs at least one case; there is none"
         raise InputValueError(sentence(law, hint="update the metric before asking for its value."))
-    events, non_events = counts[:, used].astype(np.float64)
-    return ForecastTable(
-        forecast=centres[used], events=events, non_events=non_events, n=n, weight_squares=float(n), cells=cells
-    )
+    events, non_events, places = counts[:, used].astype(np.float64)
+    cell = used - 1.0
+    mean = (cell + places / ((events + non_events) * 2**HALF)) / cells
+    # A forecast above 0 is no certainty, and a mean that was rounded up stays in its cell.
+    mean = np.clip(mean, np.maximum(cell / cells, TINIEST), np.nextafter((cell + 1.0) / cells, 0.0))
+    forecast = np.where(used == 0, 0.0, np.where(used == cells + 1, 1.0, mean))
+    return ForecastTable(forecast=forecast, events=events, non_events=non_events, cells=cells)
 
 
 def _add(sums: Integers, terms: Floats) -> None:
@@ -185,8 +191,3 @@ def _whole(sums: Integers) -> int:
     """Return the sum in units of the last digit of the smallest power, as one integer."""
     used = np.flatnonzero(sums[:, :INFINITE].any(axis=0)).tolist()
     return sum(((int(sums[0, power]) << HALF) + int(sums[1, power])) << power for power in used)
-
-
-def _column(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a single column, shape (n, 1), as one dimension."""
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.integrations.batch_sums import mean_of_sums, sums_of_batch
 from propriety.integrations.forecasts import Output, check_output, event_or_rows, probabilities
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score
@@ -39,5 +41,9 @@ class BoosterMetric:
 
     def loss(self, outcome: ArrayLike, predictions: ArrayLike, weight: ArrayLike | None = None) -> float:
         """Return the mean loss of class numbers 0, ..., K - 1 and predictions as they were handed over."""
+        if self.output == "margin":
+            weights = None if weight is None else np.asarray(weight)
+            classes, margins = np.asarray(outcome), np.asarray(predictions)
+            return mean_of_sums(sums_of_batch(self.rule, classes, margins, weights, from_logits=True))
         forecast = event_or_rows(self.rule, probabilities(predictions, self.output))
         return float(mean_score(outcome, forecast, rule=self.rule, sample_weight=weight))

@@ -1,4 +1,4 @@
-"""Keras 3 with PyTorch as its backend: every rule, and the parts of a score, as metrics to watch and to stop by.
+"""Keras 3 with PyTorch as its backend: every rule as a loss to train by, and as a metric to watch and to stop by.
 
 A metric's name in the logs is that of its rule, so that early stopping by the ranked probability score of the
 validation data is ``EarlyStopping(monitor="val_ranked_probability")``, and Keras learns from it that lower is better.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, is_dataclass
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from propriety.errors import (
 )
 from propriety.integrations.batch_sums import (
     SHAPE,
-    array_of,
     check_cells,
     counts_of_batch,
     mean_of_sums,
@@ -32,15 +31,14 @@ from propriety.integrations.batch_sums import (
     table_of_counts,
 )
 from propriety.integrations.libraries import load_library
+from propriety.integrations.tensors import Tensor, array_of, rounding_of
 from propriety.rules.catalogue import RULES
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE
 
-__all__ = ["ForecastTableMetric", "RuleMetric"]
-
-Tensor: TypeAlias = Any
+__all__ = ["ForecastTableMetric", "RuleLoss", "RuleMetric"]
 
 BRIER = Brier()
 RULE_TYPES = {type(rule).__name__: type(rule) for rule in RULES}
@@ -65,10 +63,7 @@ class _IntegerMetric(keras.metrics.Metric):  # type: ignore[misc]  # Keras is op
     _direction = "down"  # Where `EarlyStopping` and `ModelCheckpoint` look for what is better.
 
     def __init__(self, shape: tuple[int, ...], name: str) -> None:
-        if keras.backend.backend() != "torch":
-            law = f"these metrics need PyTorch as the backend of Keras; it is {keras.backend.backend()!r}"
-            hint = "others compile the metrics, and a rule is NumPy; set KERAS_BACKEND=torch."
-            raise UnsupportedOperationError(sentence(law, hint=hint))
+        _check_backend("these metrics need")
         super().__init__(name=name)
         self.state = np.zeros(shape, dtype=np.int64)
 
@@ -88,11 +83,13 @@ class RuleMetric(_IntegerMetric):
     rule : Rule
         The scoring rule; of two classes, a rule for one event scores the second.
     from_logits : bool
-        Whether forecasts are logits; they become probabilities in float64. It is declared and never guessed.
+        Whether forecasts are logits; log scores are then finite for all finite logits. It is declared and never
+        guessed.
     name : str, optional
         The metric's name in the logs, by default the rule's.
     tolerance : float
-        How far a row of probabilities may be from summing to one.
+        How far a row of probabilities may be from summing to one, if rounding in the precision of the forecasts
+        explains no more; see `propriety.tables.cases.rounding_of_rows`.
 
     Examples
     --------
@@ -136,7 +133,7 @@ class RuleMetric(_IntegerMetric):
             _array(y_pred),
             None if sample_weight is None else _array(sample_weight),
             from_logits=self.from_logits,
-            tolerance=self.tolerance,
+            tolerance=max(self.tolerance, rounding_of(y_pred) if keras.ops.is_tensor(y_pred) else 0.0),
         )
 
     def result(self) -> Tensor:
@@ -145,17 +142,79 @@ class RuleMetric(_IntegerMetric):
 
     def get_config(self) -> dict[str, Any]:
         """Return what a saved model keeps of the metric."""
-        rule = {"type": type(self.rule).__name__, "parameters": _parameters(self.rule)}
-        return {"rule": rule, "from_logits": self.from_logits, "name": self.name, "tolerance": self.tolerance}
+        kept = {"from_logits": self.from_logits, "name": self.name, "tolerance": self.tolerance}
+        return kept | {"rule": _stored(self.rule)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> RuleMetric:
         """Make the metric that a saved model kept."""
-        kept = config["rule"]
-        if kept["type"] not in RULE_TYPES:
-            law = f"a saved model can bring back the rules of the package; {kept['type']} is not one of them"
-            raise InputValueError(sentence(law, hint="load it with compile=False, and compile it again."))
-        return cls(**config | {"rule": RULE_TYPES[kept["type"]](**kept["parameters"])})
+        return cls(**config | {"rule": _restored(config["rule"])})
+
+
+@keras.saving.register_keras_serializable(package="propriety")
+class RuleLoss(keras.losses.Loss):  # type: ignore[misc]  # as above
+    """Loss of a batch under a scoring rule, to train by; see `propriety.integrations.torch.RuleLoss`.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule; of two classes, a rule for one event scores the second.
+    from_logits : bool
+        Whether forecasts are logits; log scores are then finite for all finite logits. It is declared and never
+        guessed.
+    reduction : {"sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none"} or None
+        As in `keras.losses.Loss`.
+    name : str, optional
+        The name of the loss, by default the rule's.
+    tolerance : float
+        How far a row of probabilities may be from summing to one, if rounding in the precision of the forecasts
+        explains no more; see `propriety.tables.cases.rounding_of_rows`.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> loss = RuleLoss(pr.Log(), from_logits=True)
+    >>> float(loss([[1.0], [0.0]], [[-17.0], [-100.0]]))
+    8.5
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        *,
+        from_logits: bool = False,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        check_rule(rule)
+        _check_backend("this loss needs")
+        super().__init__(name=name or rule.name, reduction=reduction)
+        from propriety.integrations import torch
+
+        self.by_case = torch.RuleLoss(rule, from_logits=from_logits, reduction="none", tolerance=tolerance)
+
+    def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Return the loss of a batch, after checking it in the precision that it comes in, before Keras changes it."""
+        true, forecast = (keras.ops.convert_to_tensor(values) for values in (y_true, y_pred))
+        if not _is_symbolic(forecast):
+            self.by_case.check(forecast, true)
+        return super().__call__(true, forecast, sample_weight)
+
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
+        """Return the loss of each case."""
+        return self.by_case.losses(y_pred, y_true)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what a saved model keeps of the loss."""
+        own = self.by_case
+        kept = {"from_logits": own.from_logits, "tolerance": own.tolerance, "rule": _stored(own.rule)}
+        return {"name": self.name, "reduction": self.reduction, **kept}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> RuleLoss:
+        """Make the loss that a saved model kept."""
+        return cls(**config | {"rule": _restored(config["rule"])})
 
 
 @keras.saving.register_keras_serializable(package="propriety")
@@ -163,8 +222,8 @@ class ForecastTableMetric(_IntegerMetric):
     """The forecast table of an event on a grid, and what its mean score is made of at the end of an epoch.
 
     The logs hold four values: the metric's name with ``_score``, ``_miscalibration``, ``_discrimination`` and
-    ``_uncertainty``; see `propriety.decompose`. Forecasts are counted in equal cells of [0, 1] and stand at their
-    centres, at most half a cell away; those of exactly 0 and 1 stay what they are.
+    ``_uncertainty``; see `propriety.decompose`. Forecasts are counted in equal cells of [0, 1], each of which keeps
+    their mean; those of exactly 0 and 1 stay what they are.
 
     Parameters
     ----------
@@ -180,14 +239,14 @@ class ForecastTableMetric(_IntegerMetric):
     >>> metric = ForecastTableMetric(cells=4)
     >>> metric.update_state([0, 1, 1, 1], [0.1, 0.2, 0.8, 1.0])
     >>> round(float(metric.result()["brier_miscalibration"]), 6)
-    0.074219
+    0.07125
     >>> metric.forecast_table()
     ForecastTable(rows=3, n=4, weight=4, event_rate=0.75, cells=4)
     """
 
     def __init__(self, cells: int = 2**10, *, from_logits: bool = False, name: str = "brier") -> None:
         check_cells(cells)
-        super().__init__((2, int(cells) + 2), name)
+        super().__init__((3, int(cells) + 2), name)
         self.cells = int(cells)
         self.from_logits = from_logits
 
@@ -224,8 +283,22 @@ class ForecastTableMetric(_IntegerMetric):
         return {"cells": self.cells, "from_logits": self.from_logits, "name": self.name}
 
 
-def _parameters(rule: Rule) -> dict[str, Any]:
-    return asdict(rule) if is_dataclass(rule) else {}
+def _check_backend(need: str) -> None:
+    if keras.backend.backend() != "torch":
+        law = f"{need} PyTorch as the backend of Keras; it is {keras.backend.backend()!r}"
+        hint = "others compile what they train and watch by, and a rule is NumPy; set KERAS_BACKEND=torch."
+        raise UnsupportedOperationError(sentence(law, hint=hint))
+
+
+def _stored(rule: Rule) -> dict[str, Any]:
+    return {"type": type(rule).__name__, "parameters": asdict(rule) if is_dataclass(rule) else {}}
+
+
+def _restored(kept: dict[str, Any]) -> Rule:
+    if kept["type"] not in RULE_TYPES:
+        law = f"a saved model can bring back the rules of the package; {kept['type']} is not one of them"
+        raise InputValueError(sentence(law, hint="load it with compile=False, and compile it again."))
+    return RULE_TYPES[kept["type"]](**kept["parameters"])
 
 
 def _is_symbolic(values: Tensor) -> bool:

@@ -7,11 +7,13 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from propriety.errors import InputValueError, UnsupportedOperationError, sentence
 from propriety.integrations.libraries import load_library
+from propriety.integrations.logit_losses import event_losses, losses_of_logits
+from propriety.integrations.tensors import array_of, rounding_of, single_column
 from propriety.rules.operations import Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
-from propriety.tables.validation import TOLERANCE, read_predictions
+from propriety.tables.validation import TOLERANCE, read_cases
 
-__all__ = ["TORCH", "Reduction", "RuleLoss", "TorchOperations"]
+__all__ = ["TORCH", "Reduction", "RuleLoss", "TorchLogits", "TorchOperations"]
 
 torch: Any = load_library("torch", extra="torch")
 Module: Any = torch.nn.Module
@@ -19,7 +21,7 @@ Module: Any = torch.nn.Module
 Tensor: TypeAlias = Any
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
-SOFTMAX_ROUNDING = 0.1  # A softmax sums to one by construction, up to the rounding of very many classes.
+ANY_SUM = 0.9  # A softmax sums to one by construction, so that its sum says nothing about what was passed.
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,61 @@ class TorchOperations:
 TORCH: Operations = TorchOperations(torch.float64)
 
 
+@dataclass(frozen=True, slots=True)
+class TorchLogits:
+    """The operations on logits; see `propriety.integrations.logit_losses`.
+
+    Parameters
+    ----------
+    formulas : TorchOperations
+        The vocabulary that rules are written in.
+
+    Examples
+    --------
+    >>> TorchLogits(TorchOperations(torch.float64)).log_sigmoid(torch.zeros(1, dtype=torch.float64))
+    tensor([-0.6931], dtype=torch.float64)
+    """
+
+    formulas: TorchOperations
+
+    def sigmoid(self, x: Tensor) -> Tensor:
+        """Probability of an event with these log-odds."""
+        return self._positive(torch.sigmoid(x))
+
+    def log_sigmoid(self, x: Tensor) -> Tensor:
+        """Logarithm of that probability."""
+        return torch.nn.functional.logsigmoid(x)
+
+    def softmax(self, x: Tensor) -> list[Tensor]:
+        """Probabilities of classes with these logits, a column for each class."""
+        return list(self._positive(torch.softmax(x, dim=1)).unbind(1))
+
+    def log_softmax(self, x: Tensor) -> Tensor:
+        """Logarithms of these probabilities, as rows."""
+        return torch.log_softmax(x, dim=1)
+
+    def log_cumulated(self, rows: Tensor) -> Tensor:
+        """Logarithms of the cumulative sums of what the rows are logarithms of."""
+        return torch.logcumsumexp(rows, dim=1)
+
+    def reversed(self, rows: Tensor) -> Tensor:
+        """Return the rows from their last class to their first."""
+        return rows.flip(1)
+
+    def at(self, rows: Tensor, outcome: Tensor) -> Tensor:
+        """Return the entry of each row at the class that happened."""
+        return rows.gather(1, outcome.long()[:, None])[:, 0]
+
+    def two_classes(self, x: Tensor) -> Tensor:
+        """Return rows of two logits for the log-odds of the second class."""
+        return torch.stack([torch.zeros_like(x), x], dim=1)
+
+    def _positive(self, proba: Tensor) -> Tensor:
+        # No finite logit means a probability of 0. The power of one below 1 has an infinite slope there, and its
+        # product with the slope of the softmax, 0, would be NaN.
+        return torch.clamp(proba, min=torch.finfo(proba.dtype).tiny)
+
+
 class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its types are unknown here
     r"""Mean loss of a batch under a scoring rule, :math:`\frac{1}{n} \sum_i S(p_i, y_i)`, to be minimised.
 
@@ -108,11 +165,14 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
     -----
     A bounded score is flat, with a gradient of zero, where the forecast is outside its thresholds: start from a model
     that was trained by an unbounded score. The penalties of `PenalizedBrier` and `PenalizedLog` are steps, and add
-    nothing to the gradient; `Elementary` and `Misclassification` are nothing but steps, and have none. The log score of
-    extreme logits is infinite, because their probabilities round to 0 and 1; `torch.nn.CrossEntropyLoss` is that score
-    without this limit.
+    nothing to the gradient; `Elementary` and `Misclassification` are nothing but steps, and have none.
 
-    Forecasts and outcomes are judged as everywhere in the package, on the CPU; half precision is computed in single.
+    Log scores of logits are computed by log-softmax, as in `torch.nn.CrossEntropyLoss`, and have finite gradients for
+    all finite logits. Those of probabilities are infinite where a probability was rounded to 0: prefer logits.
+
+    Forecasts and outcomes are checked as everywhere in the package, on the CPU. Half precision is computed in single;
+    rows may be off from summing to one by what rounding explains in the precision that they come in, see
+    `propriety.tables.cases.rounding_of_rows`.
 
     Examples
     --------
@@ -154,48 +214,41 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         target : tensor of shape (n,) or (n, 1)
             Whether the event happened, or the number of the class.
         """
-        proba = self._probabilities(_column(forecast))
-        outcome = _column(target)
-        self._judge(proba, outcome)
-        losses = self._losses(proba, outcome, TorchOperations(proba.dtype))
+        self.check(forecast, target)
+        losses = self.losses(forecast, target)
         return losses if self.reduction == "none" else getattr(losses, self.reduction)()
+
+    def losses(self, forecast: Tensor, target: Tensor) -> Tensor:
+        """Return the loss of each case, without a check."""
+        values, outcome = single_column(forecast), single_column(target)
+        values = values if values.dtype == torch.float64 else values.float()
+        ops = TorchOperations(values.dtype)
+        if self.from_logits:
+            return losses_of_logits(self.rule, values, outcome, TorchLogits(ops))
+        proba = self._shaped(values)
+        if isinstance(self.rule, BinaryRule) and proba.ndim == 1:
+            return event_losses(self.rule, proba, outcome == 1, ops)
+        if isinstance(self.rule, ClassRule):
+            return self.rule.class_case_loss(list(proba.unbind(1)), outcome, ops=ops)
+        law = f"{type(self.rule).__name__} scores the forecast of one event; got rows, shape {tuple(proba.shape)}"
+        raise InputValueError(sentence(law, hint="pass the column of the event, such as forecast[:, 1]."))
+
+    def check(self, forecast: Tensor, target: Tensor) -> None:
+        """Refuse what is no probability, no logit or no outcome."""
+        values = single_column(forecast).detach()
+        tolerance = max(self.tolerance, rounding_of(values))
+        if self.from_logits:
+            values, tolerance = values.float(), ANY_SUM
+            values = torch.sigmoid(values) if values.ndim == 1 else torch.softmax(values, dim=1)
+        proba = self._shaped(values)
+        read_cases(array_of(single_column(target)), array_of(proba), tolerance=tolerance).checked()
 
     def extra_repr(self) -> str:
         """Name the settings, for the view of a module."""
         return f"{self.rule!r}, from_logits={self.from_logits}, reduction={self.reduction!r}"
 
-    def _probabilities(self, forecast: Tensor) -> Tensor:
+    def _shaped(self, proba: Tensor) -> Tensor:
         """Return the probabilities in the shape that the rule scores."""
-        proba = forecast if forecast.dtype == torch.float64 else forecast.float()
-        if self.from_logits:
-            proba = torch.sigmoid(proba) if proba.ndim == 1 else torch.softmax(proba, dim=1)
         if isinstance(self.rule, BinaryRule):
             return proba[:, 1] if proba.ndim == 2 and proba.shape[1] == 2 else proba
         return torch.stack([1.0 - proba, proba], dim=1) if proba.ndim == 1 else proba
-
-    def _losses(self, proba: Tensor, outcome: Tensor, ops: TorchOperations) -> Tensor:
-        if isinstance(self.rule, BinaryRule) and proba.ndim == 1:
-            return _event_losses(self.rule, proba, outcome == 1, ops)
-        if isinstance(self.rule, ClassRule):
-            return self.rule.class_case_loss(list(proba.unbind(1)), outcome, ops=ops)
-        law = f"{type(self.rule).__name__} scores the forecast of one event; got shape {tuple(proba.shape)}"
-        raise InputValueError(sentence(law, hint="pass the column of the event, such as forecast[:, 1]."))
-
-    def _judge(self, proba: Tensor, outcome: Tensor) -> None:
-        """Refuse what is no probability or no outcome."""
-        tolerance = SOFTMAX_ROUNDING if self.from_logits else self.tolerance
-        arrays = (tensor.detach().cpu().numpy() for tensor in (outcome, proba))
-        for _ in read_predictions(*arrays, tolerance=tolerance).chunks():
-            pass  # The cases are judged as they are handed out.
-
-
-def _event_losses(rule: BinaryRule, proba: Tensor, event: Tensor, ops: TorchOperations) -> Tensor:
-    # Each partial loss sees its own cases only. Where the other one is infinite, its gradient times zero would be NaN.
-    happened = rule.loss(ops.where(event, proba, 0.5), event=True, ops=ops)
-    did_not = rule.loss(ops.where(event, 0.5, proba), event=False, ops=ops)
-    return ops.where(event, happened, did_not)
-
-
-def _column(values: Tensor) -> Tensor:
-    """Return a single column, shape (n, 1), as one dimension."""
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

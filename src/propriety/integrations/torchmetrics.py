@@ -6,13 +6,12 @@ however the cases were divided into batches and among processes, and in whatever
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from propriety.calibration.decomposition import PARTS, decompose
 from propriety.calibration.recalibration import proper_binary_rule
 from propriety.integrations.batch_sums import (
     SHAPE,
-    array_of,
     check_cells,
     counts_of_batch,
     mean_of_sums,
@@ -20,6 +19,7 @@ from propriety.integrations.batch_sums import (
     table_of_counts,
 )
 from propriety.integrations.libraries import load_library
+from propriety.integrations.tensors import Tensor, array_of, rounding_of
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
@@ -30,26 +30,40 @@ __all__ = ["ForecastTableMetric", "RuleMetric"]
 torch: Any = load_library("torch", extra="torchmetrics")
 Metric: Any = load_library("torchmetrics", extra="torchmetrics").Metric
 
-Tensor: TypeAlias = Any
-
 BRIER = Brier()
 
 
-class RuleMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so its types are unknown here
+class _IntegerMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so its types are unknown here
+    """A metric whose state is an array of integers that batches and processes add to."""
+
+    is_differentiable = False
+    higher_is_better = False
+    full_state_update = False
+
+    def set_dtype(self, dst_type: Any) -> _IntegerMetric:
+        """Return the metric as it is: its state is whole numbers, which floats of few digits would round."""
+        del dst_type
+        return self
+
+
+class RuleMetric(_IntegerMetric):
     r"""Mean loss under a scoring rule, exact over batches and processes; lower is better.
 
     The mean is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i`. Its value is the exact sum of the float64 losses over that
     of the weights, rounded once: it is within half a unit in the last place, and does not depend on how the cases are
-    divided. Up to 2**36 cases are summed.
+    divided. Up to 2**36 cases are summed. Losses are computed in float64 whatever the precision of the forecasts, and
+    `set_dtype` changes nothing. An empty batch adds nothing.
 
     Parameters
     ----------
     rule : Rule
         The scoring rule; of two classes, a rule for one event scores the second.
     from_logits : bool
-        Whether forecasts are logits; they become probabilities in float64. It is declared and never guessed.
+        Whether forecasts are logits; log scores are then finite for all finite logits. It is declared and never
+        guessed.
     tolerance : float
-        How far a row of probabilities may be from summing to one.
+        How far a row of probabilities may be from summing to one, if rounding in the precision of the forecasts
+        explains no more; see `propriety.tables.cases.rounding_of_rows`.
     **options
         Those of `torchmetrics.Metric`.
 
@@ -68,10 +82,6 @@ class RuleMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so 
     >>> metric.compute()
     tensor(0.1354, dtype=torch.float64)
     """
-
-    is_differentiable = False
-    higher_is_better = False
-    full_state_update = False
 
     def __init__(self, rule: Rule, *, from_logits: bool = False, tolerance: float = TOLERANCE, **options: Any) -> None:
         check_rule(rule)
@@ -101,7 +111,7 @@ class RuleMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so 
             array_of(preds),
             None if sample_weight is None else array_of(sample_weight),
             from_logits=self.from_logits,
-            tolerance=self.tolerance,
+            tolerance=max(self.tolerance, rounding_of(preds)),
         )
         setattr(self, self.state_name, self._sums() + torch.from_numpy(sums).to(self.device))
 
@@ -113,11 +123,11 @@ class RuleMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so 
         return getattr(self, self.state_name)
 
 
-class ForecastTableMetric(Metric):  # type: ignore[misc]  # as above
+class ForecastTableMetric(_IntegerMetric):
     """The forecast table of an event on a grid, and what its mean score is made of at the end of an epoch.
 
-    Forecasts are counted in equal cells of [0, 1] and stand at their centres, at most half a cell away; those of
-    exactly 0 and 1 stay what they are. The counts are exact over batches and processes.
+    Forecasts are counted in equal cells of [0, 1], each of which keeps their mean; those of exactly 0 and 1 stay what
+    they are. The counts are exact over batches and processes.
 
     Parameters
     ----------
@@ -137,14 +147,10 @@ class ForecastTableMetric(Metric):  # type: ignore[misc]  # as above
     >>> metric.update(torch.tensor([0.1, 0.2, 0.8]), torch.tensor([0, 1, 1]))
     >>> metric.update(torch.tensor([1.0]), torch.tensor([1]))
     >>> metric.compute()["miscalibration"]
-    tensor(0.0742, dtype=torch.float64)
+    tensor(0.0712, dtype=torch.float64)
     >>> metric.forecast_table()
     ForecastTable(rows=3, n=4, weight=4, event_rate=0.75, cells=4)
     """
-
-    is_differentiable = False
-    higher_is_better = False
-    full_state_update = False
 
     def __init__(self, cells: int = 2**10, *, rule: Rule = BRIER, from_logits: bool = False, **options: Any) -> None:
         check_cells(cells)
@@ -152,7 +158,7 @@ class ForecastTableMetric(Metric):  # type: ignore[misc]  # as above
         self.cells = int(cells)
         self.rule = proper_binary_rule(rule)
         self.from_logits = from_logits
-        self.add_state("counts", torch.zeros((2, self.cells + 2), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("counts", torch.zeros((3, self.cells + 2), dtype=torch.int64), dist_reduce_fx="sum")
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Add a batch.

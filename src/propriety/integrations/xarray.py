@@ -21,8 +21,7 @@ from propriety.integrations.libraries import load_library
 from propriety.results import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
-from propriety.tables.predictions import ClassPredictions
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
@@ -90,7 +89,7 @@ def mean_score(
     """
     cases = _read(y_true, y_proba, sample_weight, class_dim)
     over = _named(dim, cases.dims)
-    predictions = read_predictions(
+    judged = read_cases(
         cases.y_true.values.ravel(),
         cases.forecast(),
         sample_weight=None if cases.sample_weight is None else cases.sample_weight.values.ravel(),
@@ -99,8 +98,8 @@ def mean_score(
         missing=missing,
         tolerance=tolerance,
     )
-    chunks = list(losses_by_chunk(predictions, rule))
-    kept = slice(None) if predictions.rows is None else predictions.rows
+    chunks = list(losses_by_chunk(judged, rule))
+    kept = slice(None) if judged.rows is None else judged.rows
     loss, weight = np.zeros(y_true.size), np.zeros(y_true.size)
     loss[kept] = np.concatenate([losses for losses, _ in chunks])
     weight[kept] = np.concatenate([np.ones(len(losses)) if w is None else w for losses, w in chunks])
@@ -108,8 +107,7 @@ def mean_score(
     weighted = np.multiply(loss, weight, where=weight > 0.0, out=np.zeros(y_true.size))
     total = cases.like_outcomes(weight).sum(over)
     score = cases.like_outcomes(weighted).sum(over) / total.where(total > 0.0)
-    classes = len(predictions.labels) if isinstance(predictions, ClassPredictions) else None
-    return score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(classes))
+    return score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(judged.classes))
 
 
 def reliability_curve(

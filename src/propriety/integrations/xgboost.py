@@ -2,18 +2,23 @@
 
 XGBoost hands probabilities to a metric where the objective is its own ("binary:logistic", "multi:softprob"), and
 margins where the objective is a function, or "binary:logitraw". What "multi:softmax" hands over is neither: use
-"multi:softprob". Ordered classes must be numbered in their order.
+"multi:softprob". Ordered classes must be numbered in their order. A declaration that contradicts what XGBoost hands
+over is refused.
 """
 
 from __future__ import annotations
 
+import inspect
+import json
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from propriety.errors import InputValueError, sentence
 from propriety.integrations.boosters import BoosterMetric
+from propriety.integrations.forecasts import Output
 from propriety.integrations.libraries import load_library
 
 __all__ = ["CustomMetric", "EarlyStopping", "EvalMetric", "early_stopping"]
@@ -22,6 +27,14 @@ Stopping: Any = load_library("xgboost.callback", extra="xgboost").EarlyStopping
 
 ROUNDING = 1e-6  # XGBoost turns the value of a metric into text with six decimals, and back.
 MOST_DATA = 100  # How many sets of data may be evaluated in a round.
+PREDICTIONS: dict[str, Output] = {  # What XGBoost's own objectives predict.
+    "binary:logitraw": "margin",
+    "binary:logistic": "probability",
+    "reg:logistic": "probability",
+    "multi:softprob": "probability",
+}
+KINDS = {"margin": "margins", "probability": "probabilities"}
+MOST_CALLS = 8  # Between a metric and the call that evaluates it; the scikit-learn interface is among them.
 
 
 @dataclass(frozen=True)
@@ -32,6 +45,10 @@ class RememberedMetric(BoosterMetric):
 
     def loss(self, outcome: ArrayLike, predictions: ArrayLike, weight: ArrayLike | None = None) -> float:
         """Return the mean loss and keep it."""
+        handed, objective = _handed_over()
+        if handed is not None and handed != self.output:
+            law = f'output="{self.output}" is declared, but XGBoost hands {KINDS[handed]} to a metric where {objective}'
+            raise InputValueError(sentence(law, hint=f'declare output="{handed}".'))
         self.latest.append(BoosterMetric.loss(self, outcome, predictions, weight))
         return self.latest[-1]
 
@@ -152,3 +169,23 @@ def early_stopping(metric: RememberedMetric, rounds: int, **options: Any) -> Ear
     'penalized_brier'
     """
     return EarlyStopping(metric, rounds, **options)
+
+
+def _handed_over() -> tuple[Output | None, str]:
+    """Return what XGBoost hands to the metric that it is calling, and why; None where that is not known.
+
+    XGBoost tells a metric neither the objective nor which kind its predictions are of, and margins near zero look like
+    probabilities. The call of `Booster.eval_set` that the metric is called from knows both.
+    """
+    frame = inspect.currentframe()
+    for _ in range(MOST_CALLS):
+        frame = None if frame is None else frame.f_back
+        if frame is None:
+            break
+        known = frame.f_locals if frame.f_code.co_name == "eval_set" else {}
+        if {"self", "output_margin"} <= known.keys() and hasattr(known["self"], "save_config"):
+            if known["output_margin"]:
+                return "margin", "the objective is a function"
+            objective = json.loads(known["self"].save_config())["learner"]["objective"]["name"]
+            return PREDICTIONS.get(objective), f"the objective is {objective!r}"
+    return None, ""

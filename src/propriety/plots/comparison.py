@@ -1,4 +1,4 @@
-"""Comparisons: a forest of the differences between models, and models by rank with their scores."""
+"""Comparisons: a forest of the differences between models, and models by rank with their values."""
 
 from __future__ import annotations
 
@@ -9,36 +9,40 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from propriety.inference.comparison import Comparison
-from propriety.inference.verdicts import Standings, ranks_in_words, score_in_words
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
+from propriety.inference.comparison_words import merit_in_words, ranks_in_words, verdict_in_words
+from propriety.inference.verdicts import Standings
+from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, write_title
 from propriety.results import Floats
 
 __all__: list[str] = []
 
 ROW = 0.34  # Inches for each row.
 UNDECIDED = "0.45"
+DECIDED = ("better", "worse", "different")
 
 
 @draw.register
 def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axes:
     """Draw the difference of each pair with its interval, and say who is better; `label` is the title."""
-    decided = np.char.endswith(comparison.verdict, " better")
+    decided = np.isin(comparison.verdict, DECIDED)
     ax = new_axes(ax, size=(6.2, 1.3 + ROW * len(decided)))
     _draw_rows(ax, comparison.difference, comparison.low, comparison.high, decided)
     ax.axvline(0.0, color=GREY["line"], linewidth=0.9, zorder=1)
     _include_zero(ax)
     shared = comparison.reference[0] if len(set(comparison.reference)) == 1 else None
-    pairs = zip(comparison.model, comparison.reference, strict=True)
-    names = comparison.model.tolist() if shared else [f"{model} minus {other}" for model, other in pairs]
+    rows = [(pair.model, pair.reference) for pair in comparison.pairs]
+    names = comparison.model.tolist() if shared else [f"{model} minus {other}" for model, other in rows]
     # The interval is for its pair alone, the verdict for all pairs together.
     told = (comparison.verdict == "not distinguishable") & (comparison.low * comparison.high > 0.0)
     tested = f"\n({np.count_nonzero(np.isfinite(comparison.statistic))} pairs tested)"
-    words = [f"{verdict}{tested if more else ''}" for verdict, more in zip(comparison.verdict, told, strict=True)]
+    words = [
+        verdict_in_words(*row, verdict) + (tested if more else "")
+        for row, verdict, more in zip(rows, comparison.verdict.tolist(), told, strict=True)
+    ]
     _write_rows(ax, names, words, decided.tolist())
-    sides = (f"better than {shared}", f"worse than {shared}") if shared else ("first better", "second better")
-    _write_sides(ax, *sides)
+    _write_sides(ax, *_sides(comparison, shared))
     ax.set_xlabel(
-        f"Difference in {score_in_words(comparison.rule)}, {100 * comparison.level:g}% interval",
+        f"Difference in {comparison.measure.label}, {100 * comparison.level:g}% interval",
         labelpad=SMALL + 8,
         fontsize=SMALL + 1,
     )
@@ -48,20 +52,18 @@ def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axe
 
 @draw.register
 def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the score of each model with its interval, by rank, and the ranks not excluded; `label` is the title."""
+    """Draw the value of each model with its interval, by rank, and the ranks not excluded; `label` is the title."""
     ax = new_axes(ax, size=(6.2, 1.1 + ROW * len(standings.model)))
     settled = standings.best_rank == standings.worst_rank
-    _draw_rows(ax, standings.score, standings.low, standings.high, settled)
-    for row in np.flatnonzero(~np.isfinite(standings.score)).tolist():
+    _draw_rows(ax, standings.value, standings.low, standings.high, settled)
+    for row in np.flatnonzero(~np.isfinite(standings.value)).tolist():
         ax.text(0.985, row, "∞ →", transform=ax.get_yaxis_transform(), ha="right", va="center", fontsize=SMALL + 1)
     ranks = zip(standings.best_rank.tolist(), standings.worst_rank.tolist(), strict=True)
     words = [ranks_in_words(best, worst) for best, worst in ranks]
     _write_rows(ax, standings.model.tolist(), words, settled.tolist())
     ax.text(1.03, -0.75, "not excluded:", transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY["text"])
-    score = score_in_words(standings.rule)
-    ax.set_xlabel(
-        f"{score[0].upper()}{score[1:]}, {100 * standings.level:g}% interval (lower is better)", fontsize=SMALL + 1
-    )
+    measure, merit = capitalized(standings.measure.label), merit_in_words(standings.measure)
+    ax.set_xlabel(f"{measure}, {100 * standings.level:g}% interval ({merit})", fontsize=SMALL + 1)
     _finish(ax, label)
     return ax
 
@@ -91,6 +93,14 @@ def _write_rows(ax: Axes, names: list[str], words: list[str], filled: list[bool]
             fontsize=SMALL + 1,
             color=COLORS[0] if full else GREY["text"],
         )
+
+
+def _sides(comparison: Comparison, shared: str | None) -> tuple[str, str]:
+    """Return what a difference below zero means, and what one above."""
+    if hasattr(comparison.measure, "ideal"):
+        return (f"lower than {shared}", f"higher than {shared}") if shared else ("first lower", "first higher")
+    better, worse = (f"better than {shared}", f"worse than {shared}") if shared else ("first better", "second better")
+    return (worse, better) if comparison.measure.higher_is_better else (better, worse)
 
 
 def _write_sides(ax: Axes, left: str, right: str) -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "GREY",
     "LEGEND",
     "SMALL",
+    "capitalized",
     "draw",
     "new_axes",
     "on_white",
@@ -99,6 +100,17 @@ def shown(value: float) -> str:
         return "∞" if value > 0 else str(value)
     places = 3 if abs(value) >= 0.01 or value == 0 else min(2 - int(np.floor(np.log10(abs(value)))), 7)
     return f"{value:.{places}f}"
+
+
+def capitalized(label: str) -> str:
+    """Return a label as the beginning of a line.
+
+    Examples
+    --------
+    >>> capitalized("area under the ROC curve")
+    'Area under the ROC curve'
+    """
+    return f"{label[:1].upper()}{label[1:]}"
 
 
 def percent(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from matplotlib import pyplot as plt
@@ -67,7 +68,8 @@ def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
 
 
 def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
-    curves = list(evaluation.reliability[evaluation.best].items())[:MOST_PANELS]
+    found = evaluation.reliability[evaluation.best]
+    curves = [(label, found[label]) for label in itertools.islice(found, MOST_PANELS)]
     rows = -(-len(curves) // 4)
     figure = plt.figure(figsize=(10.5, 4.2 + 3.3 * rows), layout="constrained") if figure is None else figure
     parts: Any = figure.subfigures(2, 1, height_ratios=[4.2, 3.3 * rows])

@@ -1,4 +1,4 @@
-"""Forest plots of groups: a score, calibration or net benefit with its interval, and the number of cases."""
+"""Forest plots of groups: a measure, calibration or net benefit with its interval, and the number of cases."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from propriety.errors import InputValueError, sentence
-from propriety.inference.slices import Slices
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, shown, write_title
+from propriety.inference.comparison_words import merit_in_words
+from propriety.inference.slice_table import Slices
+from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, shown, write_title
 
 __all__: list[str] = []
 
-Shown: TypeAlias = Literal["score", "excess", "net_benefit"]
+Shown: TypeAlias = Literal["value", "excess", "net_benefit"]
 
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 FAINT = "0.62"
 SPREAD = 0.42  # Height of a row that the models of a group share.
 SIZES, REMARKS = 1.13, 1.15  # Where the sizes end and the remarks begin, in widths of the picture.
 NAMES = {
-    "score": "Mean score, {rule} (lower is better)",
+    "value": "{measure} ({merit})",
     "excess": "Event rate less mean forecast (0 is calibrated)",
     "net_benefit": "Net benefit at {threshold:.4g} (higher is better)",
 }
 
 
 @draw.register
-def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "score", label: str = "") -> Axes:
-    """Draw one line per group and model; `show` is "score", "excess" or "net_benefit", and `label` is the title."""
+def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: str = "") -> Axes:
+    """Draw one line per group and model; `show` is "value", "excess" or "net_benefit", and `label` is the title."""
     values = getattr(slices, show) if show in NAMES else None
     if values is None:
-        law = f'show must be "score", "excess" or "net_benefit"; got {show!r}'
+        law = f'show must be "value", "excess" or "net_benefit"; got {show!r}'
         hint = "net benefit needs threshold= in slices()." if show == "net_benefit" else ""
+        hint = "the groups of classes have only values." if slices.events is None and show in NAMES else hint
         raise InputValueError(sentence(law, hint=hint))
     models = list(slices.overall)
     groups = len(slices.group) // len(models)
     ax = new_axes(ax, size=(6.2, 1.3 + 0.36 * groups * max(1.0, 0.62 * len(models))))
     _draw_reference(ax, slices, show)
-    limits = (slices.low, slices.high) if show == "score" else _limits(slices, show)
+    limits = (slices.low, slices.high) if show == "value" else _limits(slices, show)
     for row, value in enumerate(values):
         index, place = divmod(row, groups)
         height = place + (SPREAD * (index / (len(models) - 1) - 0.5) if len(models) > 1 else 0.0)
@@ -57,15 +59,12 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "score", label: s
                 markerfacecolor=color if judged else "white",
                 label="_estimate",
             )
-        if show == "score" and slices.p_adjusted[row] <= 1.0 - slices.level:
+        if show == "value" and slices.p_adjusted[row] <= 1.0 - slices.level:
             _write(ax, REMARKS, height, "differs from the rest", color=GREY["text"] if len(models) == 1 else color)
     _write_rows(ax, slices, groups)
     if len(models) > 1:
         _write_models(ax, models)
-    ax.set(
-        ylim=(groups - 0.4, -0.6),
-        xlabel=NAMES[show].format(rule=slices.rule.removesuffix("()"), threshold=slices.threshold),
-    )
+    ax.set(ylim=(groups - 0.4, -0.6), xlabel=_axis_label(slices, show))
     ax.xaxis.set_major_locator(MaxNLocator(6))
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
@@ -74,26 +73,31 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "score", label: s
     return ax
 
 
+def _axis_label(slices: Slices, show: Shown) -> str:
+    measure, merit = capitalized(slices.measure.label), merit_in_words(slices.measure)
+    return NAMES[show].format(measure=measure, merit=merit, threshold=slices.threshold)
+
+
 def _limits(slices: Slices, show: Shown) -> tuple[np.ndarray, np.ndarray]:
     return getattr(slices, f"{show}_low"), getattr(slices, f"{show}_high")
 
 
 def _draw_reference(ax: Axes, slices: Slices, show: Shown) -> None:
-    """Draw the mean score of all cases, or zero."""
-    if show != "score":
+    """Draw the value of all cases, or zero."""
+    if show != "value":
         ax.axvline(0.0, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_zero")
         return
-    for index, (name, score) in enumerate(slices.overall.items()):
-        if not np.isfinite(score):
+    for index, (name, value) in enumerate(slices.overall.items()):
+        if not np.isfinite(value):
             continue
         alone = len(slices.overall) == 1
         color = GREY["line"] if alone else COLORS[index % len(COLORS)]
-        ax.axvline(score, color=color, linewidth=0.9, linestyle=(0, (5, 3)), zorder=0.5, label=f"_all, {name}")
+        ax.axvline(value, color=color, linewidth=0.9, linestyle=(0, (5, 3)), zorder=0.5, label=f"_all, {name}")
         if alone:
             ax.text(
-                score,
+                value,
                 1.0,
-                f"all cases {shown(score)}",
+                f"all cases {shown(value)}",
                 transform=ax.get_xaxis_transform(),
                 ha="center",
                 va="bottom",
@@ -103,8 +107,9 @@ def _draw_reference(ax: Axes, slices: Slices, show: Shown) -> None:
 
 
 def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
-    """Write the groups on the left, and on the right their sizes, and which cannot be judged."""
+    """Write the groups on the left, below their keys, and on the right their sizes, and which cannot be judged."""
     ax.set_yticks(range(groups), slices.group[:groups].tolist())
+    _write(ax, -0.01, -0.62, ", ".join(slices.by), ha="right", va="bottom")
     _write(ax, SIZES, -0.62, "cases", ha="right", va="bottom")
     for place, tick in enumerate(ax.get_yticklabels()):
         judged = bool(slices.is_judged[place::groups].any())

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from propriety.evaluation import words
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
+from propriety.report.number_sections import comparison, groups, means, scores
 from propriety.report.page import Facts, Page, Section
 from propriety.report.rendering import iframe_of, render
-from propriety.report.sections import calibration, comparison, decisions, events, groups, means, scores
+from propriety.report.sections import calibration, decisions, events
 from propriety.report.tripod import tripod_items
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ def _verdict(evaluation: Evaluation) -> Iterator[str]:
 
 def _headline(evaluation: Evaluation) -> dict[str, object]:
     facts: dict[str, object] = {"Cases": evaluation.n}
-    rates = evaluation.cases.rates
+    rates = evaluation.rates
     if evaluation.kind == "binary":
-        weighted = ", weighted" if evaluation.cases.is_weighted else ""
+        weighted = ", weighted" if evaluation.is_weighted else ""
         facts["Event rate"] = f"{rates['event']:.2%}{weighted}"
     else:
         facts["Grades" if evaluation.kind == "ordinal" else "Classes"] = len(rates)
@@ -123,14 +124,14 @@ def _methods(evaluation: Evaluation) -> Section:
         title="Methods and data",
         words=(
             f"The measures were chosen for {advice.problem}. {advice.recommended[0].why}",
-            texts.calls_words(evaluation.cases.calls, evaluation.dropped),
+            texts.calls_words(evaluation.calls, evaluation.dropped),
         ),
         items=(Facts(title="How this was made", entries=entries),),
     )
 
 
 def _provided(evaluation: Evaluation) -> dict[str, str]:
-    names = ", ".join(question.name for question in evaluation.problem.questions)
+    names = ", ".join(measure.label for measure in evaluation.problem.measures)
     provided = {
         "12e": f"{names}; reliability curves; paired comparison of the models. See Methods and data.",
         "15": "Probabilities" + _thresholds(evaluation),

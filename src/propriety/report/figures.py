@@ -22,6 +22,7 @@ from matplotlib.transforms import Affine2D
 
 from propriety.report.page import Figure, Width
 from propriety.report.svg import MODEL, clean
+from propriety.report.thinning import thin_lines
 
 __all__ = ["figure_of", "svg_of"]
 
@@ -30,6 +31,8 @@ SETTINGS: Any = {
     "svg.hashsalt": "propriety",  # The same picture is the same bytes.
     "text.parse_math": False,  # A name with dollar signs is a name.
     "path.simplify_threshold": 0.5,  # Half a point beside the line is not seen.
+    "figure.autolayout": False,  # With these two no layout is none.
+    "figure.constrained_layout.use": False,
 }
 POINTS = 72  # An inch in SVG.
 NO_METADATA: dict[str, Any] = {"Creator": None, "Date": None, "Format": None, "Type": None}
@@ -119,10 +122,11 @@ def _drawn(
     with _quiet():
         canvas = Canvas(figsize=size, layout="constrained")
         drawing(canvas if whole else canvas.subplots())
+        thin_lines(canvas)
         _tag(canvas, models)
         # The layout settles where the points lie; once is enough, and it takes longer than all the rest.
         canvas.draw_without_rendering()
-        canvas.set_layout_engine("none")
+        canvas.set_layout_engine(None)  # Without one Matplotlib does not draw once more before it writes.
     return canvas
 
 

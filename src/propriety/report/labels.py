@@ -15,7 +15,7 @@ from propriety.inference.comparison import Comparison
 __all__ = ["comparison_with_short_names", "named", "ranking_with_short_names", "short_names", "steady"]
 
 LONGEST = 26
-LONGEST_OF_PAIR = 16  # A row of the picture of differences holds two names and a verdict with one of them.
+LONGEST_OF_PAIR = 20  # A row of the picture of differences holds two names and a verdict with one of them.
 NAMELESS = "(no name)"
 # Control and format characters, among them those that turn the direction of the text around, lone surrogates and the
 # code points that nobody has assigned: none can be drawn, and XML refuses some.
@@ -61,13 +61,12 @@ def ranking_with_short_names(ranking: RankingMap) -> RankingMap:
 def comparison_with_short_names(comparison: Comparison, models: Sequence[str]) -> Comparison:
     """Return a comparison whose models have the names that a picture of pairs can show."""
     short = dict(zip(models, short_names(models, longest=LONGEST_OF_PAIR), strict=True))
-    told = short | {f"{model} better": f"{drawn} better" for model, drawn in short.items()}
-    model, reference, verdict, standing = (
-        np.array([told.get(name, name) for name in names.tolist()])
-        for names in (comparison.model, comparison.reference, comparison.verdict, comparison.standings.model)
+    model, reference, standing = (
+        np.array([short[name] for name in names.tolist()])
+        for names in (comparison.model, comparison.reference, comparison.standings.model)
     )
     standings = replace(comparison.standings, model=standing)
-    return replace(comparison, model=model, reference=reference, verdict=verdict, standings=standings)
+    return replace(comparison, model=model, reference=reference, standings=standings)
 
 
 def named(name: str) -> str:

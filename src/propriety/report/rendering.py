@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from propriety.plots.drawing import COLORS, DASHES
 from propriety.report.cells import Estimate, cells_of, number
@@ -201,9 +202,15 @@ def _thinned(columns: Mapping[str, Sequence[Any]]) -> tuple[Mapping[str, Sequenc
     length = len(next(iter(columns.values()), ()))
     if length <= MOST_ROWS:
         return columns, ""
-    chosen = np.unique(np.linspace(0, length - 1, MOST_ROWS).round().astype(int)).tolist()
-    thin = {name: [column[row] for row in chosen] for name, column in columns.items()}
+    chosen = np.unique(np.linspace(0, length - 1, MOST_ROWS).round().astype(int))
+    thin = {name: _rows_of(column, chosen) for name, column in columns.items()}
     return thin, f"{len(chosen)} of {length:,} rows, evenly chosen; the call gives them all."
+
+
+def _rows_of(column: Sequence[Any] | NDArray[Any], chosen: NDArray[np.intp]) -> list[Any]:
+    if isinstance(column, np.ndarray):
+        return list(column[chosen].tolist())
+    return [column[row] for row in chosen.tolist()]
 
 
 def _best(column: Sequence[Any], which: str) -> set[int]:

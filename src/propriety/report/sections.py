@@ -1,8 +1,8 @@
-"""The sections of a report, each from one part of an evaluation; they draw what is computed there."""
+"""Sections of a report with pictures: calibration and decisions, drawn from what the evaluation computed."""
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -12,70 +12,28 @@ import numpy as np
 from propriety import plots
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.ranking_map import RankingMap
-from propriety.evaluation.calls import EACH, written
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import BRIER, RANKED
 from propriety.evaluation.words import percent
-from propriety.inference.comparison import Comparison
-from propriety.inference.slices import Slices
 from propriety.plots.drawing import COLORS
 from propriety.report import texts
-from propriety.report.cells import Estimate, PValue
+from propriety.report.analysis_calls import (
+    call_for_class,
+    call_for_cut_points,
+    call_for_each,
+    call_for_ranking,
+)
 from propriety.report.figures import figure_of
-from propriety.report.labels import comparison_with_short_names, ranking_with_short_names, short_names
-from propriety.report.page import Figure, Item, Section, Table, Width
+from propriety.report.labels import ranking_with_short_names, short_names
+from propriety.report.page import Figure, Item, Section, Width
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.results import Floats
 
-__all__ = ["calibration", "comparison", "decisions", "events", "groups", "means", "scores"]
+__all__ = ["calibration", "decisions", "events"]
 
 STEPS = np.arange(1, 100) / 100
 MOST_CURVES = 8
-OVERALL = (
-    "ranked_probability",
-    "ranked_probability_skill",
-    "brier",
-    "brier_skill",
-    "log",
-    "penalized_brier",
-    "misclassification",
-)
-PARTS = ("miscalibration", "discrimination", "auc")
 RANKS = ("low", "high", "winner", "runner_up", "regret", "margin")
-
-
-def scores(evaluation: Evaluation) -> Section:
-    """Every measure of every model, with its interval; a few measures to a table."""
-    found = evaluation.scores
-    parts = {
-        "Where you would act": [
-            one for one in evaluation.problem.questions if one.key in evaluation.problem.at_thresholds
-        ],
-        "Scores": [one for one in evaluation.problem.questions if one.key in OVERALL],
-        "Parts and ranking": [one for one in evaluation.problem.questions if one.key in PARTS],
-    }
-    tables = []
-    for title, questions in parts.items():
-        if not questions:
-            continue
-        columns: dict[str, Any] = {"model": list(evaluation.models)}
-        for question in questions:
-            own = found.measure == question.key
-            columns[question.name] = _estimates(found.estimate[own], found.low[own], found.high[own])
-        best = {one.name: "highest" if one.higher_is_better else "lowest" for one in questions}
-        calls = [str(found.call[found.measure == one.key][0]) for one in questions]
-        note = texts.PARTS if title == "Parts and ranking" else ""
-        tables.append(Table(title=title, columns=columns, call="\n".join(calls), best=best, note=note))
-    notes = sorted({note for note in found.note.tolist() if note})
-    return Section(
-        id="scores",
-        title="Scores",
-        words=(
-            texts.SCORES.format(headline=evaluation.problem.headline.name, level=percent(evaluation.level, 6)),
-            *(f"Beware: {note}." for note in notes),
-        ),
-        items=tuple(tables),
-    )
 
 
 def calibration(evaluation: Evaluation) -> Section:
@@ -97,7 +55,7 @@ def calibration(evaluation: Evaluation) -> Section:
                 title="Reliability",
                 caption="Event rate against forecast. On the diagonal forecasts mean what they say.",
                 table=_stacked({name: curve.rows() for name, curve in curves.items()}),
-                call=_each("reliability_curve", evaluation) + ".plot()",
+                call=call_for_each("reliability_curve", evaluation) + ".plot()",
                 models=list(curves),
                 size=(4.6, 4.6),
             ),
@@ -127,7 +85,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 "threshold": STEPS,
                 **{name: np.interp(STEPS, curve.threshold, curve.net_benefit) for name, curve in net.items()},
             },
-            call=_each("decision_curve", evaluation) + ".plot()",
+            call=call_for_each("decision_curve", evaluation) + ".plot()",
             models=list(net),
         ),
         figure_of(
@@ -138,7 +96,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 "threshold": STEPS,
                 **{name: _at(STEPS, curve.threshold, curve.score) for name, curve in murphy.items()},
             },
-            call=_each("murphy_curve", evaluation) + ".plot()",
+            call=call_for_each("murphy_curve", evaluation) + ".plot()",
             models=list(murphy),
         ),
     ]
@@ -152,7 +110,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 title="ROC curves",
                 caption="How well forecasts order the cases. It sees neither calibration nor costs.",
                 table=_stacked({name: curve.rows() for name, curve in roc.items()}),
-                call=_each("roc_curve", evaluation) + ".plot()",
+                call=call_for_each("roc_curve", evaluation) + ".plot()",
                 models=list(roc),
                 size=(4.8, 4.5),
             )
@@ -170,25 +128,11 @@ def events(evaluation: Evaluation) -> Section:
     ordinal = evaluation.kind == "ordinal"
     what = "at most {}" if ordinal else "{}"
     best = evaluation.best
-    own = list(evaluation.reliability[best].items())[:MOST_CURVES]
-    width: Width = "third" if len(own) > 2 else "half"
-    per = "ForecastTable.per_cut_point" if ordinal else "ForecastTable.per_class"
-    items: list[Item] = [_parts(evaluation, "third" if len(own) > 2 else "half")]
-    if ordinal:
-        parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
-        each = evaluation.call("decompose", EACH, rule=RANKED)
-        items.append(
-            figure_of(
-                lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
-                title="Parts of the score by cut point",
-                caption="Which cut point adds how much to miscalibration and to discrimination.",
-                table=_stacked({name: one.rows() for name, one in parts.items()}),
-                call=f"pr.plots.plot_cut_point_decompositions({{name: {each} for name in forecasts}})",
-                size=(9.6, 3.6),
-                whole=True,
-                width="whole",
-            )
-        )
+    curves = evaluation.reliability[best]
+    own = [(label, curves[label]) for label in itertools.islice(curves, MOST_CURVES)]
+    width: Width = "third" if len(own) > 1 else "half"
+    items: list[Item] = [_cut_points(evaluation)] if ordinal else []
+    items.append(_parts(evaluation, width))
     items += [
         _banded(
             curve,
@@ -196,7 +140,7 @@ def events(evaluation: Evaluation) -> Section:
             evaluation,
             best,
             width,
-            f"pr.reliability_curve({evaluation.call(per, best)}[{written(label)}])",
+            call_for_class(evaluation, best, label),
         )
         for label, curve in own
     ]
@@ -205,113 +149,33 @@ def events(evaluation: Evaluation) -> Section:
         title="Calibration",
         words=(
             "Rows of probabilities are judged event by event: "
-            + ("the outcome is at most this grade." if ordinal else "the outcome is this class."),
+            + ("the outcome is at most this grade." if ordinal else "the outcome is this class.")
+            + _left_out(len(own), len(curves), ordinal=ordinal),
         ),
         items=tuple(items),
     )
 
 
-def comparison(evaluation: Evaluation, found: Comparison) -> Section:
-    """Models in pairs, and by rank."""
-    columns: dict[str, Any] = {
-        "model": found.model.tolist(),
-        "against": found.reference.tolist(),
-        "difference": _estimates(found.difference, found.low, found.high),
-        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
-        "verdict": found.verdict.tolist(),
-    }
-    call = evaluation.call("compare", rule=evaluation.problem.rule)
-    pictured = comparison_with_short_names(found, evaluation.models)
-    across = 8.0 if max(map(len, pictured.standings.model)) > 10 else 6.0  # Inches: long names need their room.
-    drawn = {"model": found.standings.model.tolist(), "score": found.standings.score.tolist()}
-    return Section(
-        id="comparison",
-        title="Comparison",
-        words=tuple(found.summary().splitlines()),
-        items=(
-            Table(
-                title="Paired differences",
-                columns=columns,
-                call=call,
-                of_models=("model", "against"),
-                note=" ".join(part for part in ("Below zero the first model is better.", found.note) if part),
-            ),
-            figure_of(
-                lambda ax: plots.draw(pictured, ax),
-                title="Differences",
-                caption="Difference of the mean losses of each pair with its interval.",
-                table=columns | {"difference": found.difference.tolist()},
-                call=f"{call}.plot()",
-                size=(across, 1.2 + 0.42 * len(found.model)),
-                width="whole" if len(evaluation.models) > 3 else "half",
-            ),
-            figure_of(
-                lambda ax: plots.draw(pictured.standings, ax),
-                title="Ranks",
-                caption="Score of each model with its interval, and the ranks that cannot be excluded.",
-                table=drawn,
-                call=f"{call}.standings.plot()",
-                size=(
-                    across,
-                    1.2 + 0.42 * max(len(evaluation.models), len(found.model) if len(found.model) < 5 else 0),
-                ),
-                width="whole" if len(evaluation.models) > 3 else "half",
-            ),
-        ),
+def _cut_points(evaluation: Evaluation) -> Figure:
+    parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
+    return figure_of(
+        lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
+        title="Parts of the score by cut point",
+        caption="Which cut point adds how much to miscalibration and to discrimination.",
+        table=_stacked({name: one.rows() for name, one in parts.items()}),
+        call=call_for_cut_points(evaluation),
+        size=(9.6, 3.6),
+        whole=True,
+        width="whole",
     )
 
 
-def groups(evaluation: Evaluation, found: Slices) -> Section:
-    """Scores, calibration and decisions in each group."""
-    columns: dict[str, Any] = {
-        "model": found.model.tolist(),
-        "group": found.group.tolist(),
-        "cases": found.n.tolist(),
-        "event rate": found.event_rate.tolist(),
-        evaluation.problem.headline.name: _estimates(found.score, found.low, found.high),
-        "observed \N{MINUS SIGN} forecast": _estimates(found.excess, found.excess_low, found.excess_high),
-        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
-        "note": [note or None for note in found.note.tolist()],
-    }
-    threshold = {} if found.threshold is None else {"threshold": found.threshold}
-    return Section(
-        id="slices",
-        title="Groups",
-        words=(texts.GROUPS, texts.GROUPS_IN_TIME) if evaluation.cases.dependence == "times" else (texts.GROUPS,),
-        items=(
-            Table(
-                title="Groups",
-                columns=columns,
-                call=evaluation.call("slices", rule=evaluation.problem.rule, **threshold),
-                note="Groups with few cases or events have no interval.",
-            ),
-        ),
-    )
-
-
-def means(evaluation: Evaluation) -> Section:
-    """Decisiveness, accuracy and robustness."""
-    found = evaluation.probability_means
-    columns: dict[str, Any] = {
-        "model": list(found),
-        "decisiveness": [one.decisiveness for one in found.values()],
-        "accuracy": [one.accuracy for one in found.values()],
-        "robustness": [one.robustness for one in found.values()],
-        "divergence": [math.nan if one.divergence is None else float(one.divergence[1]) for one in found.values()],
-        "angle, degrees": [math.nan if one.angle is None else round(one.angle, 1) for one in found.values()],
-    }
-    return Section(
-        id="means",
-        title="Means of probabilities",
-        words=(texts.MEANS,),
-        items=(
-            Table(
-                title="Decisiveness, accuracy, robustness",
-                columns=columns,
-                call=_each("probability_means", evaluation),
-                best=dict.fromkeys(("accuracy", "divergence"), "highest"),
-            ),
-        ),
+def _left_out(shown: int, events: int, *, ordinal: bool) -> str:
+    """Say which events have no picture."""
+    if shown == events:
+        return ""
+    return (
+        f" The first {shown} of {events:,} {'cut points' if ordinal else 'classes'} are drawn; the scores are of all."
     )
 
 
@@ -329,7 +193,7 @@ def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
                 for name in ("score", "miscalibration", "discrimination", "uncertainty")
             },
         },
-        call=_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER),
+        call=call_for_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER),
         models=list(parts),
         size=(4.6, 4.6) if width == "half" else (3.9, 3.9),
         width=width,
@@ -341,7 +205,7 @@ def _banded(
 ) -> Figure:
     place = evaluation.models.index(model)
     made = call or evaluation.call("reliability_curve", model)
-    what = evaluation.cases.dependence
+    what = evaluation.dependence
     caption = texts.BAND if what is None else texts.DEPENDENT_BAND
     drawn = f"level={evaluation.level!r}, n_resamples={evaluation.n_resamples}, seed={evaluation.seed}"
     return figure_of(
@@ -357,7 +221,7 @@ def _banded(
 
 
 def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
-    interval, what = evaluation.problem.interval, evaluation.cases.dependence
+    interval, what = evaluation.problem.interval, evaluation.dependence
     caption = texts.RANKING if what is None else texts.DEPENDENT_RANKING.format(what=what)
     rows, pictured = found.rows(), ranking_with_short_names(found)
     return figure_of(
@@ -365,7 +229,7 @@ def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
         title="Who wins on which interval",
         caption=caption + ("" if interval is None else " The ring is your interval."),
         table={name: rows[name] for name in (*RANKS, *(("is_noise",) if what is None else ()))},
-        call=evaluation.call("ranking_map", **({} if interval is None else {"interval": interval})) + ".plot()",
+        call=f"{call_for_ranking(evaluation)}.plot()",
         models=list(pictured.models),
         size=(4.8, 4.5),
     )
@@ -382,17 +246,10 @@ def _names(evaluation: Evaluation) -> dict[str, str]:
     return dict(zip(evaluation.models, short_names(evaluation.models), strict=True))
 
 
-def _each(function: str, evaluation: Evaluation, **options: Any) -> str:
-    return evaluation.call(function, EACH if len(evaluation.models) > 1 else evaluation.models[0], **options)
-
-
-def _estimates(value: Floats, low: Floats, high: Floats) -> list[Any]:
-    limits = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [Estimate(*one) if math.isfinite(one[1]) else one[0] for one in limits]
-
-
 def _stacked(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Put the rows of several models one below the other."""
     names = [name for name in next(iter(tables.values())) if all(name in table for table in tables.values())]
-    columns: dict[str, Any] = {"model": [model for model, rows in tables.items() for _ in rows[names[0]]]}
-    return columns | {name: [value for rows in tables.values() for value in list(rows[name])] for name in names}
+    columns: dict[str, Any] = {
+        "model": np.repeat(np.array(list(tables)), [len(rows[names[0]]) for rows in tables.values()])
+    }
+    return columns | {name: np.concatenate([np.asarray(rows[name]) for rows in tables.values()]) for name in names}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from propriety.evaluation.calls import Calls
+from propriety.inference.comparison_words import listed
+from propriety.inference.measures import Measure
 
 __all__ = [
     "BAND",
@@ -10,18 +14,24 @@ __all__ = [
     "DECISIONS",
     "DEPENDENT_BAND",
     "DEPENDENT_RANKING",
+    "DIFFERENCES",
     "GROUPS",
     "GROUPS_IN_TIME",
+    "GROUPS_OF_AN_EVENT",
+    "IDEALS",
     "MEANS",
     "PARTS",
     "RANKING",
     "SCORES",
+    "SMALL_GROUPS",
     "calls_words",
+    "merits_words",
 ]
 
-SCORES = (
-    "The models are ranked by the {headline}. A score is a mean loss, lower is better; skill, discrimination, net "
-    "benefit and the area under the ROC curve are better when higher. Beside each number stands its {level} interval."
+SCORES = "The models are ranked by the {headline}. Each number is followed by its {level} interval."
+IDEALS = (
+    "Observed/expected: events that happened per event forecast. The calibration intercept is negative where forecasts "
+    "are too high; the calibration slope is below 1 where they are too extreme, above 1 where they are too timid."
 )
 PARTS = (
     "Brier score = miscalibration \N{MINUS SIGN} discrimination + uncertainty. Recalibration fits some noise, so that "
@@ -36,6 +46,7 @@ DEPENDENT_BAND = (
     "Outside the grey {level} band chance alone would not explain the distance from the diagonal if the cases were "
     "independent; here they are in {what}, and the band may be too narrow."
 )
+DIFFERENCES = "{side} zero the first model is better."
 DECISIONS = "What a forecast is worth depends on the thresholds at which people act on it."
 _RANKING = "Each point is an interval of thresholds, coloured by the model with the lowest mean regret there"
 RANKING = f"{_RANKING}; pale where the lead is within noise."
@@ -44,10 +55,14 @@ DEPENDENT_RANKING = (
     "{what}."
 )
 GROUPS = (
-    "The same score within each group, how far the event rate lies from the mean forecast there, and a test of each "
-    "group against the rest, adjusted for their number. A group with another event rate has another score even if it "
-    "is forecast equally well."
+    "The same measure within each group, and a test of each group against all other cases. The p-values are adjusted "
+    "for the number of groups and models."
 )
+GROUPS_OF_AN_EVENT = (
+    "Observed \N{MINUS SIGN} forecast is the event rate less the mean forecast: positive where events are more "
+    "frequent than forecast. A group with another event rate has another score even if it is forecast equally well."
+)
+SMALL_GROUPS = "Groups that are too small to be judged have neither interval nor test."
 GROUPS_IN_TIME = "Intervals and tests take neighbours in time for independent, and may be too narrow and too sure."
 MEANS = (
     "Means of the probability that the model gave to what happened: arithmetic (decisiveness), geometric (accuracy, "
@@ -57,9 +72,28 @@ MEANS = (
 )
 _CALLS = (
     "Reliability curves are isotonic regressions of the outcomes on the forecasts (CORP). A case is acted on if its "
-    "forecast is at least the threshold. Beside every table and figure stands the call that makes it alone; there pr "
+    "forecast is at least the threshold. Below each table and figure is the Python call that reproduces it; there pr "
     "is propriety, "
 )
+
+
+def merits_words(measures: Iterable[Measure]) -> str:
+    """Say of every measure which values are good.
+
+    Examples
+    --------
+    >>> from propriety.evaluation.problem import Problem
+    >>> merits_words(Problem(kind="binary").measures[-3:])
+    'Ideal values: observed/expected 1, calibration intercept 0 and calibration slope 1.'
+    """
+    good: dict[str, list[str]] = {"Lower is better": [], "Higher is better": [], "Ideal values": []}
+    for measure in measures:
+        ideal = getattr(measure, "ideal", None)
+        if ideal is not None:
+            good["Ideal values"].append(f"{measure.label} {ideal:g}")
+        else:
+            good["Higher is better" if measure.higher_is_better else "Lower is better"].append(measure.label)
+    return " ".join(f"{said}: {listed(names)}." for said, names in good.items() if names)
 
 
 def calls_words(calls: Calls, dropped: int) -> str:
@@ -69,16 +103,14 @@ def calls_words(calls: Calls, dropped: int) -> str:
     --------
     >>> calls_words(Calls(shared=("by", "cluster")), 3)[-93:]
     'and by and cluster are as given, all of them without the rows that miss a value of any model.'
+    >>> calls_words(Calls(is_ledger=True), 0)[-66:]
+    'ledger holds the tables and moments of the models (result.ledger).'
     """
-    if calls.tabled:
-        return (
-            f"{_CALLS}tables holds the forecast table of each model by name, and moments the moments of their losses."
-        )
+    if calls.is_ledger:
+        return f"{_CALLS}ledger holds the tables and moments of the models (result.ledger)."
     said = "y holds the outcomes and forecasts the probabilities of each model by name"
     if calls.shared:
-        *others, last = calls.shared
-        names = f"{', '.join(others)} and {last}" if others else last
-        said += f", and {names} {'are' if others else 'is'} as given"
+        said += f", and {listed(calls.shared)} {'are' if len(calls.shared) > 1 else 'is'} as given"
     if dropped:
         said += ", all of them without the rows that miss a value of any model"
     return f"{_CALLS}{said}."

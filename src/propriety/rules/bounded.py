@@ -87,6 +87,7 @@ class BoundedBrier(_Bounded):
     """
 
     name: ClassVar[str] = "bounded_brier"
+    label: ClassVar[str] = "bounded Brier score"
 
     def divisor(self) -> float:
         """Return twice the width for the mean regret, the width, or one."""
@@ -131,6 +132,7 @@ class BoundedLog(_Bounded):
     """
 
     name: ClassVar[str] = "bounded_log"
+    label: ClassVar[str] = "bounded log score"
 
     def __post_init__(self) -> None:
         # Named, because a slots dataclass replaces the class that a bare super() refers to.
@@ -191,6 +193,7 @@ class BoundedNetBenefit(_Bounded):
     """
 
     name: ClassVar[str] = "bounded_net_benefit"
+    label: ClassVar[str] = "bounded net benefit forgone"
 
     def __post_init__(self) -> None:
         _Bounded.__post_init__(self)

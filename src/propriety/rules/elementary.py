@@ -38,6 +38,7 @@ class Elementary(BinaryRule):
     """
 
     name: ClassVar[str] = "elementary"
+    label: ClassVar[str] = "regret"
 
     threshold: float
 
@@ -85,6 +86,7 @@ class ShiftedBrier(BinaryRule):
     """
 
     name: ClassVar[str] = "shifted_brier"
+    label: ClassVar[str] = "shifted Brier score"
 
     mu: float
     weighted: bool = True
@@ -133,6 +135,7 @@ class BetaRegret(BinaryRule):
     """
 
     name: ClassVar[str] = "beta_regret"
+    label: ClassVar[str] = "beta regret"
 
     alpha: float
     beta: float

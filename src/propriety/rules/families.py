@@ -62,6 +62,7 @@ class Brier(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "brier"
+    label: ClassVar[str] = "Brier score"
 
     scale: Literal["sum", "half"] = "sum"
 
@@ -118,6 +119,7 @@ class Log(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "log"
+    label: ClassVar[str] = "log score"
 
     clip: float | None = None
 
@@ -141,13 +143,13 @@ class Log(BinaryRule, ClassRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to what happened."""
-        return self._clipped(-ops.log(p) if event else -ops.log1p(-p), ops)
+        return self.clipped(-ops.log(p) if event else -ops.log1p(-p), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to the class that happened."""
-        return self._clipped(-ops.log(at_outcome(p, outcome)), ops)
+        return self.clipped(-ops.log(at_outcome(p, outcome)), ops)
 
-    def _clipped(self, loss: Column, ops: Operations) -> Column:
+    def clipped(self, loss: Column, ops: Operations) -> Column:
         """Clip the loss as clipping the probability would; 1 - clip itself may not be a float."""
         return loss if self.clip is None else ops.clip(loss, -math.log1p(-self.clip), -math.log(self.clip))
 
@@ -172,6 +174,7 @@ class Spherical(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "spherical"
+    label: ClassVar[str] = "spherical score"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper; superior with two classes only."""
@@ -216,6 +219,7 @@ class Pseudospherical(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "pseudospherical"
+    label: ClassVar[str] = "pseudospherical score"
 
     order: float = 3.0
 
@@ -271,6 +275,7 @@ class Tsallis(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "tsallis"
+    label: ClassVar[str] = "Tsallis score"
 
     order: float = 1.5
 

@@ -34,6 +34,7 @@ class RankedProbability(ClassRule):
     """
 
     name: ClassVar[str] = "ranked_probability"
+    label: ClassVar[str] = "ranked probability score"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper and sensitive to distance."""
@@ -66,6 +67,7 @@ class SquaredAbsoluteRankedProbability(ClassRule):
     """
 
     name: ClassVar[str] = "squared_absolute_ranked_probability"
+    label: ClassVar[str] = "squared absolute ranked probability score"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: sensitive to distance; proper with two classes only."""
@@ -97,6 +99,7 @@ class RankedLog(ClassRule):
     """
 
     name: ClassVar[str] = "ranked_log"
+    label: ClassVar[str] = "ranked log score"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper and sensitive to distance."""

@@ -34,6 +34,7 @@ class Misclassification(BinaryRule, ClassRule):
     """
 
     name: ClassVar[str] = "misclassification"
+    label: ClassVar[str] = "misclassification rate"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper and superior."""
@@ -86,6 +87,7 @@ class PenalizedBrier(ClassRule):
     """
 
     name: ClassVar[str] = "penalized_brier"
+    label: ClassVar[str] = "penalized Brier score"
 
     ties: Ties = "split"
 
@@ -126,6 +128,7 @@ class PenalizedLog(ClassRule):
     """
 
     name: ClassVar[str] = "penalized_log"
+    label: ClassVar[str] = "penalized log score"
 
     ties: Ties = "split"
 

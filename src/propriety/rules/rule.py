@@ -63,12 +63,15 @@ class Rule(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
+    label: ClassVar[str]  # What its mean is called in a sentence.
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give a rule that has no name of its own that of its class."""
+        """Give a rule that has no name or label of its own that of its class."""
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
+        if "label" not in cls.__dict__:
+            cls.label = f"{cls.name} score"
 
     def __repr__(self) -> str:
         """Name the rule and the parameters that differ from their defaults."""
@@ -77,6 +80,12 @@ class Rule(ABC):
         values = ((field, getattr(self, field.name)) for field in fields(self))
         given = ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
         return f"{type(self).__name__}({given})"
+
+    def stored(self) -> dict[str, Any]:
+        """Return the rule as plain data, by the name of its class; see `propriety.rules.registry`."""
+        from propriety.rules.registry import rule_to_dict
+
+        return rule_to_dict(self)
 
     def properties(self, classes: int | None = None) -> Properties:  # noqa: ARG002  (for rules that depend on it)
         """Return what the rule claims about itself with rows of so many classes; None is one event, 1-D."""

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Score
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule, is_number
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.predictions import BinaryPredictions, ClassPredictions, Predictions
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_predictions, read_rates
+from propriety.tables.table_laws import COLUMNS
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_rates
 
 __all__ = [
     "case_scores",
     "losses_by_chunk",
+    "losses_of",
+    "losses_of_table",
     "mean_loss",
     "mean_score",
     "observed_rates",
@@ -79,7 +82,7 @@ def mean_score(
     if isinstance(y_true, ForecastTable):
         table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
         return _score_of_table(table, rule)
-    predictions = read_predictions(
+    cases = read_cases(
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -88,7 +91,7 @@ def mean_score(
         missing=missing,
         tolerance=tolerance,
     )
-    return _score_of_predictions(predictions, rule)
+    return _score_of_cases(cases, rule)
 
 
 def case_scores(
@@ -118,14 +121,12 @@ def case_scores(
     if isinstance(y_true, ForecastTable):
         law = "case scores need predictions, y_true and y_proba; a ForecastTable no longer knows its cases"
         raise InputTypeError(sentence(law))
-    predictions = read_predictions(
-        y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance
-    )
-    losses = np.concatenate([loss for loss, _ in losses_by_chunk(predictions, rule)]) + 0.0
-    if predictions.rows is None:
+    cases = read_cases(y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance)
+    losses = losses_of(cases, rule)
+    if cases.rows is None:
         return losses
-    aligned = np.full(len(predictions) + predictions.dropped, np.nan)
-    aligned[predictions.rows] = losses
+    aligned = np.full(len(cases) + cases.dropped, np.nan)
+    aligned[cases.rows] = losses
     return aligned
 
 
@@ -198,14 +199,14 @@ def paired_scores(
     if isinstance(y_true, ForecastTable):
         score = mean_score(y_true, y_proba, rule=rule, **options)
         return score, _score_of_table(_constant_table(y_true, reference), rule)
-    predictions = read_predictions(y_true, y_proba, **options)
-    score = _score_of_predictions(predictions, rule)
-    return score, _score_of_predictions(_reference_predictions(predictions, reference, y_true, **options), rule)
+    cases = read_cases(y_true, y_proba, **options)
+    score = _score_of_cases(cases, rule)
+    return score, _score_of_cases(_reference_cases(cases, reference, y_true, **options), rule)
 
 
-def _score_of_predictions(predictions: Predictions, rule: Rule) -> Score:
+def _score_of_cases(cases: Cases, rule: Rule) -> Score:
     sums, weights, n = [], [], 0
-    for loss, weight in losses_by_chunk(predictions, rule):
+    for loss, weight in losses_by_chunk(cases, rule):
         if weight is None:
             sums.append(float(loss.sum()))
             weights.append(float(len(loss)))
@@ -218,20 +219,26 @@ def _score_of_predictions(predictions: Predictions, rule: Rule) -> Score:
     total, loss_sum = math.fsum(weights), math.fsum(sums)
     if math.isnan(loss_sum):
         raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of some case is NaN"))
-    units = rule.units(len(predictions.labels) if isinstance(predictions, ClassPredictions) else None)
-    return Score(math.fsum(sums) / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=predictions.dropped)
+    units = rule.units(cases.classes)
+    return Score(math.fsum(sums) / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=cases.dropped)
 
 
-def losses_by_chunk(predictions: Predictions, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
-    """Yield the losses of the cases in order, some thousand at a time, with their weights."""
-    if isinstance(predictions, BinaryPredictions):
+def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[tuple[Floats, Floats | None]]:
+    """Yield the losses of a model, or of the only one, in the order of the cases, with their weights, in chunks."""
+    if cases.classes is None:
         binary = _binary(rule)
-        for forecast, event, weight in predictions.chunks():
+        for forecast, event, weight in cases.chunks(model):
             yield np.broadcast_to(binary.case_loss(forecast, event), len(event)), weight
     else:
         by_class = _by_class(rule)
-        for rows, outcome, weight in predictions.chunks():
+        for rows, outcome, weight in cases.chunks(model):
             yield np.broadcast_to(by_class.class_case_loss(list(rows), outcome), len(outcome)), weight
+
+
+def losses_of(cases: Cases, rule: Rule, model: str | None = None) -> Floats:
+    """Return the loss of each case by a model, or by the only one."""
+    losses: Floats = np.concatenate([loss for loss, _ in losses_by_chunk(cases, rule, model)]) + 0.0  # No -0.0.
+    return losses
 
 
 def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Floats) -> float:
@@ -239,6 +246,13 @@ def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Fl
     total = weighted_sum(rule.loss(forecast, event=True), events)
     total += weighted_sum(rule.loss(forecast, event=False), non_events)
     return total / float(events.sum() + non_events.sum())
+
+
+def losses_of_table(table: ForecastTable, rule: Rule) -> tuple[Floats, Floats]:
+    """Return the loss of each row of a table if the event does not happen, and if it does."""
+    own, size = _binary(rule), len(table)
+    without, happened = (np.broadcast_to(own.loss(table.forecast, event=event), size) for event in (False, True))
+    return without, happened
 
 
 def weighted_sum(loss: Floats, weight: Floats) -> float:
@@ -287,38 +301,35 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
         raise InputTypeError(sentence(law, hint="compare with another forecast from predictions."))
     if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
         raise InputValueError(sentence(f"reference must lie in [0, 1]; got {rate!r}"))
-    return ForecastTable(
-        forecast=np.array([rate], dtype=np.float64),
-        events=table.events.sum(keepdims=True),
-        non_events=table.non_events.sum(keepdims=True),
-        n=table.n,
-        weight_squares=table.weight_squares,
-    )
+    sums: dict[str, Any] = {name: getattr(table, name).sum(keepdims=True) for name in COLUMNS[1:]}
+    return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 
 
-def _reference_predictions(predictions: Predictions, reference: object, y_true: object, **options: Any) -> Predictions:
+def _reference_cases(cases: Cases, reference: object, y_true: object, **options: Any) -> Cases:
     """Return the same outcomes with the reference in place of the forecast."""
-    shape = predictions.forecast.shape
-    rates = observed_rates(predictions) if reference is None else read_rates(reference, predictions)
+    (forecast,) = cases.forecasts.values()
+    shape = forecast.shape
+    rates = observed_rates(cases) if reference is None else read_rates(reference, cases)
+    named = {"forecast": "reference"}
     if rates is not None:
-        return replace(predictions, forecast=np.broadcast_to(rates, shape), argument="reference")
-    other = replace(read_predictions(y_true, reference, **options), argument="reference")
-    if other.forecast.shape != shape or not np.array_equal(_rows(other), _rows(predictions)):
+        return replace(cases, forecasts={"forecast": np.broadcast_to(rates, shape)}, arguments=named)
+    other = replace(read_cases(y_true, reference, **options), arguments=named)
+    own = other.forecasts["forecast"].shape
+    if own != shape or not np.array_equal(_rows(other), _rows(cases)):
         law = "reference must be a rate, one rate per class, or a forecast of the same cases as y_proba"
-        raise InputValueError(sentence(law, offender=f"shapes are {other.forecast.shape} and {shape}"))
+        raise InputValueError(sentence(law, offender=f"shapes are {own} and {shape}"))
     return other
 
 
-def _rows(predictions: Predictions) -> NDArray[np.intp]:
-    return np.arange(len(predictions)) if predictions.rows is None else predictions.rows
+def _rows(cases: Cases) -> NDArray[np.intp]:
+    return np.arange(len(cases)) if cases.rows is None else cases.rows
 
 
-def observed_rates(predictions: Predictions) -> Floats:
+def observed_rates(cases: Cases) -> Floats:
     """Return the weighted share of events, or of each class."""
-    classes = len(predictions.labels) if isinstance(predictions, ClassPredictions) else 2
     weight = sum(
-        np.bincount(np.asarray(outcome, dtype=np.intp), weights=chunk_weight, minlength=classes)
-        for _, outcome, chunk_weight in predictions.chunks()
+        np.bincount(np.asarray(outcome, dtype=np.intp), weights=chunk_weight, minlength=cases.classes or 2)
+        for _, outcome, chunk_weight in cases.chunks(cases.models[0])
     )
     rates = np.divide(weight, np.sum(weight))
-    return rates if isinstance(predictions, ClassPredictions) else rates[1:]
+    return rates[1:] if cases.classes is None else rates

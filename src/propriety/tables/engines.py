@@ -7,10 +7,11 @@ it is a negative number that says which laws, so that the same GROUP BY counts t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -18,147 +19,283 @@ from numpy.typing import NDArray
 
 from propriety.results import Floats
 from propriety.tables import frames
-from propriety.tables.engine_source import Group, Lazy, Source, collected, flag, unsupported
+from propriety.tables.events import Event
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.queries import Lazy, encoded, fetched, flag, unsupported
 
-__all__ = ["Counts", "Within", "aggregate", "count_groups"]
+__all__ = ["Counted", "Counts", "Group", "TableKey", "Within", "aggregate", "count", "count_groups"]
+
+Group: TypeAlias = tuple[Any, ...]
+
+SMALL = 1e-150
+WEIGHTED = ("non_events", "event_squares", "non_event_squares", "positive", "positive_events")
+
+
+class TableKey(NamedTuple):
+    """What a table is of: the position of a model, an event, and the labels of a group, one for each key."""
+
+    model: int
+    event: Event
+    group: Group = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """What one query counted for a model and a group: a row per key.
+    """What one query counted for an event by a model in a group: a row per key.
 
-    `cases` counts rows of the frame, `positive` those with a positive weight; `lowest` and `highest` are the ends of
-    the forecasts of a cell, where they were asked for.
+    `cases` counts rows of the frame, `positive` those with a positive weight, `positive_events` those among them in
+    which the event happened. The squares of the weights are None where there are no weights. Of cells, `forecasts` is
+    the weighted sum of the forecasts, and `lowest` and `highest` are their ends, where they were asked for.
     """
 
-    position: int
+    model: int
+    event: Event
     group: Group
     key: Floats
     cases: Floats
     events: Floats
     non_events: Floats
     positive: Floats
-    squares: Floats
+    positive_events: Floats
+    event_squares: Floats | None = None
+    non_event_squares: Floats | None = None
+    forecasts: Floats | None = None
     lowest: Floats | None = None
     highest: Floats | None = None
 
+    @property
+    def table(self) -> TableKey:
+        """The table that these counts are of."""
+        return TableKey(self.model, self.event, self.group)
+
+    @property
+    def squares(self) -> Floats:
+        """Squared weights of each key."""
+        if self.event_squares is None or self.non_event_squares is None:
+            return self.cases
+        return self.event_squares + self.non_event_squares
+
     def where(self, rows: NDArray[np.bool_]) -> Counts:
         """Return some of the rows."""
-        columns = {name: getattr(self, name) for name in self.__slots__[2:]}
+        columns = {name: getattr(self, name) for name in self.__slots__[3:]}
         kept = {name: None if column is None else column[rows] for name, column in columns.items()}
-        return Counts(self.position, self.group, **kept)  # type: ignore[arg-type]  # by name
+        return Counts(self.model, self.event, self.group, **kept)  # type: ignore[arg-type]  # by name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
-    """Cells of a grid of `2**level` to which a query is confined: for each model and group, their numbers."""
+    """Cells of a grid of `2**level` to which a query is confined: for each table, their numbers."""
 
     level: int
-    cells: Mapping[tuple[int, Group], Floats]
+    cells: Mapping[TableKey, Floats]
+
+    def of(self, model: int, event: Event) -> dict[Group, Floats]:
+        """Return the cells of an event by a model, for each group."""
+        return {table.group: cells for table, cells in self.cells.items() if table[:2] == (model, event)}
 
 
-def aggregate(source: Source, level: int | None, *, ends: bool = False, within: Within | None = None) -> list[Counts]:
-    """Count the rows by forecast, or by cell of a grid of `2**level`, for every model and group in one query.
+def aggregate(
+    cases: LazyCases,
+    level: int | None,
+    *,
+    keys: Sequence[str] = (),
+    ends: bool = False,
+    within: Within | None = None,
+) -> list[Counts]:
+    """Count the rows by forecast, or by cell of a grid of `2**level`, for every model, event and group in one query.
 
-    `ends` asks for the smallest and largest forecast of each cell; a query confined `within` cells returns lawful rows.
+    A group is a combination of the labels of `keys`; without any there is one of all rows. `ends` asks for the smallest
+    and largest forecast of each cell; a query confined `within` cells returns lawful rows.
 
     Counts are exact up to 2**53. A sum of m weights is as accurate as the engine's own, off by m / 10**16 of itself
     at the most and by the root of that as a rule; cells keep m small, and their sums are added pairwise.
     """
+    counted = count(cases, level, keys=keys, ends=ends, within=within)
+    if counted is None:
+        return []
+    found = list(_counts(counted, cases.key_columns(keys)))
+    return found if within is None else [one.where(one.key >= 0.0) for one in found]
+
+
+class Counted(NamedTuple):
+    """What one query counted, as plain columns: a row per table, group and key.
+
+    Parameters
+    ----------
+    tables : list
+        Model and event of each table.
+    labels : pyarrow.Table
+        The number of the table, if there are several, and the labels of the keys of each row.
+    columns : dict
+        The numbers of each row, by the fields of `Counts`.
+    """
+
+    tables: list[tuple[int, Event]]
+    labels: Any
+    columns: dict[str, Floats]
+
+
+def count(
+    cases: LazyCases,
+    level: int | None,
+    *,
+    keys: Sequence[str] = (),
+    ends: bool = False,
+    within: Within | None = None,
+) -> Counted | None:
+    """Run the query of `aggregate`, and return its columns; None where there is nothing to ask for."""
+    tables = [table for table in cases.tables if within is None or within.of(*table)]
+    if not tables:
+        return None
+    by, names = cases.key_columns(keys), _summed(cases, level)
+    if cases.labels is not None:
+        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
+        cases = replace(cases, frame=cases.frame.with_columns(**faults))
     try:
-        parts = [_keyed(source, position, level, within) for position in range(len(source.names))]
-        rows = parts[0] if len(parts) == 1 else nw.concat(parts)
-        keys = [*(["model"] if len(parts) > 1 else []), *source.by, "key"]
-        query = rows.group_by(*keys).agg(*_sums(source, ends=ends))
+        parts = [_keyed(cases, *table, level, by, within) for table in tables]
+        if len(parts) == 1:
+            rows, several = parts[0], []
+        else:
+            rows = _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
+            several = ["table"]
+        query = rows.group_by(*several, *by, "key").agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
-        raise unsupported(source.engine, "the GROUP BY of a forecast table", error) from error
-    found = list(_counts(source, collected(query), ends=ends))
-    return found if within is None else [counts.where(counts.key >= 0.0) for counts in found]
+        raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
+    found = fetched(query)
+    numbers = ["key", "cases", *names, *(["lowest", "highest"] if ends else [])]
+    columns = {name: found.column(name).to_numpy().astype(np.float64) for name in numbers}
+    if not cases.weighted:
+        columns["non_events"] = columns["cases"] - columns["events"]
+        columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
+    return Counted(tables, found.select([*several, *by]), columns)
 
 
-def count_groups(source: Source) -> dict[Group, int]:
+def _stacked(parts: list[Lazy]) -> Lazy:
+    """Put the rows of frames one below the other; on Spark two by two, because it analyses all that it stacks anew."""
+    if not parts[0].implementation.is_spark_like():
+        return nw.concat(parts)
+    while len(parts) > 1:
+        parts = [nw.concat(parts[place : place + 2]) for place in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def count_groups(cases: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]:
     """Return the number of rows of each group; without groups, of the frame."""
-    cases, frame = nw.len().alias("cases"), source.frame
-    table = collected(frame.group_by(*source.by).agg(cases) if source.by else frame.select(cases))
+    rows, frame, by = nw.len().alias("rows"), cases.frame, cases.key_columns(keys)
+    table = fetched(frame.group_by(*by).agg(rows) if by else frame.select(rows))
+    sizes = table.column("rows").to_pylist()
+    groups = zip(*(table.column(name).to_pylist() for name in by), strict=True) if by else iter([()] * len(sizes))
     counted: dict[Group, int] = {}
-    for group, rows in _split(table, source.by):
-        counted[group] = counted.get(group, 0) + int(np.sum(table.column("cases").to_numpy()[rows]))
+    for group, size in zip(groups, sizes, strict=True):  # An engine may return a group in parts.
+        counted[group] = counted.get(group, 0) + int(size)
     return counted
 
 
-def _keyed(source: Source, position: int, level: int | None, within: Within | None) -> Lazy:
+def _keyed(
+    cases: LazyCases, model: int, event: Event, level: int | None, by: Sequence[str], within: Within | None
+) -> Lazy:
     """Return the plain columns that are to be added up, with their key, confined to the wanted cells."""
-    forecast, event, weight = source.forecast(position), source.event(position), nw.col("weight")
-    columns: dict[str, nw.Expr] = {name: nw.col(name) for name in source.by}
-    if len(source.names) > 1:
-        columns["model"] = nw.lit(position)
-    columns |= {"key": _key(source, position, level), "forecast": forecast}
-    if source.weighted:
+    happened, weight = cases.happened(event), nw.col("weight")
+    columns: dict[str, nw.Expr] = {name: nw.col(name) for name in by}
+    columns |= {"key": _key(cases, model, event, level), "forecast": cases.forecast(model, event)}
+    if cases.weighted:
+        other, positive = 1.0 - happened, flag(weight > 0.0)
         columns |= {
-            "events": weight * event,
-            "non_events": weight * (1.0 - event),
-            "squares": weight * weight,
-            "positive": flag(weight > 0.0),
+            "events": weight * happened,
+            "non_events": weight * other,
+            "event_squares": weight * weight * happened,
+            "non_event_squares": weight * weight * other,
+            "positive": positive,
+            "positive_events": positive * happened,
         }
     else:
-        columns["events"] = event
-    rows = source.frame if within is None else _confined(source, position, within)
+        columns["events"] = happened
+    if level is not None:
+        columns["forecasts"] = (_weighted if cases.weighted else _safe)(cases, model, event)
+    rows = cases.frame if within is None else _confined(cases, model, event, by, within)
     return rows.select(**columns)
 
 
-def _key(source: Source, position: int, level: int | None) -> nw.Expr:
+def _key(cases: LazyCases, model: int, event: Event, level: int | None) -> nw.Expr:
     """Return the forecast of each row, or its cell; of a row that breaks laws which ones, and -1 for 0 beside cells."""
-    laws, forecast = source.laws(position).values(), source.forecast(position)
-    lawful = [law for _, law, _, _ in source.laws(position, zero=level is None).values()]
-    if source.drop and len(source.names) > 1:
-        lawful += [~missing for missing, _, _, _ in laws]
-    faults = [
-        nw.when(missing)
-        .then(nw.lit(-float(absent)))
-        .otherwise(nw.when(law).then(nw.lit(0.0)).otherwise(nw.lit(-float(bad))))
-        for missing, law, absent, bad in laws
-    ]
+    if cases.labels is not None:
+        # The laws of a row are the same for all of its events, and long; they are a column that was made once.
+        fault, forecast = nw.col(f"fault_{model}"), cases.forecast(model, event)
+        if level is None:
+            return nw.when(fault >= 0.0).then(forecast).otherwise(fault - 1.0)
+        celled = nw.when((fault >= 0.0) & (forecast > 0.0)).then(_cell(cases, model, event, level))
+        return celled.otherwise(fault - 1.0).cast(nw.Int64)
+    laws = cases.laws(model).values()
+    lawful = [law.lawful for law in cases.laws(model, positive=None if level is None else event).values()]
+    if cases.drop and len(cases.tables) > 1:
+        lawful += [~law.missing for law in laws]
     # Engines choose the first branch for nearly every row, and evaluate the other only where they need it. A null
     # condition, of a missing value, takes the other one everywhere.
     chosen = nw.when(_all(lawful))
     if level is None:
-        return chosen.then(forecast).otherwise(_total(faults) - 1.0)
-    return chosen.then(_cell(source, position, level)).otherwise(_total(faults) - 1.0).cast(nw.Int64)
+        return chosen.then(cases.forecast(model, event)).otherwise(_fault(cases, model) - 1.0)
+    return chosen.then(_cell(cases, model, event, level)).otherwise(_fault(cases, model) - 1.0).cast(nw.Int64)
 
 
-def _cell(source: Source, position: int, level: int) -> nw.Expr:
+def _fault(cases: LazyCases, model: int) -> nw.Expr:
+    """Return 0 for a row that keeps the laws, and less for others, with a bit for each law that it breaks."""
+    return _total(
+        [
+            nw.when(law.missing)
+            .then(nw.lit(-float(law.missing_bit)))
+            .otherwise(nw.when(law.lawful).then(nw.lit(0.0)).otherwise(nw.lit(-float(law.broken_bit))))
+            for law in cases.laws(model).values()
+        ]
+    )
+
+
+def _cell(cases: LazyCases, model: int, event: Event, level: int) -> nw.Expr:
     """Return the cell that a lawful forecast lies in; of 0 that of the smallest ones."""
-    forecast = source.forecast(position)
+    return (_safe(cases, model, event) * 2.0**level).floor()
+
+
+def _safe(cases: LazyCases, model: int, event: Event) -> nw.Expr:
+    """Return the forecast, within its law where an engine would fail at others."""
+    forecast = cases.forecast(model, event)
     # Ibis makes a whole number of a floor, and fails at a NaN or a huge number even where the other branch is taken.
-    safe = forecast.clip(0.0, 1.0) if source.engine.startswith("ibis") else forecast
-    return (safe * 2.0**level).floor()
+    return forecast.clip(0.0, 1.0) if cases.engine.startswith("ibis") else forecast
 
 
-def _confined(source: Source, position: int, within: Within) -> Lazy:
+def _weighted(cases: LazyCases, model: int, event: Event) -> nw.Expr:
+    """Return the forecast times the weight."""
+    weight, forecast = nw.col("weight"), _safe(cases, model, event)
+    if cases.engine != "ibis on postgres":
+        return weight * forecast
+    # PostgreSQL fails where a product of numbers other than 0 rounds to 0.
+    lost = (forecast < SMALL) | (weight < SMALL) | (weight > sys.float_info.max)
+    return nw.when(lost).then(nw.lit(0).cast(nw.Float64)).otherwise(weight * forecast)
+
+
+def _confined(cases: LazyCases, model: int, event: Event, by: Sequence[str], within: Within) -> Lazy:
     """Keep the rows of the wanted cells by a semi-join with a small frame; a null joins nothing, so it is filtered.
 
     The cell alone is asked for here: rows that break a law may pass, and their keys say so afterwards.
     """
     pa, _ = frames.pyarrow()
-    cell = _cell(source, position, within.level).cast(nw.Float64)
-    rows = source.frame.filter(source.forecast(position) > 0.0).with_columns(cell=cell)  # A 0 was kept as it is.
+    cell = _cell(cases, model, event, within.level).cast(nw.Float64)
+    rows = cases.frame.filter(cases.forecast(model, event) > 0.0).with_columns(cell=cell)  # A 0 was kept as it is.
     patterns: dict[tuple[bool, ...], list[tuple[Group, Floats]]] = {}
-    for (model, group), cells in within.cells.items():
-        if model == position:
-            patterns.setdefault(tuple(label is None for label in group), []).append((group, cells))
+    for group, cells in within.of(model, event).items():
+        patterns.setdefault(tuple(label is None for label in group), []).append((group, cells))
+    # The labels go back as what they came, because their kind cannot always be told from them.
+    kinds: Any = fetched(cases.frame.select(*by).head(0)).schema if by else None
     parts = []
     for pattern, wanted in patterns.items():
-        known = [name for name, absent in zip(source.by, pattern, strict=True) if not absent]
+        known = [name for name, absent in zip(by, pattern, strict=True) if not absent]
         part = rows
-        for name, absent in zip(source.by, pattern, strict=True):
+        for name, absent in zip(by, pattern, strict=True):
             part = part.filter(nw.col(name).is_null()) if absent else part
-        columns = {"cell": np.concatenate([cells for _, cells in wanted])}
-        for place, name in enumerate(source.by):
+        columns = {"cell": pa.array(np.concatenate([cells for _, cells in wanted]))}
+        for place, name in enumerate(by):
             if name in known:
-                columns[name] = [group[place] for group, cells in wanted for _ in range(len(cells))]  # type: ignore[assignment]  # labels
+                labels = [group[place] for group, cells in wanted for _ in range(len(cells))]
+                columns[name] = pa.array(labels, kinds.field(name).type)
         parts.append(part.join(_beside(part, pa.table(columns)), on=["cell", *known], how="semi"))
-    if not parts:
-        return rows.filter(nw.col("cell") < -1000)
     return parts[0] if len(parts) == 1 else nw.concat(parts)
 
 
@@ -174,26 +311,25 @@ def _beside(frame: Lazy, wanted: Any) -> Lazy:
     return small
 
 
-def _sums(source: Source, *, ends: bool) -> list[nw.Expr]:
-    names = ["events", "non_events", "squares", "positive"] if source.weighted else ["events"]
+def _summed(cases: LazyCases, level: int | None) -> list[str]:
+    """Return the names of the columns that are added up."""
+    names = ["events", *(WEIGHTED if cases.weighted else [])]
+    return names if level is None else [*names, "forecasts"]
+
+
+def _sums(names: Sequence[str], *, ends: bool) -> list[nw.Expr]:
     sums = [nw.len().alias("cases"), *(nw.col(name).sum() for name in names)]
     forecast = nw.col("forecast")
     return [*sums, forecast.min().alias("lowest"), forecast.max().alias("highest")] if ends else sums
 
 
-def _counts(source: Source, table: Any, *, ends: bool) -> Iterator[Counts]:
-    several = len(source.names) > 1
-    for label, rows in _split(table, [*(["model"] if several else []), *source.by]):
-        columns = {name: table.column(name).to_numpy().astype(np.float64)[rows] for name in _numeric(source, ends=ends)}
-        if not source.weighted:
-            columns["non_events"] = columns["cases"] - columns["events"]
-            columns |= {"squares": columns["cases"], "positive": columns["cases"]}
-        yield Counts(int(label[0]) if several else 0, label[1:] if several else label, **columns)
-
-
-def _numeric(source: Source, *, ends: bool) -> list[str]:
-    names = ["key", "cases", "events", *(["non_events", "squares", "positive"] if source.weighted else [])]
-    return [*names, "lowest", "highest"] if ends else names
+def _counts(counted: Counted, by: Sequence[str]) -> Iterator[Counts]:
+    """Yield what was counted for each table."""
+    several = len(counted.tables) > 1
+    for label, rows in _split(counted.labels, [*(["table"] if several else []), *by]):
+        columns = {name: column[rows] for name, column in counted.columns.items()}
+        model, event = counted.tables[int(label[0])] if several else counted.tables[0]
+        yield Counts(model, event, label[1:] if several else label, **columns)
 
 
 def _split(table: Any, keys: Sequence[str]) -> Iterator[tuple[Group, Any]]:
@@ -203,8 +339,8 @@ def _split(table: Any, keys: Sequence[str]) -> Iterator[tuple[Group, Any]]:
         return
     codes = np.zeros(table.num_rows, dtype=np.int64)
     for key in keys:
-        encoded = table.column(key).combine_chunks().dictionary_encode(null_encoding="encode")
-        _, codes = np.unique(codes * len(encoded.dictionary) + encoded.indices.to_numpy(), return_inverse=True)
+        labels, places = encoded(table.column(key))
+        _, codes = np.unique(codes * len(labels) + places, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
         if len(rows):

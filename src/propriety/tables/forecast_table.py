@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 import narwhals as nw
 import numpy as np
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.errors import InputTypeError, sentence
 from propriety.results import Floats, Result
-from propriety.tables import frames, pooling, table_laws
-from propriety.tables.engine_source import read_source
-from propriety.tables.predictions import BinaryPredictions, ClassPredictions
+from propriety.tables import frames, pooling, table_files, table_laws
+from propriety.tables.cases import Cases
+from propriety.tables.events import Event
+from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import BUDGET, table_fields
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_binary, read_classes
+from propriety.tables.table_laws import COLUMNS, COUNTS
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["ForecastTable"]
 
-CUMULATIVE_DECIMALS = 12
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True, eq=False, repr=False)
 class ForecastTable(Result):
     """For each distinct forecast, the weight of the cases with and without the event.
 
@@ -35,20 +35,22 @@ class ForecastTable(Result):
     Parameters
     ----------
     forecast : array of shape (rows,)
-        Distinct forecasts in [0, 1], strictly increasing.
+        Distinct forecasts in [0, 1], strictly increasing. A row on a grid holds all cases of a cell; its forecast is
+        their weighted mean.
     events, non_events : array of shape (rows,)
         Weight of the cases in which the event happened, and did not; not both zero.
-    n : int
-        Number of cases with a positive weight.
-    weight_squares : float
-        Sum of the squared weights of the cases; with `weight` it gives the effective sample size.
+    event_squares, non_event_squares : array of shape (rows,), optional
+        Sums of the squared weights of the same cases. Without them the cases are unweighted, and `events` and
+        `non_events` are counts.
+    n, n_events : int, optional
+        Number of cases with a positive weight, and of those in which the event happened; needed beside squares.
     dropped : int
         Rows left out because of missing values.
     cells : int, optional
-        Cells of the grid the forecasts were rounded to, a power of two; None for exact forecasts.
+        Cells of the grid in which the cases were pooled, a power of two; None for exact forecasts.
     refined : bool
-        Whether only those forecasts are rounded that no pooled block begins or ends with, so that isotonic
-        regression, its blocks and the reliability curve are those of the cases; see `from_frame`.
+        Whether only those forecasts are pooled by cell that no block of isotonic regression begins or ends with, so
+        that its blocks and the reliability curve are those of the cases; see `from_frame`.
 
     Examples
     --------
@@ -59,26 +61,35 @@ class ForecastTable(Result):
     (array([0.1, 0.4, 0.8]), array([0., 1., 1.]))
     >>> (table + table).n
     8
+    >>> ForecastTable(forecast=[0.1, 0.6], events=[2, 5], non_events=[18, 5]).n_events
+    7
     """
 
     schema: ClassVar[str] = "propriety.forecast_table"
-    schema_version: ClassVar[int] = 1
+    schema_version: ClassVar[int] = 2
 
     forecast: Floats
     events: Floats
     non_events: Floats
-    n: int
-    weight_squares: float
+    event_squares: Floats = None  # type: ignore[assignment]  # made in __post_init__, as are n and n_events
+    non_event_squares: Floats = None  # type: ignore[assignment]
+    n: int = None  # type: ignore[assignment]
+    n_events: int = None  # type: ignore[assignment]
     dropped: int = 0
     cells: int | None = None
     refined: bool = False
 
     def __post_init__(self) -> None:
-        columns = {name: table_laws.column(name, getattr(self, name)) for name in ("forecast", "events", "non_events")}
-        for name, column in pooling.checked(**columns).items():
-            column.flags.writeable = False
-            object.__setattr__(self, name, column)
-        table_laws.check_facts(self)
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, value in table_laws.checked_fields(**given).items():
+            object.__setattr__(self, name, value)
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields from a pickle or a copy; its arrays are read-only again."""
+        for field, value in zip(fields(self), state, strict=True):
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, field.name, value)
 
     @classmethod
     def from_predictions(
@@ -92,10 +103,8 @@ class ForecastTable(Result):
         missing: Missing = "raise",
     ) -> ForecastTable:
         """Make the table of binary predictions; see `propriety.mean_score` for the arguments."""
-        predictions = read_binary(
-            y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-        )
-        return cls.from_checked(predictions)
+        options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
+        return cls.from_cases(read_cases(y_true, y_proba, pos_label=pos_label, kind="event", **options))
 
     @classmethod
     def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
@@ -129,14 +138,9 @@ class ForecastTable(Result):
         >>> ForecastTable.per_class([0, 2], [[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]])[2]
         ForecastTable(rows=2, n=2, weight=2, event_rate=0.5)
         """
-        predictions = read_classes(
-            y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
-        )
-        forecast, outcome, _ = predictions.gathered()
-        return {
-            label: cls.from_checked(_event(predictions, outcome == position, forecast[position]))
-            for position, label in enumerate(predictions.labels)
-        }
+        options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
+        cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", **options)
+        return dict(zip(cases.labels or (), map(cls.from_cases, cases.events("class")), strict=True))
 
     @classmethod
     def per_cut_point(
@@ -155,49 +159,17 @@ class ForecastTable(Result):
         and those above 1 by no more than `tolerance`, which rows may be off by, are 1.
         The arguments are those of `propriety.mean_score`.
         """
-        predictions = read_classes(
-            y_true, y_proba, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
-        )
-        forecast, outcome, _ = predictions.gathered()
-        heads = np.minimum(np.round(np.cumsum(forecast, axis=0), CUMULATIVE_DECIMALS), 1.0)
-        return {
-            label: cls.from_checked(_event(predictions, outcome <= position, heads[position]))
-            for position, label in enumerate(predictions.labels[:-1])
-        }
+        options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
+        cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", **options)
+        return dict(zip((cases.labels or ())[:-1], map(cls.from_cases, cases.events("cut")), strict=True))
 
     @overload
     @classmethod
-    def from_frame(
-        cls,
-        frame: object,
-        *,
-        outcome: str,
-        forecast: str,
-        weight: str | None = None,
-        by: None = None,
-        pos_label: object = None,
-        labels: Labels | None = None,
-        missing: Missing = "raise",
-        exact: bool = True,
-        budget: int = BUDGET,
-        cells: int | None = None,
-    ) -> ForecastTable: ...
+    def from_frame(cls, frame: object, *, by: None = None, **options: Unpack[frames.Options]) -> ForecastTable: ...
     @overload
     @classmethod
     def from_frame(
-        cls,
-        frame: object,
-        *,
-        outcome: str,
-        forecast: str,
-        weight: str | None = None,
-        by: str | Sequence[str],
-        pos_label: object = None,
-        labels: Labels | None = None,
-        missing: Missing = "raise",
-        exact: bool = True,
-        budget: int = BUDGET,
-        cells: int | None = None,
+        cls, frame: object, *, by: str | Sequence[str], **options: Unpack[frames.Options]
     ) -> dict[Any, ForecastTable]: ...
     @classmethod
     def from_frame(  # noqa: PLR0913  (the columns, the labels, and how an engine is to count)
@@ -235,9 +207,9 @@ class ForecastTable(Result):
         budget : int
             For a lazy frame: how many rows a query may bring back. All forecasts are kept if those that share a cell of
             the grid with others have no more cases than this. Beyond it the table is refined: cells keep the forecasts
-            that pooled blocks may begin or end with, and the others are rounded to the centres of their cells. Then
-            the reliability curve and recalibrated scores are exact, and scores of the forecasts themselves are off by
-            less than the width of a cell.
+            that pooled blocks may begin or end with, and the others are pooled by cell, at their mean. Then the
+            reliability curve, recalibrated scores and the mean forecast are exact, and scores of the forecasts
+            themselves are off by less than the width of a cell.
         cells : int, optional
             For a lazy frame: cells of the first grid, a power of two. By default 2**20, and 2**22 for an exact table of
             more than 2**28 rows.
@@ -254,27 +226,29 @@ class ForecastTable(Result):
         options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
         found = frames.known(frame)
         if isinstance(found, nw.LazyFrame):
-            source = read_source(found, outcome=outcome, forecasts={None: forecast}, weight=weight, by=by, **options)
-            fields = table_fields(source, exact=exact, budget=budget, cells=cells)
-            tables = {source.label(group): cls._frozen(**given) for (_, group), given in fields.items()}
+            cases = read_lazy_cases(found, {forecast: forecast}, outcome=outcome, weight=weight, by=by, **options)
+            fields = table_fields(cases, keys=cases.keys, exact=exact, budget=budget, cells=cells)
+            groups = {key: cases.group(cases.keys, key.group) for key in fields}
+            one = isinstance(by, str)
+            tables = {groups[key][0] if one else groups[key]: cls(**given) for key, given in fields.items()}
             return tables[()] if by is None else tables
         columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
         if by is None:
             return cls.from_predictions(**frames.columns_of(frame, columns), **options)
-        groups = {}
-        for group, arguments in frames.groups_of(frame, columns, by=by):
-            try:
-                groups[group] = cls.from_predictions(**arguments, **options)
-            except ProprietyError as error:
-                error.args = (f"In the group {group!r}: {error}",)
-                raise
-        return groups
+        return {
+            group: frames.in_group(group, cls.from_predictions, **arguments, **options)
+            for group, arguments in frames.groups_of(frame, columns, by=by)
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
-        """Make a table from what `to_dict` returned."""
-        names = [field.name for field in fields(cls)]
-        return cls(**frames.checked_schema(data, cls.schema, cls.schema_version, names, optional=["refined"]))
+        """Make a table from what `to_dict` returned, also in an earlier release.
+
+        Of weighted cases, version 1 held only the total of the squared weights and no number of events. That total is
+        spread over rows and outcomes in proportion to the weights, nowhere beyond a squared weight itself, and
+        `n_events` is `n` times the event rate, rounded. Rows on a grid keep the centres of their cells as forecasts.
+        """
+        return cls(**table_files.stored_fields(data, cls.schema, cls.schema_version))
 
     @classmethod
     def from_parquet(cls, path: str | PathLike[str]) -> ForecastTable:
@@ -288,8 +262,8 @@ class ForecastTable(Result):
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table to a Parquet file; needs PyArrow."""
-        facts = {"schema": self.schema, "version": self.schema_version, **self._plain_fields()}
-        frames.write_parquet(path, self.rows(), facts)
+        facts = {name: value for name, value in self._fields().items() if not isinstance(value, np.ndarray)}
+        frames.write_parquet(path, self.rows(), {"schema": self.schema, "version": self.schema_version, **facts})
 
     @property
     def weights(self) -> Floats:
@@ -322,12 +296,27 @@ class ForecastTable(Result):
         return self.weight**2 / self.weight_squares
 
     @property
+    def weight_squares(self) -> float:
+        """Sum of the squared weights of the cases."""
+        return float(self.event_squares.sum() + self.non_event_squares.sum())
+
+    @property
     def is_weighted(self) -> bool:
         """Whether any case has a weight other than 1: the sum of (weight - 1)^2 is not zero."""
-        return self.weight_squares - 2.0 * self.weight + self.n != 0.0
+        return self.event_squares is not self.events
 
     def __len__(self) -> int:
         return len(self.forecast)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two tables hold the same numbers."""
+        if not isinstance(other, ForecastTable):
+            return NotImplemented
+        names = [field.name for field in fields(self)]
+        return self is other or all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.n, self.n_events, self.dropped, self.cells))
 
     @classmethod
     def merge(cls, tables: Iterable[ForecastTable]) -> ForecastTable:
@@ -343,25 +332,15 @@ class ForecastTable(Result):
         ForecastTable(rows=4, n=6, weight=6, event_rate=0.5)
         """
         parts = list(tables)
-        if not parts:
-            raise InputValueError(sentence("at least one table is needed to merge; there is none"))
         if len(parts) == 1:
             return parts[0]
-        if any(table.refined for table in parts):
-            law = "refined tables are exact for their own cases only and cannot be added as they are"
-            raise InputValueError(sentence(law, hint="bring all to one plain grid with .grid(cells)."))
-        grids = {table.cells for table in parts}
-        if len(grids) > 1:
-            law = f"tables must be on the same grid to be added; they have cells {sorted(map(str, grids))}"
-            raise InputValueError(sentence(law, hint="bring all to the coarsest grid with .grid(cells)."))
-        columns = [[getattr(table, name) for table in parts] for name in ("forecast", "events", "non_events")]
-        forecast, events, non_events = pooling.pool(*(np.concatenate(column) for column in columns))
+        table_laws.check_addends(parts)
+        names = COLUMNS if any(table.is_weighted for table in parts) else COUNTS
+        columns = [np.concatenate([getattr(table, name) for table in parts]) for name in names]
         return cls._frozen(
-            forecast,
-            events,
-            non_events,
+            *pooling.pool(*columns, cells=parts[0].cells),
             n=sum(table.n for table in parts),
-            weight_squares=table_laws.total(table.weight_squares for table in parts),
+            n_events=sum(table.n_events for table in parts),
             dropped=sum(table.dropped for table in parts),
             cells=parts[0].cells,
         )
@@ -374,71 +353,61 @@ class ForecastTable(Result):
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def grid(self, cells: int = 2**10) -> ForecastTable:
-        """Round the forecasts to the centres of equal cells, so that the table has a bounded size.
+        """Pool the cases in equal cells of [0, 1], so that the table has a bounded size.
 
-        Forecasts of exactly 0 and 1 stay what they are, because they claim certainty and no other forecast
+        The forecast of a cell is the weighted mean of those in it, so that the mean forecast stays what it was.
+        Forecasts of exactly 0 and 1 stay rows of their own, because they claim certainty and no other forecast
         does. `cells` is a power of two, so that the same forecast falls into the same cell everywhere; a
         grid is made coarser, never finer.
 
         Examples
         --------
-        >>> ForecastTable.from_predictions([0, 1, 1], [0.1, 0.12, 1.0]).grid(4).forecast
-        array([0.125, 1.   ])
+        >>> ForecastTable.from_predictions([0, 1, 1], [0.125, 0.1875, 1.0]).grid(4).forecast
+        array([0.15625, 1.     ])
         """
-        table_laws.check_cells(cells)
-        if self.cells is not None and cells > self.cells:
-            law = f"a grid can only be made coarser; the table has {self.cells} cells and {cells} were asked for"
-            raise InputValueError(sentence(law))
-        certain = (self.forecast == 0.0) | (self.forecast == 1.0)
-        centre = (np.floor(self.forecast * cells) + 0.5) / cells
-        rounded = np.where(certain, self.forecast, centre)
-        forecast, events, non_events = pooling.pool(rounded, self.events, self.non_events)
-        return self._frozen(
-            forecast,
-            events,
-            non_events,
-            n=self.n,
-            weight_squares=self.weight_squares,
-            dropped=self.dropped,
-            cells=int(cells),
+        table_laws.check_cells(cells, held=self.cells)
+        columns = pooling.pool(*self._columns(), cells=int(cells))
+        return self._frozen(*columns, n=self.n, n_events=self.n_events, dropped=self.dropped, cells=int(cells))
+
+    def moved(self, forecast: Floats) -> ForecastTable:
+        """Return the table of the same cases with another forecast for each row; equal forecasts are added up."""
+        columns = pooling.pool(forecast, *self._columns()[1:])
+        return self._frozen(*columns, n=self.n, n_events=self.n_events, dropped=self.dropped)
+
+    @classmethod
+    def from_cases(cls, cases: Cases, model: str | None = None, event: Event | None = None) -> ForecastTable:
+        """Make the table of a model, or of the only one: of one event, which of classes must be named."""
+        own = (cases if model is None else cases.of(model)) if event is None else cases.event(event, model)
+        if own.weight is None:
+            return cls._frozen(*pooling.pool_counts(own.chunks(), len(own)), dropped=own.dropped)
+        forecast, happened, weight = own.gathered()
+        assert weight is not None  # noqa: S101  (for the type checker; there are weights)
+        squares, other = weight * weight, ~happened
+        return cls._frozen(
+            *pooling.pool(forecast, weight * happened, weight * other, squares * happened, squares * other),
+            n=int(np.count_nonzero(weight)),
+            n_events=int(np.count_nonzero(weight[happened])),
+            dropped=own.dropped,
         )
 
     @classmethod
-    def from_checked(cls, predictions: BinaryPredictions) -> ForecastTable:
-        """Make the table of predictions that have been read by the package already."""
-        if predictions.weight is None:
-            n = len(predictions)
-            forecast, events, non_events = pooling.pool_counts(predictions.chunks(), n)
-            squares = float(n)
-        else:
-            forecast, event, weight = predictions.gathered()
-            assert weight is not None  # noqa: S101  (for the type checker; there are weights)
-            # Not a dot product, whose last bits change with the threads that BLAS may use.
-            n, squares = int(np.count_nonzero(weight)), float((weight * weight).sum())
-            forecast, events, non_events = pooling.pool(forecast, weight * event, weight * ~event)
-        return cls._frozen(forecast, events, non_events, n=n, weight_squares=squares, dropped=predictions.dropped)
-
-    @classmethod
-    def _frozen(cls, forecast: Floats, events: Floats, non_events: Floats, **facts: Any) -> ForecastTable:
-        """Make a table of new arrays, marked read-only so that they need not be copied."""
-        for column in (forecast, events, non_events):
+    def _frozen(cls, *columns: Floats, **facts: Any) -> ForecastTable:
+        """Make a table of new arrays in the order of `COLUMNS`, marked read-only so that they need not be copied."""
+        for column in columns:
             column.flags.writeable = False
-        return cls(forecast=forecast, events=events, non_events=non_events, **facts)
+        given: dict[str, Any] = dict(zip(COLUMNS, columns, strict=False))  # Without the squares there are no weights.
+        return cls(**given, **facts)
+
+    def _columns(self) -> list[Floats]:
+        """Return the columns; of an unweighted table without the squares, which are the counts."""
+        return [getattr(self, name) for name in (COLUMNS if self.is_weighted else COUNTS)]
 
     def _fields(self) -> dict[str, Any]:
-        """Leave out that a table is not refined, so that what is stored of it can be read by every release."""
-        fields = Result._fields(self)
-        return fields if self.refined else {name: value for name, value in fields.items() if name != "refined"}
-
-    def _plain_fields(self) -> dict[str, Any]:
-        return {name: value for name, value in self._fields().items() if not isinstance(value, np.ndarray)}
+        """Leave out squares that are the counts, and that a table is not refined."""
+        hidden = {*(() if self.is_weighted else COLUMNS[3:]), *(() if self.refined else ["refined"])}
+        return {name: value for name, value in Result._fields(self).items() if name not in hidden}
 
     def _facts(self) -> dict[str, Any]:
         facts = {"rows": len(self), "n": self.n, "weight": self.weight, "event_rate": self.event_rate}
-        facts |= {"dropped": self.dropped} if self.dropped else {}
-        facts |= {"cells": self.cells} if self.cells else {}
-        return facts | ({"refined": True} if self.refined else {})
-
-
-def _event(predictions: ClassPredictions, event: Any, forecast: Any) -> BinaryPredictions:
-    return BinaryPredictions(event, forecast, predictions.weight, dropped=predictions.dropped)
+        beside = {"dropped": self.dropped, "cells": self.cells, "refined": self.refined}
+        return facts | {name: value for name, value in beside.items() if value}

@@ -3,31 +3,56 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
 import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, sentence
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError, sentence
+from propriety.tables.arrays import missing_cases, read_array
+from propriety.tables.keys import code_keys, ordered_categories
 
 if TYPE_CHECKING:
     from os import PathLike
     from types import ModuleType
 
+    from propriety.tables.validation import Labels, Missing
+
 __all__ = [
+    "Options",
     "checked_columns",
+    "checked_fields",
     "checked_schema",
+    "checked_version",
     "columns_of",
     "group_keys",
     "groups_of",
+    "in_group",
     "known",
-    "ordered",
     "pyarrow",
     "read_parquet",
     "write_parquet",
 ]
 
 METADATA_KEY = b"propriety"
+
+Made = TypeVar("Made")
+
+
+class Options(TypedDict, total=False):
+    """Arguments of `ForecastTable.from_frame` beside the frame and its groups."""
+
+    outcome: Required[str]
+    forecast: Required[str]
+    weight: str | None
+    pos_label: object
+    labels: Labels | None
+    missing: Missing
+    exact: bool
+    budget: int
+    cells: int | None
 
 
 def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -71,48 +96,76 @@ def groups_of(
     """Yield each group's key, a tuple where `by` names several columns, with its keyword arguments, in order."""
     keys = group_keys(by)
     eager = _eager(frame, [name for name in [*columns.values(), *keys] if name is not None])
-    groups = {tuple(map(_key, key)): group for key, group in eager.group_by(keys)}
-    for key in ordered(groups):
-        yield (key[0] if isinstance(by, str) else key), _arguments(groups[key], columns)
+    labels, codes = zip(*(_coded(eager.get_column(key), key) for key in keys), strict=True)
+    groups, entry = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    order = np.argsort(entry.reshape(-1), kind="stable")
+    starts = np.cumsum(np.bincount(entry.reshape(-1), minlength=len(groups)))[:-1]
+    for group, rows in zip(groups.tolist(), np.split(order, starts), strict=True):
+        key = tuple(own[code] for own, code in zip(labels, group, strict=True))
+        yield (key[0] if isinstance(by, str) else key), _arguments(eager, columns, rows)
 
 
-def _key(value: Any) -> Any:
-    """Return a group's label; a missing one is None in every library."""
-    return None if value is None or value != value else value  # noqa: PLR0124  (only NaN differs from itself)
+def _coded(series: nw.Series[Any], key: str) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    """Return the labels of a column in order, a missing one last as None, and the code of each row."""
+    argument, native = f"by={key!r}", series.to_native()
+    reading = read_array(native, argument, role="keys")
+    absent = missing_cases(reading, kinds="fmM")
+    known = code_keys(reading.values[~absent], argument, ordered_categories(native))
+    codes = np.full(len(absent), len(known), dtype=np.intp)
+    codes[~absent] = known.codes
+    return (*known.labels, *([None] if absent.any() else [])), codes
 
 
-def ordered(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return the labels of groups in order."""
+def in_group(group: object, make: Callable[..., Made], *arguments: Any, **options: Any) -> Made:
+    """Call a function for one group, which its errors then name."""
     try:
-        return sorted(keys)
-    except TypeError:  # Labels of several kinds, or missing ones, have no order of their own.
-        return sorted(keys, key=repr)
+        return make(*arguments, **options)
+    except ProprietyError as error:
+        error.args = (f"In the group {group!r}: {error}",)
+        raise
 
 
-def _arguments(frame: nw.DataFrame[Any], columns: Mapping[str, str | None]) -> dict[str, Any]:
-    return {argument: frame.get_column(name).to_native() for argument, name in columns.items() if name is not None}
+def _arguments(
+    frame: nw.DataFrame[Any], columns: Mapping[str, str | None], rows: NDArray[np.intp] | None = None
+) -> dict[str, Any]:
+    found = {argument: frame.get_column(name) for argument, name in columns.items() if name is not None}
+    return {argument: (one if rows is None else one[rows]).to_native() for argument, one in found.items()}
 
 
 def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
-    """Return the named columns of an eager frame."""
+    """Return an eager frame that has the named columns."""
     table = known(frame)
     if isinstance(table, nw.LazyFrame):
         law = f"frame must be eager so far; got a lazy {type(frame).__name__}"
         raise InputTypeError(sentence(law, hint="collect the columns first."))
     checked_columns(table, names)
-    return table.select([nw.col(name) for name in dict.fromkeys(names)])
+    return table
 
 
 def checked_schema(
     data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str], *, optional: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the fields of a stored result after checking what kind and version it is, and that it is whole."""
+    checked_version(data, schema, version)
+    return checked_fields(data, schema, fields, optional=optional)
+
+
+def checked_version(data: Mapping[str, Any], schema: str, *versions: int) -> int:
+    """Return the version of a stored result, which must be of this schema and have one of these versions."""
     found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
     if not isinstance(data, Mapping) or not isinstance(found, str) or found != schema:
         raise InputValueError(sentence(f"data must be a stored {schema}; got {found!r}"))
-    if not isinstance(data.get("version"), int) or data["version"] != version:
-        law = f"{schema} must have version {version}; got {data.get('version')!r}"
+    version = data.get("version")
+    if not isinstance(version, int) or version not in versions:
+        law = f"{schema} must have version {' or '.join(map(str, versions))}; got {version!r}"
         raise InputValueError(sentence(law, hint="a newer propriety may have written it."))
+    return version
+
+
+def checked_fields(
+    data: Mapping[str, Any], schema: str, fields: Sequence[str], *, optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of a stored result, which must be these; the optional ones may be absent."""
     stored = {name: value for name, value in data.items() if name not in ("schema", "version")}
     lacking = sorted(set(fields) - set(stored) - set(optional))
     surplus = sorted(map(str, set(stored) - set(fields)))

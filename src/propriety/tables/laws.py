@@ -54,11 +54,12 @@ def refuse(law: str, bad: NDArray[np.bool_], values: NDArray[Any], rows: Rows, h
     raise InputValueError(_told(law, bad, values, rows, hint))
 
 
-def refuse_missing(argument: str, missing: NDArray[np.bool_]) -> NoReturn:
+def refuse_missing(argument: str, missing: NDArray[np.bool_], rows: Rows = None) -> NoReturn:
     """Raise the error for missing values."""
     by_case = _by_case(missing)
     law = f"{argument} must not hold missing values (NaN, None, NA or masked)"
-    offender = f"row {int(by_case.argmax())} is missing"
+    case = int(by_case.argmax())
+    offender = f"row {case if rows is None else int(rows[case])} is missing"
     hint = 'drop such rows yourself, or pass missing="drop" to drop and count them.'
     raise MissingValuesError(sentence(law, offender=offender, count=_count(by_case), hint=hint))
 
@@ -67,7 +68,7 @@ def refuse_forecasts(argument: str, values: NDArray[Any], rows: Rows) -> NoRetur
     """Raise the error for forecasts that are missing or outside [0, 1]."""
     missing = np.isnan(values)
     if missing.any():
-        refuse_missing(argument, missing)
+        refuse_missing(argument, missing, rows)
     hint = forecast_hint(argument, values.min(), values.max())
     refuse(f"{argument} must lie in [0, 1]", ~((values >= 0.0) & (values <= 1.0)), values, rows, hint)
 
@@ -91,7 +92,7 @@ def refuse_row_sums(argument: str, values: NDArray[Any], tolerance: float, rows:
 
 def refuse_outcomes(values: NDArray[Any], rows: Rows) -> NoReturn:
     """Raise the error for binary outcomes that are missing or neither 0 nor 1."""
-    refuse_missing_floats("y_true", values)
+    refuse_missing_floats("y_true", values, rows)
     fraction = values.dtype.kind == "f" and bool(((values > 0) & (values < 1)).any())
     refuse(OUTCOME_LAW, ~((values == 0) | (values == 1)), values, rows, outcome_hint(fraction=fraction))
 
@@ -103,7 +104,7 @@ def outcome_hint(*, fraction: bool) -> str:
 
 def refuse_class_indices(values: NDArray[Any], classes: int, rows: Rows) -> NoReturn:
     """Raise the error for class outcomes that are missing or not among 0, ..., K - 1."""
-    refuse_missing_floats("y_true", values)
+    refuse_missing_floats("y_true", values, rows)
     law = f"y_true must hold whole numbers from 0 to {classes - 1}, one for each of the {classes} columns of y_proba"
     hint = "pass labels=, the label of each column in order."
     refuse(law, ~are_class_indices(values, classes), values, rows, hint)
@@ -111,15 +112,15 @@ def refuse_class_indices(values: NDArray[Any], classes: int, rows: Rows) -> NoRe
 
 def refuse_weights(values: NDArray[Any], rows: Rows) -> NoReturn:
     """Raise the error for weights that are missing, negative or infinite."""
-    refuse_missing_floats("sample_weight", values)
+    refuse_missing_floats("sample_weight", values, rows)
     bad = ~((values >= 0.0) & (values < np.inf))
     refuse(WEIGHT_LAW, bad, values, rows, WEIGHT_HINT)
 
 
-def refuse_missing_floats(argument: str, values: NDArray[Any]) -> None:
+def refuse_missing_floats(argument: str, values: NDArray[Any], rows: Rows = None) -> None:
     """Raise the error for NaN in an array of floats; return for anything else."""
     if values.dtype.kind == "f" and np.isnan(values).any():
-        refuse_missing(argument, np.isnan(values))
+        refuse_missing(argument, np.isnan(values), rows)
 
 
 def _told(law: str, bad: NDArray[np.bool_], values: NDArray[Any], rows: Rows, hint: str, *, verb: str = "is") -> str:

@@ -10,17 +10,24 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
-from propriety.tables.predictions import CHUNK, BinaryChunk
+from propriety.tables.cases import CHUNK, Chunk
 
 __all__ = ["checked", "pool", "pool_counts", "running_sum"]
 
 
-def checked(forecast: Floats, events: Floats, non_events: Floats) -> dict[str, Floats]:
-    """Return the columns of a table without the rows that have no weight, or refuse what is no table."""
+def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
+    """Return the columns of a table without the rows that have no weight, or refuse what is no table.
+
+    Without squares of the weights events and non-events are counts, which are whole numbers.
+    """
+    forecast, events, non_events, *squares = columns.values()
     if not len(forecast) == len(events) == len(non_events):
         lengths = f"lengths are {len(forecast)}, {len(events)} and {len(non_events)}"
         raise InputValueError(sentence("forecast, events and non_events must be equally long", offender=lengths))
-    columns = {"forecast": forecast, "events": events, "non_events": non_events}
+    if any(len(column) != len(forecast) for column in squares):
+        lengths = f"lengths are {len(squares[0])} and {len(squares[1])}"
+        law = f"event_squares and non_event_squares must be as long as forecast, {len(forecast)} rows"
+        raise InputValueError(sentence(law, offender=lengths))
     if not len(forecast):
         raise InputValueError(sentence("a table must hold at least one case; it is empty"))
     if not (forecast[0] >= 0.0 and forecast[-1] <= 1.0):
@@ -34,6 +41,8 @@ def checked(forecast: Floats, events: Floats, non_events: Floats) -> dict[str, F
         weight = events[part] + non_events[part]
         if not (events[part].min() >= 0.0 and non_events[part].min() >= 0.0 and weight.max() < np.inf):
             _refuse_weights({"events": events[part], "non_events": non_events[part]}, start)
+        if not squares and not (_is_whole(events[part]) and _is_whole(non_events[part])):
+            _refuse_counts({"events": events[part], "non_events": non_events[part]}, start)
         weightless |= weight.min() == 0.0
     if not weightless:
         return columns
@@ -61,18 +70,48 @@ def _refuse_weights(columns: dict[str, Floats], start: int) -> NoReturn:
     raise InputValueError(sentence("events and non_events must have a finite sum"))
 
 
-def pool(forecast: Floats, events: Floats, non_events: Floats) -> tuple[Floats, Floats, Floats]:
-    """Sort rows by forecast and add up the weights of equal ones; rows without weight are left out."""
+def _is_whole(counts: Floats) -> bool:
+    return bool((np.rint(counts) == counts).all())
+
+
+def _refuse_counts(columns: dict[str, Floats], start: int) -> NoReturn:
+    name, counts = next((name, counts) for name, counts in columns.items() if not _is_whole(counts))
+    row = int((np.rint(counts) != counts).argmax())
+    law = f"{name} must hold whole numbers, the counts of unweighted cases, where no squares of weights are given"
+    hint = "pass event_squares, non_event_squares, n and n_events as well, or use ForecastTable.from_predictions."
+    raise InputValueError(sentence(law, offender=f"row {start + row} is {counts[row].item()!r}", hint=hint))
+
+
+def pool(
+    forecast: Floats, events: Floats, non_events: Floats, *squares: Floats, cells: int | None = None
+) -> tuple[Floats, ...]:
+    """Sort rows by forecast and add up those of equal forecasts; rows without weight are left out.
+
+    With `cells` the rows of each cell of this grid are added up, and their forecast is the weighted mean of theirs;
+    forecasts of exactly 0 and 1 stay rows of their own.
+
+    Examples
+    --------
+    >>> pool(np.array([0.5, 0.0, 0.75]), np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 1.0]), cells=2)
+    (array([0.    , 0.6875]), array([0., 3.]), array([1., 1.]))
+    """
     heavy = (events > 0.0) | (non_events > 0.0)
-    forecast, events, non_events = forecast[heavy], events[heavy], non_events[heavy]
     # A stable sort merges tables, which are runs in order already, in linear time.
-    order = np.argsort(forecast, kind="stable")
+    order = np.flatnonzero(heavy)[np.argsort(forecast[heavy], kind="stable")]
+    columns = [column[order] for column in (events, non_events, *squares)]
     forecast = forecast[order] + 0.0  # Adding 0.0 turns -0.0 into 0.0.
-    first = np.flatnonzero(np.diff(forecast, prepend=-1.0))
-    return forecast[first], np.add.reduceat(events[order], first), np.add.reduceat(non_events[order], first)
+    key = forecast if cells is None else np.where(forecast == 0.0, -1.0, np.floor(forecast * cells))
+    first = np.flatnonzero(np.diff(key, prepend=-2.0))
+    with np.errstate(over="ignore"):  # A table refuses sums that are no numbers.
+        sums = [np.add.reduceat(column, first) for column in columns]
+    if cells is None:
+        return forecast[first], *sums
+    mean = np.add.reduceat((columns[0] + columns[1]) * forecast, first) / (sums[0] + sums[1])
+    last = np.append(first[1:], len(forecast)) - 1
+    return np.clip(mean, forecast[first], forecast[last]), *sums  # A mean may round to beyond its cell.
 
 
-def pool_counts(chunks: Iterable[BinaryChunk], cases: int) -> tuple[Floats, Floats, Floats]:
+def pool_counts(chunks: Iterable[Chunk], cases: int) -> tuple[Floats, Floats, Floats]:
     """Pool unweighted cases by sorting one integer key for each, which costs about an eighth of an argsort.
 
     The bits of a float in [0, 1], read as an integer, are in the order of the floats and leave the two

@@ -10,25 +10,26 @@ cases in the order of the forecasts. A hull needs only its vertices, and almost 
    forecast; or, where they hold too many cases, on a finer grid, and the argument repeats.
 
 A case in any other cell is above the hull of the cell ends, hence above the final hull, and is no vertex of it. So the
-blocks of the refined table are those of the cases, and its other cells are rows at their centres.
+blocks of the refined table are those of the cases, and its other cells are rows at the means of their forecasts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, ProprietyError, sentence
+from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
 from propriety.tables import frames, pooling
 from propriety.tables.engine_laws import judged
-from propriety.tables.engine_source import Group, Source
-from propriety.tables.engines import Counts, Within, aggregate, count_groups
-from propriety.tables.table_laws import check_cells
+from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
+from propriety.tables.label_codes import ordered_groups
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.table_laws import COLUMNS, COUNTS, check_budget, check_cells
 
 __all__ = ["BUDGET", "Rows", "table_fields", "wanted_rows"]
 
@@ -39,6 +40,7 @@ MANY_CELLS = 2**22
 EXACT = -1  # The level of a row that is a forecast and not a cell.
 FINEST = 52  # Cells of this level hold no more than a few floats.
 COARSEST = 8
+TINIEST = float(np.finfo(np.float64).smallest_subnormal)
 SLACK = 1e-12  # Share of the total weight by which a corner may be above the hull and is still looked into.
 
 Fields = dict[str, Any]
@@ -48,8 +50,8 @@ Fields = dict[str, Any]
 class Rows:
     """Forecasts and cells of one table in order, with what is known of them.
 
-    `level` is EXACT for a forecast and k for a cell of a grid of 2**k, of which `forecast` is the centre then. `cases`
-    are rows of the frame.
+    `level` is EXACT for a forecast and k for a cell of a grid of 2**k; `forecast` is then the weighted mean of the
+    forecasts in it. `cases` are rows of the frame. The squares of the weights are None where there are no weights.
     """
 
     forecast: Floats
@@ -57,6 +59,8 @@ class Rows:
     non_events: Floats
     cases: Floats
     level: NDArray[np.int8]
+    event_squares: Floats | None = None
+    non_event_squares: Floats | None = None
 
     @classmethod
     def of(cls, counts: Counts, level: int | None) -> Rows:
@@ -67,13 +71,14 @@ class Rows:
             forecast, exact = counts.key, np.full(len(counts.key), fill_value=True)
         else:
             certain = (counts.key < 0.0) | (counts.key == 2.0**level)
-            forecast = np.where(certain, np.clip(counts.key, 0.0, 1.0), (counts.key + 0.5) / 2.0**level)
+            forecast = np.where(certain, np.clip(counts.key, 0.0, 1.0), _means(counts, level))
             exact = certain
             if counts.lowest is not None and counts.highest is not None:
                 exact = exact | (counts.lowest == counts.highest)
                 forecast = np.where(exact, counts.lowest, forecast)
         levels = np.where(exact, EXACT, 0 if level is None else level).astype(np.int8)
-        rows = cls(forecast, counts.events, counts.non_events, counts.cases, levels)
+        squares = (counts.event_squares, counts.non_event_squares)
+        rows = cls(forecast, counts.events, counts.non_events, counts.cases, levels, *squares)
         return rows.where(np.argsort(forecast, kind="stable"))
 
     @property
@@ -83,13 +88,14 @@ class Rows:
         return cells
 
     def cells(self, level: int, chosen: NDArray[np.bool_]) -> Floats:
-        """Return the numbers of chosen cells, all of one level; exact, since their centres are."""
+        """Return the numbers of chosen cells, all of one level; a mean never leaves its cell."""
         numbers: Floats = np.floor(self.forecast[chosen] * 2.0**level)
         return numbers
 
     def where(self, chosen: NDArray[Any]) -> Rows:
         """Return some of the rows, or all of them in another order."""
-        return Rows(*(getattr(self, name)[chosen] for name in self.__slots__))
+        columns = (getattr(self, name) for name in self.__slots__)
+        return Rows(*(None if column is None else column[chosen] for column in columns))  # type: ignore[arg-type]  # in order
 
     def replaced(self, old: NDArray[np.bool_], new: Rows) -> Rows:
         """Put rows in place of the cells that they were counted in; column by column, because there are millions."""
@@ -98,18 +104,26 @@ class Rows:
             return np.concatenate([getattr(self, name)[~old], getattr(new, name)])
 
         order = np.argsort(both("forecast"), kind="stable")
-        return Rows(*(both(name)[order] for name in self.__slots__))
+        columns = (None if getattr(self, name) is None else both(name)[order] for name in self.__slots__)
+        return Rows(*columns)  # type: ignore[arg-type]  # in order
 
 
 def table_fields(
-    source: Source, *, exact: bool = True, budget: int = BUDGET, cells: int | None = None
-) -> dict[tuple[int, Group], Fields]:
-    """Return the fields of a forecast table for every model and group of a source.
+    cases: LazyCases,
+    *,
+    keys: Sequence[str] = (),
+    exact: bool = True,
+    budget: int = BUDGET,
+    cells: int | None = None,
+) -> dict[TableKey, Fields]:
+    """Return the fields of a forecast table for every model, event and group.
 
     Parameters
     ----------
-    source : Source
-        The frame.
+    cases : LazyCases
+        The cases.
+    keys : sequence of str
+        The keys whose labels tell the groups; none for tables of all cases.
     exact : bool
         Whether to refine the grid until the blocks are those of the cases.
     budget : int
@@ -120,34 +134,36 @@ def table_fields(
     """
     if cells is not None:
         check_cells(cells)
-    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
-        raise InputValueError(sentence(f"budget must be a whole number of at least 1; got {budget!r}"))
-    level = _first_level(source, budget, cells) if exact else _level(cells or CELLS)
+    check_budget(budget)
+    level = _first_level(cases, keys, budget, cells) if exact else _level(cells or CELLS)
     first = {}
-    facts: dict[tuple[int, Group], Fields] = {}
-    for counts in _in_order(aggregate(source, level, ends=exact and level is not None)):
-        kept, dropped = _judged(source, counts)
-        table = (counts.position, counts.group)
+    facts: dict[TableKey, Fields] = {}
+    counted = aggregate(cases, level, keys=keys, ends=exact and level is not None)
+    if not counted:
+        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+    for counts in _in_order(cases, counted, keys):
+        kept, dropped = _judged(cases, counts, keys)
+        table = counts.table
         first[table] = Rows.of(kept, level)
         facts[table] = {
             "n": int(kept.positive.sum()),
-            "weight_squares": float(kept.squares.sum()),
+            "n_events": int(kept.positive_events.sum()),
             "dropped": dropped,
             "cells": None if level is None else 2**level,
         }
     if exact and level is not None:
-        first = _refined(source, first, budget)
+        first = _refined(cases, keys, first, budget)
     return {table: _fields(rows, facts[table], exact=exact) for table, rows in first.items()}
 
 
-def _first_level(source: Source, budget: int, cells: int | None) -> int | None:
+def _first_level(cases: LazyCases, keys: Sequence[str], budget: int, cells: int | None) -> int | None:
     """Return the level of the first grid; None to fetch all forecasts, where the rows are few."""
-    groups = count_groups(source)
-    rows, tables = sum(groups.values()), max(len(groups), 1) * len(source.names)
-    if rows * len(source.names) <= budget:
+    groups = count_groups(cases, keys)
+    rows, tables = sum(groups.values()), max(len(groups), 1) * len(cases.tables)
+    if rows * len(cases.tables) <= budget:
         return None
     level = _level(cells or (MANY_CELLS if rows > MANY_ROWS else CELLS))
-    if cells is not None and not source.by:
+    if cells is not None and not keys:
         return level
     # The cells of all tables come back at once, so that many tables begin with fewer each.
     return min(level, max(_level(budget // tables), COARSEST))
@@ -157,13 +173,13 @@ def _level(cells: int) -> int:
     return int(cells).bit_length() - 1
 
 
-def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int) -> dict[tuple[int, Group], Rows]:
+def _refined(cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows], budget: int) -> dict[TableKey, Rows]:
     """Count again what may hide a vertex of a hull, until nothing does; all cells where they hold few enough cases."""
     tables = dict(tables)
     if sum(float(rows.cases[rows.coarse].sum()) for rows in tables.values()) <= budget:
         coarse = {table: rows for table, rows in tables.items() if rows.coarse.any()}
-        for counts in aggregate(source, None) if coarse else ():
-            tables[counts.position, counts.group] = Rows.of(counts.where(counts.key >= 0.0), None)
+        for counts in aggregate(cases, None, keys=keys) if coarse else ():
+            tables[counts.table] = Rows.of(counts.where(counts.key >= 0.0), None)
         return tables
     while True:
         wanted = {table: wanted_rows(rows) for table, rows in tables.items()}
@@ -173,15 +189,14 @@ def _refined(source: Source, tables: dict[tuple[int, Group], Rows], budget: int)
         level = min(levels)
         wanted = {table: chosen & (tables[table].level == level) for table, chosen in wanted.items()}
         cells = {table: tables[table].cells(level, chosen) for table, chosen in wanted.items() if chosen.any()}
-        cases = sum(float(tables[table].cases[chosen].sum()) for table, chosen in wanted.items())
-        finer = _finer(level, sum(map(len, cells.values())), cases, budget)
-        found = aggregate(source, finer, ends=finer is not None, within=Within(level, cells))
-        if sum(float(counts.cases.sum()) for counts in found) != cases:
+        rows = sum(float(tables[table].cases[chosen].sum()) for table, chosen in wanted.items())
+        finer = _finer(level, sum(map(len, cells.values())), rows, budget)
+        found = aggregate(cases, finer, keys=keys, ends=finer is not None, within=Within(level, cells))
+        if sum(float(counts.cases.sum()) for counts in found) != rows:
             law = "frame must hold the same rows in every query; it changed between two of them"
             raise InputValueError(sentence(law, hint="store it first, or pass exact=False, which needs one query."))
         for counts in found:
-            table = (counts.position, counts.group)
-            tables[table] = tables[table].replaced(wanted[table], Rows.of(counts, finer))
+            tables[counts.table] = tables[counts.table].replaced(wanted[counts.table], Rows.of(counts, finer))
 
 
 def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
@@ -197,31 +212,44 @@ def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
     return hidden
 
 
-def _finer(level: int, cells: int, cases: float, budget: int) -> int | None:
+def _finer(level: int, cells: int, rows: float, budget: int) -> int | None:
     """Return the level of the next grid, or None to fetch the forecasts themselves."""
-    if cases <= budget or level >= FINEST:
+    if rows <= budget or level >= FINEST:
         return None
     return min(level + max(_level(budget // cells), 1), FINEST)
 
 
-def _in_order(counted: list[Counts]) -> list[Counts]:
-    found = {(counts.position, counts.group): counts for counts in counted}
-    groups = {group: place for place, group in enumerate(frames.ordered({group for _, group in found}))}
-    return [found[table] for table in sorted(found, key=lambda table: (table[0], groups[table[1]]))]
+def _in_order(cases: LazyCases, counted: list[Counts], keys: Sequence[str]) -> list[Counts]:
+    """Put the counts in the order of the models, of their events and of the labels of the groups."""
+    tables = {table: place for place, table in enumerate(cases.tables)}
+    found = {counts.group: cases.group(keys, counts.group) for counts in counted}
+    ordered = ordered_groups(list(dict.fromkeys(found.values())), cases.orders(cases.key_columns(keys)))
+    groups = {group: place for place, group in enumerate(ordered)}
+    return sorted(counted, key=lambda counts: (tables[counts.model, counts.event], groups[found[counts.group]]))
 
 
-def _judged(source: Source, counts: Counts) -> tuple[Counts, int]:
-    try:
-        return judged(source, counts)
-    except ProprietyError as error:
-        if source.by:
-            error.args = (f"In the group {source.label(counts.group)!r}: {error}",)
-        raise
+def _means(counts: Counts, level: int) -> Floats:
+    """Return the weighted mean of the forecasts of each cell, kept from rounding to beyond it."""
+    assert counts.forecasts is not None  # noqa: S101  (for the type checker; these are cells)
+    low, high = counts.key / 2.0**level, np.nextafter((counts.key + 1.0) / 2.0**level, 0.0)
+    # A forecast above 0 is no certainty, however small.
+    mean: Floats = np.clip(counts.forecasts / (counts.events + counts.non_events), np.maximum(low, TINIEST), high)
+    return mean if counts.lowest is None else np.clip(mean, counts.lowest, counts.highest)
+
+
+def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
+    if not counts.group:
+        return judged(cases, counts, keys)
+    group = cases.group(keys, counts.group)
+    label = group[0] if len(group) == 1 else group
+    return frames.in_group(label, judged, cases, counts, keys)
 
 
 def _fields(rows: Rows, facts: Mapping[str, Any], *, exact: bool) -> Fields:
-    forecast, events, non_events = pooling.pool(rows.forecast, rows.events, rows.non_events)
+    names = COUNTS if rows.event_squares is None else COLUMNS
+    columns = pooling.pool(*(getattr(rows, name) for name in names))
+    for column in columns:
+        column.flags.writeable = False  # So that a table need not copy them.
     whole = not rows.coarse.any()
     cells = None if exact and whole else facts["cells"]
-    columns = {"forecast": forecast, "events": events, "non_events": non_events}
-    return {**columns, **facts, "cells": cells, "refined": exact and not whole}
+    return {**dict(zip(names, columns, strict=True)), **facts, "cells": cells, "refined": exact and not whole}

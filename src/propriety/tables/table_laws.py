@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats
+from propriety.tables import pooling
 
 if TYPE_CHECKING:
     from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["ROUNDING", "check_cells", "check_facts", "column", "total", "weights_agree"]
+__all__ = [
+    "COLUMNS",
+    "COUNTS",
+    "ROUNDING",
+    "check_addends",
+    "check_budget",
+    "check_cells",
+    "check_totals",
+    "checked_fields",
+    "column",
+    "weights_agree",
+    "whole_number",
+]
+
+COUNTS = ("forecast", "events", "non_events")
+COLUMNS = (*COUNTS, "event_squares", "non_event_squares")
 
 # Squares below the one have lost their digits; those above the other are no numbers.
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
+LIGHTEST = math.sqrt(SMALLEST)  # A weight below this has a square that has lost its digits.
 ROUNDING = 1e-6  # What sums of a billion weights may be off by in an engine.
-MOST = 2**63  # Cases that no integer of an engine counts are none.
+MOST = 2**63  # Engines count with 64-bit integers.
+EXACT = 2**53  # Sums of counts below this are exact.
 
 
 def column(name: str, values: object) -> Floats:
@@ -35,36 +53,128 @@ def column(name: str, values: object) -> Floats:
     return found.astype(np.float64, copy=found.flags.writeable)
 
 
-def total(values: Iterable[float]) -> float:
-    """Return the exact sum, infinite where it is no number, which is then refused."""
-    try:
-        return math.fsum(values)
-    except OverflowError:
-        return math.inf
+def checked_fields(
+    *, n: object, n_events: object, dropped: object, cells: object, refined: object, **given: object
+) -> dict[str, Any]:
+    """Return the fields of a table, its columns read-only and its facts plain numbers, or refuse what is no table.
+
+    Without squares of the weights the cases are unweighted, and what is absent is made of the counts. Where the squares
+    say that all weights are 1, they are the very arrays of the counts.
+    """
+    is_weighted = given["event_squares"] is not None or given["non_event_squares"] is not None
+    if is_weighted:
+        _check_whole_given(given, n, n_events)
+    columns = {name: column(name, given[name]) for name in (COLUMNS if is_weighted else COUNTS)}
+    columns = pooling.checked(columns)
+    events, non_events = columns["events"], columns["non_events"]
+    happened, others = float(events.sum()), float(non_events.sum())
+    if is_weighted:
+        facts = {"n": whole_number("n", n, 1), "n_events": whole_number("n_events", n_events, 0)}
+        _check_squares(columns, **facts)
+    else:
+        facts = {"n": _counted("n", n, happened + others, 1), "n_events": _counted("n_events", n_events, happened, 0)}
+    if not is_weighted or _are_ones(columns, facts["n"], happened + others):
+        columns |= {"event_squares": events, "non_event_squares": non_events}
+    for values in columns.values():
+        values.flags.writeable = False
+    if cells is not None:
+        check_cells(cells)
+    if not isinstance(refined, bool) or (refined and cells is None):
+        raise InputValueError(sentence(f"refined must be False, or True beside cells; got {refined!r}"))
+    return {**columns, **facts, "dropped": whole_number("dropped", dropped, 0), "cells": cells, "refined": refined}
 
 
-def check_facts(table: ForecastTable) -> None:
-    """Refuse facts that contradict themselves or the columns, and keep them as plain numbers."""
-    for name, least in (("n", 1), ("dropped", 0)):
-        value = getattr(table, name)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value < MOST:
-            law = f"{name} must be a whole number of at least {least} and below 2**63; got {value!r}"
-            raise InputValueError(sentence(law))
-        object.__setattr__(table, name, int(value))
-    if table.cells is not None:
-        check_cells(table.cells)
-    if not isinstance(table.refined, bool) or (table.refined and table.cells is None):
-        raise InputValueError(sentence(f"refined must be False, or True beside cells; got {table.refined!r}"))
-    squares = table.weight_squares
-    if not isinstance(squares, float | int) or isinstance(squares, bool) or not SMALLEST <= squares <= LARGEST:
-        raise InputValueError(sentence(f"weight_squares must be positive and finite; got {squares!r}"))
-    object.__setattr__(table, "weight_squares", float(squares))
-    if table.weight > math.sqrt(LARGEST):
-        law = f"the weights of a table must have a sum whose square is a number; it is {table.weight:g}"
-        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
-    if not weights_agree(table.n, table.weight, squares):
-        law = f"n = {table.n} cases whose squared weights sum to {squares:g} cannot weigh {table.weight:g}"
+def check_budget(budget: object) -> None:
+    """Refuse a number of values to bring into memory that is none."""
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
+        raise InputValueError(sentence(f"budget must be a whole number of at least 1; got {budget!r}"))
+
+
+def _check_whole_given(given: dict[str, object], n: object, n_events: object) -> None:
+    """Refuse a table of weighted cases that lacks what the weights do not tell."""
+    needed = {name: given[name] for name in COLUMNS[3:]} | {"n": n, "n_events": n_events}
+    absent = [name for name, value in needed.items() if value is None]
+    if absent:
+        law = f"a table of weighted cases needs {', '.join(needed)}; it lacks {', '.join(absent)}"
+        raise InputValueError(sentence(law, hint="leave all four out where the cases are unweighted."))
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """Return a number of cases as a plain integer."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value < MOST:
+        law = f"{name} must be a whole number of at least {least} and below 2**63; got {value!r}"
         raise InputValueError(sentence(law))
+    return int(value)
+
+
+def _counted(name: str, value: object, total: float, least: int) -> int:
+    """Return the number of unweighted cases, which is the sum of their counts."""
+    if value is None:
+        return whole_number(name, int(total), least)
+    number = whole_number(name, value, least)
+    if abs(number - total) > (0.0 if total < EXACT else ROUNDING * total):
+        law = f"{name} must be the sum of the counts, {total:.15g}, where no squares of weights are given; got {number}"
+        raise InputValueError(sentence(law))
+    return number
+
+
+def _are_ones(columns: dict[str, Floats], n: int, weight: float) -> bool:
+    """Whether all weights are 1: the sum of (weight - 1)^2 is zero."""
+    pairs = (("events", "event_squares"), ("non_events", "non_event_squares"))
+    return weight == n and all(np.array_equal(columns[one], columns[other]) for one, other in pairs)
+
+
+def _check_squares(columns: dict[str, Floats], n: int, n_events: int) -> None:
+    """Refuse squares that no weights have, in a row, in an outcome or in all."""
+    with np.errstate(over="ignore"):
+        total = {name: float(values.sum()) for name, values in columns.items()}
+    _check_sum_of_squares(total["event_squares"] + total["non_event_squares"])
+    if n_events > n:
+        raise InputValueError(sentence(f"n_events must not exceed n; got {n_events} of {n} cases"))
+    for name, cases in (("event", n_events), ("non_event", n - n_events)):
+        weights, squares = columns[f"{name}s"], columns[f"{name}_squares"]
+        rows = int(np.count_nonzero(weights))
+        if cases < rows or (cases > 0 and rows == 0):
+            told = f"{cases:,} cases cannot make {rows:,} rows with a weight in {name}s"
+            raise InputValueError(
+                sentence(f"n = {n} and n_events = {n_events} must agree with the rows", offender=told)
+            )
+        sound = _are_squares(n, weights, squares)
+        if not sound.all():
+            row = int(sound.argmin())
+            law = f"{name}_squares must be sums of squared weights that add up to {name}s"
+            offender = f"row {row} is {squares[row].item()!r} for a weight of {weights[row].item()!r}"
+            raise InputValueError(sentence(law, offender=offender))
+    check_totals(n, total["events"] + total["non_events"], total["event_squares"] + total["non_event_squares"])
+    for name in ("event", "non_event"):
+        weight, square = total[f"{name}s"], total[f"{name}_squares"]
+        if not _are_squares(n, weight, square):
+            law = f"{name}s cannot weigh {weight:g} with squared weights that sum to {square:g}, in n = {n} cases"
+            raise InputValueError(sentence(law))
+
+
+def _are_squares(n: int, weight: Any, squares: Any) -> Any:
+    """Whether up to so many weights can have this sum and sum of squares; as `weights_agree`, also of tiny weights."""
+    root = np.sqrt(np.maximum(squares, 0.0))
+    least, most = root <= weight * (1.0 + ROUNDING) + LIGHTEST, math.sqrt(n) * root * (1.0 + ROUNDING) + n * LIGHTEST
+    return (squares >= 0.0) & least & (weight <= most) & ((weight > 0.0) | (squares == 0.0))
+
+
+def check_totals(n: int, weight: float, squares: float) -> None:
+    """Refuse a sum of weights and one of their squares that so many cases cannot have, or that are no numbers."""
+    _check_sum_of_squares(squares)
+    if weight > math.sqrt(LARGEST):
+        law = f"the weights of a table must have a sum whose square is a number; it is {weight:g}"
+        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
+    if not weights_agree(n, weight, squares):
+        law = f"n = {n} cases whose squared weights sum to {squares:g} cannot weigh {weight:g}"
+        raise InputValueError(sentence(law))
+
+
+def _check_sum_of_squares(squares: float) -> None:
+    if not SMALLEST <= squares <= LARGEST:
+        law = f"the squared weights of a table must have a positive and finite sum; it is {squares:g}"
+        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
 
 
 def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
@@ -76,8 +186,24 @@ def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
     return (weight >= root * (1.0 - ROUNDING)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING))
 
 
-def check_cells(cells: object) -> None:
-    """Refuse a number of cells that is no power of two."""
+def check_cells(cells: object, *, held: int | None = None) -> None:
+    """Refuse a number of cells that is no power of two, or more than the grid has that a table is held on."""
     whole = isinstance(cells, int | np.integer) and not isinstance(cells, bool)
     if not whole or not 1 <= int(cells) <= 2**52 or int(cells) & (int(cells) - 1):  # type: ignore[call-overload]  # whole
         raise InputValueError(sentence(f"cells must be a power of two up to 2**52; got {cells!r}"))
+    if held is not None and int(cells) > held:  # type: ignore[call-overload]  # whole
+        law = f"a grid can only be made coarser; the table has {held} cells and {cells} were asked for"
+        raise InputValueError(sentence(law))
+
+
+def check_addends(tables: Sequence[ForecastTable]) -> None:
+    """Refuse tables that cannot be added: none, refined ones, or those of several grids."""
+    if not tables:
+        raise InputValueError(sentence("at least one table is needed to merge; there is none"))
+    if any(table.refined for table in tables):
+        law = "refined tables are exact for their own cases only and cannot be added as they are"
+        raise InputValueError(sentence(law, hint="bring all to one plain grid with .grid(cells)."))
+    grids = {table.cells for table in tables}
+    if len(grids) > 1:
+        law = f"tables must be on the same grid to be added; they have cells {sorted(map(str, grids))}"
+        raise InputValueError(sentence(law, hint="bring all to the coarsest grid with .grid(cells)."))

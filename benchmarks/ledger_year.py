@@ -1,0 +1,253 @@
+"""A year of two models at fifty sites: what it costs to fill the ledger, to store it, to evaluate it and to add a day.
+
+DuckDB draws the cases into a Parquet file. The ledger is filled from it by `condense`, and by turns the same sums are
+taken by SQL that is written by hand: for each model, day, site and cell of the forecast the number of cases, events and
+the sum of the forecasts; for each day, site and outcome the number of cases, and the sums and sums of squares of the
+Brier loss, the log loss and outcome less forecast of both models and of their differences. SQL by hand checks nothing.
+The ledger is then written to Parquet files by day, read and evaluated, and a day is added. What it says is compared
+with the answers of all rows; what rests on the grid of its tables has a bracket, in which the answer of all rows lies.
+
+Run: python benchmarks/ledger_year.py [--rows 36500000] [--rounds 3] [--folder DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+import propriety as pr
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
+from record import table, write
+
+DAYS, SITES = 365, 50
+MODELS = ("a", "b")
+KEYS = ("day", "site")
+DRAWS = 100  # Of the evaluation, where its measures need any.
+UNIT = "hash(i * 2 + {}) / 18446744073709551616.0"
+LOSSES = {
+    "brier": "({p} - y) * ({p} - y)",
+    "log": "-ln(CASE WHEN y = 1 THEN {p} ELSE 1 - {p} END)",
+    "excess": "y - {p}",
+}
+
+
+def drawn(first: int, rows: int, day: str) -> str:
+    """Return the query that draws calibrated forecasts, vaguer ones beside them, and the outcomes."""
+    columns = f"i, 0.0005 + 0.999 * {UNIT.format(0)} AS p, {UNIT.format(1)} AS u"
+    unit = f"SELECT {columns} FROM range({first}, {first + rows}) AS t(i)"  # noqa: S608  (made of constants)
+    return f"""
+        SELECT DATE '2025-01-01' + CAST({day} AS INTEGER) AS day, printf('site %02d', i % {SITES}) AS site,
+               p AS a, 0.1 + 0.8 * p AS b, CAST(u < p AS TINYINT) AS y
+        FROM ({unit}) AS units
+    """  # noqa: S608  (as above)
+
+
+def made(connection: Any, folder: str, rows: int) -> str:
+    """Write the cases of the year to a Parquet file, unless they are there."""
+    path = str(Path(folder) / f"year_{rows}.parquet")
+    if not Path(path).exists():
+        connection.sql(drawn(0, rows, f"i * {DAYS} // {rows}")).write_parquet(path)
+    return path
+
+
+def tables_by_hand(path: str, model: str, cells: int | None) -> str:
+    """Return the query of the tables of one model, on the grid of the ledger."""
+    cell = model if cells is None else f"CAST(floor({model} * {cells}) AS BIGINT)"
+    return f"""
+        SELECT day, site, {cell} AS cell, count(*) AS n, sum(y) AS events, sum({model}) AS forecasts
+        FROM '{path}' GROUP BY 1, 2, 3
+    """  # noqa: S608  (as above)
+
+
+def moments_by_hand(path: str) -> str:
+    """Return the query of the moments of both models."""
+    losses = [f"{loss.format(p=model)} AS {name}_{model}" for name, loss in LOSSES.items() for model in MODELS]
+    differences = [f"{name}_a - {name}_b AS {name}_d" for name in LOSSES]
+    series = [f"{name}_{of}" for name in LOSSES for of in (*MODELS, "d")]
+    return f"""
+        SELECT day, site, y, count(*) AS n, {", ".join(f"sum({one}), sum({one} * {one})" for one in series)}
+        FROM (SELECT *, {", ".join(differences)} FROM (SELECT day, site, y, {", ".join(losses)} FROM '{path}'))
+        GROUP BY 1, 2, 3
+    """  # noqa: S608  (as above)
+
+
+def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return how long something takes, and what it returns."""
+    begin = time.perf_counter()
+    found = work()
+    return time.perf_counter() - begin, found
+
+
+def by_turns(works: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Return the median seconds of works that are done by turns; the first round warms up."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for round_, (name, work) in itertools.product(range(rounds + 1), works.items()):
+        taken, _ = seconds(work)
+        if round_:
+            times[name].append(taken)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def filling(connection: Any, path: str, rounds: int) -> tuple[pr.Ledger, dict[str, float]]:
+    """Fill the ledger through the package and take the same sums by hand, by turns."""
+    kept = {}
+
+    def ours() -> None:
+        kept["ledger"] = pr.condense(connection.read_parquet(path), list(MODELS), outcome="y", by=list(KEYS))
+
+    def by_hand() -> None:
+        cells = kept["ledger"].table("a").cells
+        for query in (*(tables_by_hand(path, model, cells) for model in MODELS), moments_by_hand(path)):
+            connection.sql(query).to_arrow_table()
+
+    times = by_turns({"through propriety": ours, "by hand": by_hand}, rounds)
+    return kept["ledger"], times
+
+
+def size_of(folder: Path) -> float:
+    """Return the size of all files below a folder, in MB."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+
+
+def answers_of_all(connection: Any, path: str) -> Iterator[tuple[str, str, float]]:
+    """Yield what all rows say: means by SQL, what rests on the order of the forecasts from the exact table."""
+    for model in MODELS:
+        means = ", ".join(f"avg({loss.format(p=model)})" for loss in LOSSES.values())
+        query = f"SELECT {means}, avg(y) / avg({model}) FROM '{path}'"  # noqa: S608  (made of constants)
+        ((brier, log, excess, ratio),) = connection.sql(query).fetchall()
+        yield from (
+            (model, name, value)
+            for name, value in (("brier", brier), ("log", log), ("excess", excess), ("observed_expected", ratio))
+        )
+        columns = connection.sql(f"SELECT y, {model} AS p FROM '{path}'").to_arrow_table()  # noqa: S608  (as above)
+        exact = pr.ForecastTable.from_predictions(columns.column("y").to_numpy(), columns.column("p").to_numpy())
+        parts = pr.decompose(exact)
+        yield model, "auc", pr.roc_curve(exact).auc
+        yield model, "miscalibration", parts.miscalibration
+        yield model, "discrimination", parts.discrimination
+        yield model, "calibration_slope", pr.CalibrationSlope().value(exact)
+
+
+def answers_of_ledger(ledger: pr.Ledger) -> Iterator[tuple[str, str, float, float, float]]:
+    """Yield what the ledger says, each with the bracket that the grid leaves open."""
+    for place, model in enumerate(MODELS):
+        for name, rule in (("brier", pr.Brier()), ("log", pr.Log())):
+            mean = float(ledger.moments(rule).means[place])
+            yield model, name, mean, mean, mean
+        whole = ledger.table(model)
+        for name, value in (
+            ("excess", whole.event_rate - whole.mean_forecast),
+            ("observed_expected", pr.ObservedExpected().value(whole)),
+        ):
+            yield model, name, value, value, value
+        area = pr.roc_curve(whole).auc
+        tied = 0.0 if whole.cells is None else float((whole.events / whole.events.sum()) @ whole.non_events)
+        tied /= 2.0 * float(whole.non_events.sum())
+        yield model, "auc", area, area - tied, area + tied
+        bracket, parts = pr.calibration_bracket(whole), pr.decompose(whole)
+        for name in ("miscalibration", "discrimination"):
+            low, high = getattr(bracket, f"{name}_low"), getattr(bracket, f"{name}_high")
+            yield model, name, getattr(parts, name), low, high
+        slope = pr.CalibrationSlope().value(whole)
+        yield model, "calibration_slope", slope, np.nan, np.nan
+
+
+def compared(connection: Any, path: str, ledger: pr.Ledger) -> list[dict[str, Any]]:
+    """Compare the answers of the ledger with those of all rows."""
+    truth = {(model, name): value for model, name, value in answers_of_all(connection, path)}
+    rows = []
+    for model, name, value, low, high in answers_of_ledger(ledger):
+        true = truth[model, name]
+        row = {"model": model, "measure": name.replace("_", " "), "all rows": f"{true:.9g}", "ledger": f"{value:.9g}"}
+        row["off by"] = f"{abs(value - true):.1e}"
+        # Sums in another order differ in their last digits.
+        slack = 1e-9 * max(abs(true), 1e-3)
+        row["bracket"] = "" if np.isnan(low) or low == high else f"{low:.6g} to {high:.6g}"
+        held = "not bracketed" if np.isnan(low) else low - slack <= true <= high + slack
+        row["holds"] = held if isinstance(held, str) else "yes" if held else "NO"
+        rows.append(row)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=36_500_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", help="where the Parquet file is kept for another run")
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        folder = options.folder or stack.enter_context(tempfile.TemporaryDirectory())
+        connection = stack.enter_context(duckdb.connect())
+        path = made(connection, folder, options.rows)
+        ledger, times = filling(connection, path, options.rounds)
+        ratio = times["through propriety"] / times["by hand"]
+        print(f"filled in {times} seconds, {ratio:.2f} times as long", flush=True)
+        store = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=folder))) / "ledger"
+        written, _ = seconds(lambda: ledger.to_parquet(store, partition=["day"]))
+        size, read_size = size_of(store), Path(path).stat().st_size / 1e6
+        print(f"stored in {written:.2f} s: {size:.1f} MB, of {read_size:.0f} MB of cases", flush=True)
+        read, year = seconds(lambda: pr.Ledger.from_parquet(store))
+        evaluated, _ = seconds(lambda: pr.evaluate(year, n_resamples=DRAWS, seed=1).summary())
+        print(f"read in {read:.2f} s, evaluated in {evaluated:.2f} s", flush=True)
+        grid, rows_of_a_day = ledger.table("a").cells, max(options.rows // DAYS, SITES)
+        cases = connection.sql(drawn(options.rows, rows_of_a_day, str(DAYS)))
+        # A day is on the grid of the year: its few cases would otherwise be kept exactly, in files that are larger.
+        today = pr.condense(cases, list(MODELS), outcome="y", by=list(KEYS), cells=grid)
+        added = statistics.median(seconds(lambda: year + today)[0] for _ in range(options.rounds))
+        day_written, _ = seconds(lambda: today.to_parquet(store, partition=["day"]))
+        print(f"a day added in {1e3 * added:.0f} ms, written in {1e3 * day_written:.0f} ms", flush=True)
+        checked = compared(connection, path, year)
+    for row in checked:
+        print(row)
+    wrong = sum(row["holds"] == "NO" for row in checked)
+    tables = "are exact" if grid is None else f"have a grid of {grid} cells"
+    costs = [
+        ("filling the ledger through propriety", f"{times['through propriety']:.2f} s"),
+        ("the same sums by hand", f"{times['by hand']:.2f} s"),
+        ("ratio", f"{ratio:.2f}"),
+        ("Parquet file of the cases", f"{read_size:,.0f} MB"),
+        ("ledger stored by day", f"{size:,.1f} MB"),
+        ("writing it", f"{written:.2f} s"),
+        ("reading it", f"{read:.2f} s"),
+        ("evaluating it, with summary()", f"{evaluated:.2f} s"),
+        (f"adding a day of {rows_of_a_day:,} cases", f"{1e3 * added:.0f} ms"),
+        ("writing its partition", f"{1e3 * day_written:.0f} ms"),
+    ]
+    write(
+        "ledger_year",
+        title="A year in a ledger",
+        summary=f"{options.rows:,} cases of {DAYS} days and {SITES} sites, forecast by {len(MODELS)} models: filling "
+        f"the ledger takes {ratio:.2f} times as long as the same sums in SQL by hand, which checks nothing. Stored by "
+        f"day it has {size:,.1f} MB. From files the year is read and evaluated in {read + evaluated:.1f} s, and a day "
+        f"is added in {1e3 * added:.0f} ms. Answers that are not those of all rows, to 1e-9 or within the bracket of "
+        f"the grid: {wrong} of {len(checked)}.",
+        command=f"python benchmarks/ledger_year.py --rows {options.rows} --rounds {options.rounds}",
+        tables=[
+            table("What it costs", [{"what": what, "cost": cost} for what, cost in costs]),
+            table("Answers of the stored ledger beside those of all rows", checked),
+        ],
+        libraries=["propriety", "numpy", "narwhals", "duckdb", "pyarrow"],
+        notes=[
+            (
+                f"The tables of the ledger {tables}. An answer without a bracket does not depend on the grid, but for "
+                "the calibration slope, of which no bracket is known."
+            ),
+            f"Times of filling are medians of {options.rounds} runs, taken by turns; the evaluation has {DRAWS} draws.",
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Rules and measures of the user's own, imported by their names."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Measure
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["imported", "imported_measure"]
+
+NEEDED = ("key", "label", "higher_is_better", "value")
+
+
+def imported(name: str, what: str) -> Any:
+    """Import an object, or make one of a class without arguments, by ``package.module:name``; errors say `what` it is.
+
+    Examples
+    --------
+    >>> imported("propriety:Brier", "the rule")
+    Brier()
+    """
+    module, colon, attribute = name.partition(":")
+    if not (colon and module and attribute):
+        hint = "my_code:Own is Own in the file my_code.py of this folder, or in the installed module my_code."
+        raise InputValueError(sentence(f"{what} must be named as MODULE:NAME; got {name!r}", hint=hint))
+    # Last, so that a file of the folder cannot stand in for a module that is installed.
+    sys.path.append(str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), attribute)
+        return found() if isinstance(found, type) else found
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise InputValueError(sentence(f"{name} cannot be loaded; {told}")) from error
+    finally:
+        sys.path.pop()
+
+
+def imported_measure(name: str) -> Measure:
+    """Import a measure, a scoring rule or a function of a table, and try it.
+
+    Examples
+    --------
+    >>> imported_measure("propriety:AreaUnderRoc").label
+    'area under the ROC curve'
+    """
+    found = imported(name, "--measure")
+    try:
+        measure = read_measure(found)
+    except InputTypeError as error:
+        lacks = ", ".join(one for one in NEEDED if not hasattr(found, one))
+        law = f"{name} must be a measure, a rule or a function of a ForecastTable; it is {type(found).__name__}"
+        raise InputTypeError(sentence(law, hint=f"a measure has {', '.join(NEEDED)}; this lacks {lacks}.")) from error
+    _try(measure, name)
+    return measure
+
+
+def _try(measure: Measure, name: str) -> None:
+    """Compute a measure of a few cases, so that a mistake in its formula is told before the work begins."""
+    try:
+        value = measure.value(ForecastTable(forecast=[0.25, 0.75], events=[1, 2], non_events=[2, 1]))  # type: ignore[arg-type]  # lists do, too
+    except (ProprietyError, ArithmeticError):
+        return  # These cases may have no value.
+    except Exception as error:  # The formula is the user's own.
+        raise InputValueError(sentence(f"{name} cannot be computed; {type(error).__name__}: {error}")) from error
+    if not isinstance(value, Real | np.bool_):
+        raise InputTypeError(sentence(f"{name} must return a number; it returned {type(value).__name__}"))

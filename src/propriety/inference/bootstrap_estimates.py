@@ -1,0 +1,132 @@
+"""Percentile intervals of draws with replacement: of table cells, of cases or of clusters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from propriety.calibration.resampling import quantiles
+from propriety.errors import InputValueError, sentence
+from propriety.inference.bootstrap import (
+    Drawing,
+    Units,
+    draw_from_cases,
+    draw_from_table,
+    in_canonical_order,
+    values_of_draws,
+)
+from propriety.inference.estimates import (
+    INDEPENDENT,
+    NO_SPREAD,
+    Estimate,
+    few,
+    make_estimate,
+    units_of,
+    without_limits,
+)
+from propriety.inference.mean_estimates import estimate_from_moments
+from propriety.inference.measures import Mean, Measure
+from propriety.ledger.ledger import Ledger
+from propriety.results import Floats
+from propriety.rules.rule import BinaryRule, Rule
+from propriety.rules.scoring import losses_by_chunk
+from propriety.tables.cases import Cases
+
+__all__ = ["UNDEFINED", "check_percentiles", "estimate_by_bootstrap"]
+
+UNDEFINED = 0.05  # Share of draws without a value beyond which there is no interval.
+
+
+def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: float, drawing: Drawing) -> Estimate:
+    """Estimate any measure by the percentiles of draws, and means by draws of their losses."""
+    check_percentiles(drawing.n_resamples, level)
+    what = "clusters" if ledger.dependence == "cluster" else "cases"
+    method = f"percentile bootstrap of {what}"
+    plain = ledger.dependence is None and not ledger.is_weighted
+    cases = None if plain and ledger.labels is None else ledger.cases
+    if cases is None and not (plain and ledger.labels is None):
+        value = measure.value(ledger.table(model)) if ledger.labels is None else math.nan
+        return without_limits(ledger, measure, value, level)
+    if isinstance(measure, Mean):
+        formula = estimate_from_moments(ledger, model, measure, level)
+        if math.isnan(formula.low):
+            return replace(formula, method=method)
+        units = _loss_units(ledger, model, measure.rule, cases).in_cells()
+        if units.noise is not None:
+            method += (
+                f", in {len(units.count):,} cells of the loss with {units.share_inside:.1g} of its variance inside"
+            )
+        return _percentiles(
+            ledger, measure, formula.value, measure.sign * units.resampled(drawing), level, method, drawing
+        )
+    table = ledger.table(model)
+    value = measure.value(table)
+    if plain:
+        method, draw = "percentile bootstrap of table cells", draw_from_table(table)
+    else:
+        assert cases is not None  # noqa: S101  (for the type checker; otherwise there is nothing to draw from)
+        ordered = in_canonical_order(cases.of(model))
+        draw = draw_from_cases(ordered, (table,))
+    units_there = units_of(ledger)
+    if units_there == 1:
+        return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=1)
+    draws = values_of_draws(draw, lambda tables: np.array([measure.value(tables[0])]), 1, drawing)[:, 0]
+    return _percentiles(ledger, measure, value, draws, level, method, drawing)
+
+
+def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> Units:
+    """Return the units of the mean loss: of the cells of the table where they are all there is to know."""
+    if cases is None and isinstance(rule, BinaryRule):
+        table = ledger.table(model)
+        losses = [np.broadcast_to(rule.loss(table.forecast, event=happens), len(table)) for happens in (True, False)]
+        counts = np.rint(np.concatenate([table.events, table.non_events])).astype(np.int64)
+        met = counts > 0
+        return Units.of(np.concatenate(losses)[met], count=counts[met])
+    assert cases is not None  # noqa: S101  (for the type checker; of classes there are cases)
+    ordered = in_canonical_order(cases.of(model))
+    losses_of = np.concatenate([loss for loss, _ in losses_by_chunk(ordered, rule)])
+    weight = None if ordered.weight is None else np.asarray(ordered.weight, dtype=np.float64)
+    return Units.of(losses_of, weight=weight, codes=None if ordered.cluster is None else ordered.cluster.codes)
+
+
+def check_percentiles(n_resamples: int, level: float) -> None:
+    """Refuse so few draws that none is expected beyond either limit."""
+    fewest = math.ceil(2.0 / (1.0 - level) - 1e-9) - 1
+    if n_resamples < fewest:
+        law = f"n_resamples must be at least {fewest:,} for percentiles at a level of {level:g}; got {n_resamples:,}"
+        raise InputValueError(sentence(law))
+
+
+def _percentiles(
+    ledger: Ledger, measure: Measure, value: float, draws: Floats, level: float, method: str, drawing: Drawing
+) -> Estimate:
+    facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
+    units = units_of(ledger)
+    if math.isinf(value):
+        return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=units, **facts)
+    defined = draws[~np.isnan(draws)]
+    lost, note = len(draws) - len(defined), few(ledger, units)
+    low = high = error = math.nan
+    if lost > UNDEFINED * len(draws) or math.isnan(value):
+        note = f"{lost:,} of {len(draws):,} draws have no value"
+    elif defined.min() == defined.max():
+        error, note = 0.0, NO_SPREAD
+    else:
+        outside = (1.0 - level) / 2.0
+        with np.errstate(invalid="ignore"):  # Of infinite draws.
+            low, high = (float(limit[0]) for limit in quantiles(defined[:, None], (outside, 1.0 - outside)))
+        error = float(defined.std(ddof=1)) if len(defined) > 1 and np.isfinite(defined).all() else math.nan
+        method += f"; {lost:,} of {len(draws):,} draws have no value" if lost else ""
+    if ledger.dependence == "time" and not math.isnan(low):
+        note = "; ".join(part for part in (note, INDEPENDENT) if part)
+    return replace(
+        make_estimate(ledger, measure, value, 1.0, math.inf, level, method, units=max(units, 2), **facts),
+        low=low,
+        high=high,
+        standard_error=error,
+        units=units,
+        note=note,
+    )

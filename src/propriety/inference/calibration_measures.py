@@ -1,0 +1,152 @@
+"""Calibration in single numbers: observed over expected, intercept, slope, and the distance from the CORP curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, logit
+
+from propriety.calibration.cox_line import CoxLine, cox_line
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.errors import InputValueError, sentence
+from propriety.inference.measures import Influence
+from propriety.rules.scoring import weighted_sum
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["CalibrationIntercept", "CalibrationSlope", "IntegratedCalibrationIndex", "ObservedExpected"]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedExpected:
+    """Observed over expected events; 1 if the forecasts are right on average, above 1 if they are too low.
+
+    References
+    ----------
+    Debray et al. (2019), doi:10.1177/0962280218785504.
+
+    Examples
+    --------
+    >>> ObservedExpected().value(ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.25]))
+    2.0
+    """
+
+    key: ClassVar[str] = "observed_expected"
+    label: ClassVar[str] = "observed/expected"
+    higher_is_better: ClassVar[bool] = False
+    ideal: ClassVar[float] = 1.0
+    scale: ClassVar[str] = "log"
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the ratio."""
+        if table.mean_forecast == 0.0:
+            raise InputValueError(sentence("observed/expected needs forecasts above 0; all are 0"))
+        return table.event_rate / table.mean_forecast
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the derivative of the ratio of two means."""
+        ratio, expected = self.value(table), table.mean_forecast
+        return Influence((1.0 - ratio * table.forecast) / expected, -ratio * table.forecast / expected)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationIntercept:
+    r"""Intercept a of :math:`\operatorname{logit} P(Y = 1) = a + \operatorname{logit} p`; 0 if calibrated.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 0, 0, 1] * 10, [0.5] * 40)
+    >>> round(CalibrationIntercept().value(table), 4)
+    -1.0986
+    """
+
+    key: ClassVar[str] = "calibration_intercept"
+    label: ClassVar[str] = "calibration intercept"
+    higher_is_better: ClassVar[bool] = False
+    ideal: ClassVar[float] = 0.0
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the intercept."""
+        return float(_line(table, slope=False).coefficients[0])
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the score of the fit, over its information."""
+        return _influence(table, slope=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationSlope:
+    r"""Slope b of :math:`\operatorname{logit} P(Y = 1) = a + b \operatorname{logit} p`; 1 if calibrated.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 0, 0, 1, 0, 1, 1, 1] * 10, [0.1] * 40 + [0.8] * 40)
+    >>> round(CalibrationSlope().value(table), 4)
+    0.0
+    """
+
+    key: ClassVar[str] = "calibration_slope"
+    label: ClassVar[str] = "calibration slope"
+    higher_is_better: ClassVar[bool] = False
+    ideal: ClassVar[float] = 1.0
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the slope."""
+        return float(_line(table, slope=True).coefficients[0])
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the score of the fit, over its information."""
+        return _influence(table, slope=True)
+
+
+@dataclass(frozen=True, slots=True)
+class IntegratedCalibrationIndex:
+    """Mean distance between forecast and CORP curve; lower is better.
+
+    References
+    ----------
+    Austin & Steyerberg (2019), doi:10.1002/sim.8281.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> round(IntegratedCalibrationIndex().value(table), 4)
+    0.15
+    """
+
+    key: ClassVar[str] = "ici"
+    label: ClassVar[str] = "integrated calibration index"
+    higher_is_better: ClassVar[bool] = False
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the mean distance."""
+        distance = np.abs(table.forecast - pool_adjacent_violators(table).per_row())
+        return weighted_sum(distance, table.weights) / table.weight
+
+
+def _line(table: ForecastTable, *, slope: bool) -> CoxLine:
+    line = cox_line(table, slope=slope)
+    if not line.converged:
+        raise InputValueError(sentence("the fit of the calibration line did not converge"))
+    return line
+
+
+def _influence(table: ForecastTable, *, slope: bool) -> Influence:
+    """Return how far a case moves a coefficient of Cox's line: its score over the information."""
+    line = _line(table, slope=slope)
+    x = logit(table.forecast)
+    if slope:
+        rate = expit(line.coefficients[0] * x + line.coefficients[1])
+        moved: Any = table.weight * (line.covariance[0, 0] * x + line.covariance[0, 1])
+    else:
+        rate, moved = expit(x + line.coefficients[0]), table.weight * line.covariance[0, 0]
+    return Influence(moved * (1.0 - rate), -moved * rate)

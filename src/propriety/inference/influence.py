@@ -1,0 +1,123 @@
+"""Errors from how far single cases move a measure: with weights, clusters and times, and of differences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.inference.dependence import hac, span_of
+from propriety.inference.estimates import Estimate, make_estimate, units_of, without_limits
+from propriety.inference.measures import Influence, Smooth
+from propriety.ledger.ledger import Ledger
+from propriety.results import Floats
+from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["Errors", "case_influence", "error_of_table", "errors_of_cases", "estimate_from_influence"]
+
+
+class Errors(NamedTuple):
+    """Standard errors of some numbers, with the degrees of freedom of Student's t; infinite for the normal law."""
+
+    standard_error: Floats
+    df: Floats
+
+
+def error_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bool = False) -> float:
+    r"""Return the standard error of a measure of independent cases from the table alone.
+
+    .. math:: \frac1W \sqrt{\frac{n}{n - 1} \sum_i w_i^2 \psi_i^2}
+
+    with the influence :math:`\psi_i` of a case. With `by_outcome` events and non-events are two samples, each with a
+    factor of its own, as in DeLong's error. NaN where a sample has one case.
+    """
+    squares = [
+        (table.event_squares * influence.event**2).sum(),
+        (table.non_event_squares * influence.non_event**2).sum(),
+    ]
+    counts = [table.n_events, table.n - table.n_events]
+    return math.sqrt(_with_factors(squares, counts, by_outcome=by_outcome)) / table.weight
+
+
+def case_influence(cases: Cases, model: str, table: ForecastTable, measure: Smooth) -> Floats:
+    """Return the part of each case in the measure: its weight times its influence, over all weights."""
+    forecast, event, weight = cases.gathered(model)
+    influence = measure.influence(table)
+    row = np.searchsorted(table.forecast, forecast)
+    row = np.minimum(row, len(table) - 1)  # A case without weight may have a forecast above all others.
+    part = np.where(event, influence.event[row], influence.non_event[row])
+    if weight is not None:
+        part = np.where(weight > 0.0, part * weight, 0.0)
+    found: Floats = part / table.weight
+    return found
+
+
+def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) -> Errors:
+    """Return the standard errors of numbers from the parts that the cases have in them, shape (numbers, cases).
+
+    Cases of one cluster, and neighbours in time, may depend on each other.
+    """
+    event, weight = cases.outcomes(), cases.weight
+    present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
+    keys = cases.cluster if cases.time is None else cases.time
+    if keys is not None:
+        occupied = np.bincount(keys.codes, present, minlength=len(keys)) > 0.0
+        sums = _by_unit(parts, keys.codes, len(keys))[:, occupied]
+        if cases.time is not None:
+            return Errors(*hac(sums.T))
+        groups = sums.shape[1]
+        factor = math.nan if groups == 1 else groups / (groups - 1)
+        return Errors(np.sqrt(factor * (sums**2).sum(axis=1)), np.full(len(parts), groups - 1.0))
+    counts = [int(np.count_nonzero(present & event)), int(np.count_nonzero(present & ~event))]
+    of_events, of_others = (np.einsum("sc,sc->s", some, some) for some in (parts[:, event], parts[:, ~event]))
+    errors = [
+        math.sqrt(_with_factors(list(squares), counts, by_outcome=by_outcome))
+        for squares in zip(of_events.tolist(), of_others.tolist(), strict=True)
+    ]
+    return Errors(np.array(errors), np.full(len(parts), np.inf if by_outcome else sum(counts) - 1.0))
+
+
+def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) -> float:
+    if not by_outcome:
+        squares, counts = [sum(squares)], [sum(counts)]
+    if 1 in counts:
+        return math.nan
+    return float(sum(one * count / (count - 1) for one, count in zip(squares, counts, strict=True) if count))
+
+
+def _by_unit(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
+    return np.stack([np.bincount(codes, one, minlength=units) for one in parts]).astype(np.float64, copy=False)
+
+
+def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: float) -> Estimate:
+    """Estimate a smooth measure from its influence: of the table, or of cases that depend on each other."""
+    table = ledger.table(model)
+    value = measure.value(table)
+    by_outcome = bool(getattr(measure, "by_outcome", False))
+    scale = str(getattr(measure, "scale", "identity"))
+    method = _method_on(measure, scale)
+    if ledger.dependence is None:
+        error = error_of_table(table, measure.influence(table), by_outcome=by_outcome)
+        df, units = math.inf, table.n
+    else:
+        cases = ledger.cases
+        if cases is None:
+            return without_limits(ledger, measure, value, level)
+        parts = case_influence(cases, model, ledger.table(model), measure)
+        errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
+        error, df = float(errors.standard_error[0]), float(errors.df[0])
+        units = units_of(ledger)
+        method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} times"
+    found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale)
+    if math.isnan(found.low) and scale == "logit" and not math.isnan(error):
+        found = replace(found, note="events and non-events do not overlap", standard_error=error)
+    return found
+
+
+def _method_on(measure: Smooth, scale: str) -> str:
+    first = "DeLong" if getattr(measure, "by_outcome", False) else "influence function"
+    return first if scale == "identity" else f"{first}, on the {scale} scale"

@@ -1,0 +1,81 @@
+"""The columns of a comparison: differences of pairs with their intervals, tests, and the cases that would be needed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from propriety.errors import InputValueError, sentence
+from propriety.inference.paired_tests import Paired
+from propriety.inference.verdicts import ROUNDING, holm
+from propriety.results import Floats
+
+__all__ = ["difference_columns", "pairs_of"]
+
+POWER = 0.8
+
+
+def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int], Floats]:
+    """Return which differences are asked for, and the sign that makes the second model the reference."""
+    pairs = list(itertools.combinations(models, 2))
+    if reference is None:
+        return list(range(len(pairs))), np.ones(len(pairs))
+    if reference not in models:
+        law = f"reference must be one of the models {list(models)}; got {reference!r}"
+        raise InputValueError(sentence(law))
+    places = [place for place, pair in enumerate(pairs) if reference in pair]
+    return places, np.array([1.0 if pairs[place][1] == reference else -1.0 for place in places])
+
+
+def difference_columns(
+    models: tuple[str, ...], paired: Paired, places: list[int], signs: Floats, n: int, level: float
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of the comparison, but for the verdicts."""
+    pairs = list(itertools.combinations(range(len(models)), 2))
+    named = [pairs[place][:: int(sign)] for place, sign in zip(places, signs, strict=True)]
+    one, other = np.array(named, dtype=np.intp).reshape(-1, 2).T
+    size = np.abs(paired.values[: len(models)])
+    noise = ROUNDING * np.maximum(size[one], size[other])
+    series = np.array(places, dtype=np.intp) + len(models)
+    difference = signs * paired.values[series]
+    error, df, low, high, p_value = (values[series] for values in paired.found)
+    low, high = np.where(signs > 0.0, low, -high), np.where(signs > 0.0, high, -low)
+    with np.errstate(invalid="ignore"):
+        flat = np.isfinite(difference) & ~(error * np.sqrt(paired.units) > noise)  # So is a single case.
+    unknown = np.isnan(error) & (paired.units > 1)
+    flat &= ~unknown
+    none = np.isfinite(difference) & (np.abs(difference) <= noise)
+    same = flat & none
+    difference = np.where(none, 0.0, difference)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(flat, np.nan, difference / error)
+    p_value = np.where(flat, np.nan, np.where(none & ~unknown, 1.0, p_value))
+    at_zero = np.where(same, 0.0, np.nan)
+    return {
+        "model": np.array(models)[one],
+        "reference": np.array(models)[other],
+        "difference": difference,
+        "low": np.where(flat, at_zero, low),
+        "high": np.where(flat, at_zero, high),
+        "standard_error": np.where(same | (flat & ~np.isnan(error)), 0.0, error),
+        "statistic": statistic,
+        "df": df,
+        # Models that score the same are not tested, and others are not adjusted for them.
+        "p_value": np.where(same, 1.0, p_value),
+        "p_adjusted": np.where(same, 1.0, holm(p_value)),
+        "needed": np.where(difference == 0.0, np.inf, _needed(statistic, df, n, level)),
+    }
+
+
+def _needed(statistic: Floats, df: Floats, n: int, level: float) -> Floats:
+    """Return the cases with which differences would be told with the power, if errors shrink as with more of these."""
+    tests = max(int(np.count_nonzero(np.isfinite(statistic))), 1)
+    tail = 0.5 * (1.0 - level) / tests
+    critical = np.where(np.isnan(df), -ndtri(tail), -stdtrit(np.where(np.isnan(df), 1.0, df), tail))
+    with np.errstate(divide="ignore"):
+        needed: Floats = n * ((critical + ndtri(POWER)) / statistic) ** 2
+    return needed

@@ -1,0 +1,192 @@
+"""Miscalibration and discrimination with intervals: around the value less what recalibration fits of the noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from propriety.calibration.grouping import group_starts
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.recalibration import FixedForecasts, proper_binary_rule
+from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
+from propriety.inference.estimates import INDEPENDENT, NO_SPREAD, Estimate, make_estimate, units_of, without_limits
+from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
+from propriety.inference.measures import Discrimination, Influence, Measure, Miscalibration
+from propriety.ledger.ledger import Ledger
+from propriety.results import Floats
+from propriety.rules.rule import BinaryRule
+from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
+
+__all__ = ["draws_for", "estimate_part", "is_part", "overfits"]
+
+WORK = 10_000_000  # Outcomes of weighted cases that are drawn for one interval of a part of a decomposition.
+FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
+ROUNDING = 1e-12
+
+_OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
+
+
+def is_part(measure: Measure) -> TypeGuard[Miscalibration | Discrimination]:
+    """Return whether a measure is a part of a decomposition."""
+    return isinstance(measure, Miscalibration | Discrimination)
+
+
+def estimate_part(
+    ledger: Ledger, model: str, measure: Miscalibration | Discrimination, *, level: float, drawing: Drawing
+) -> Estimate:
+    """Take the error of a mean difference of losses, around the value less its bias; no part is below zero."""
+    rule, table = proper_binary_rule(measure.rule), ledger.table(model)
+    value = measure.value(table)
+    method = "normal, cluster-robust" if ledger.dependence == "cluster" else "normal"
+    method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
+    cases = ledger.cases if ledger.dependence == "cluster" or table.is_weighted else None
+    if cases is None and (ledger.dependence == "cluster" or table.is_weighted):
+        return without_limits(ledger, measure, value, level)
+    units = units_of(ledger)
+    if math.isinf(value) or 1 in (table.n, units):
+        return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=1)
+    recalibrated = pool_adjacent_violators(table).per_row()
+    error = _error(ledger, model, measure, rule, recalibrated, cases)
+    draws = draws_for(drawing.n_resamples, table.n) if table.is_weighted else drawing.n_resamples
+    if draws < drawing.n_resamples:
+        drawing, method = drawing._replace(n_resamples=draws), f"{method}, {draws:,} of them for {table.n:,} cases"
+    overfit = overfits(table, rule, recalibrated, drawing, None if cases is None else cases.of(model))
+    bias = float(overfit.mean())
+    # Next to zero the mean difference hardly varies and what recalibration fits of the noise does: both count.
+    margin = float(ndtri((1.0 + level) / 2.0)) * math.hypot(error, float(overfit.std()))
+    low, high = (max(value - bias + side * margin, 0.0) for side in (-1.0, 1.0))
+    facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed, "bias": bias}
+    found = make_estimate(ledger, measure, value, error, math.inf, level, method, units=units, **facts)
+    if margin <= ROUNDING * value:
+        return replace(found, low=math.nan, high=math.nan, standard_error=error, note=NO_SPREAD)
+    told = ["" if found.note == NO_SPREAD else found.note]
+    if value > high:
+        told.append("sampling noise inflates this value; the interval is corrected for it")
+    if ledger.dependence == "time":
+        told.append(INDEPENDENT)
+    return replace(found, low=low, high=high, standard_error=error, note="; ".join(filter(None, told)))
+
+
+def _error(
+    ledger: Ledger,
+    model: str,
+    measure: Miscalibration | Discrimination,
+    rule: BinaryRule,
+    recalibrated: Floats,
+    cases: Cases | None,
+) -> float:
+    """Return the standard error of the mean difference between two losses."""
+    table = ledger.table(model)
+    given = table.forecast if isinstance(measure, Miscalibration) else np.full(len(table), table.event_rate)
+    difference = _Difference(rule, given, recalibrated)
+    if cases is None:
+        return error_of_table(table, difference.influence(table))
+    return float(errors_of_cases(cases, case_influence(cases, model, table, difference)[None]).standard_error[0])
+
+
+class _Difference:
+    """The mean difference of the losses of two forecasts of the rows of a table, as a smooth measure."""
+
+    key = label = "difference"
+    higher_is_better = False
+
+    def __init__(self, rule: BinaryRule, one: Floats, other: Floats) -> None:
+        self.rule, self.one, self.other = rule, one, other
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the mean difference."""
+        return _mean_of(self._losses(table), table)
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the deviations from the mean."""
+        losses = self._losses(table)
+        mean = _mean_of(losses, table)
+        return Influence(losses.event - mean, losses.non_event - mean)
+
+    def _losses(self, table: ForecastTable) -> Influence:
+        """Return the differences; those that no case meets are zero, even where a loss is infinite."""
+        found = []
+        for happens, weight in ((True, table.events), (False, table.non_events)):
+            with np.errstate(invalid="ignore"):
+                loss = self.rule.loss(self.one, event=happens) - self.rule.loss(self.other, event=happens)
+            found.append(np.where(weight > 0.0, loss, 0.0))
+        return Influence(*found)
+
+
+def _mean_of(losses: Influence, table: ForecastTable) -> float:
+    return float((table.events * losses.event + table.non_events * losses.non_event).sum()) / table.weight
+
+
+def draws_for(n_resamples: int, cases: int) -> int:
+    """Return the number of draws of the outcomes of weighted cases: fewer where there are so many that each is slow.
+
+    Examples
+    --------
+    >>> draws_for(1000, 500), draws_for(1000, 20_000), draws_for(1000, 10_000_000)
+    (1000, 500, 20)
+    """
+    return min(n_resamples, max(FEWEST_DRAWS, WORK // cases))
+
+
+def overfits(
+    table: ForecastTable, rule: BinaryRule, recalibrated: Floats, drawing: Drawing, cases: Cases | None = None
+) -> Floats:
+    """Return what isotonic regression gains, by fitting noise, on outcomes drawn at the rates of each row.
+
+    The forecasts and weights of the cases stay; outcomes are drawn independently of each other. Neighbouring rows are
+    put together as for bands. `cases` are needed of a weighted table.
+    """
+    known = _OVERFITS.setdefault(table, {})
+    if (rule, drawing) not in known:
+        known[rule, drawing] = _drawn(table, rule, recalibrated, drawing, cases)
+    return known[rule, drawing]
+
+
+def _drawn(
+    table: ForecastTable, rule: BinaryRule, recalibrated: Floats, drawing: Drawing, cases: Cases | None
+) -> Floats:
+    start = group_starts(table)
+    weight = np.add.reduceat(table.weights, start)
+    rate = np.add.reduceat(table.weights * recalibrated, start) / weight
+    forecasts = FixedForecasts.of(rule, rate)
+    if table.is_weighted:
+        assert cases is not None  # noqa: S101  (for the type checker; a weighted table comes with its cases)
+        outcomes = _weighted_outcomes(table, recalibrated, start, cases)
+    else:
+        number = np.rint(weight).astype(np.int64)
+
+        def outcomes(generator: np.random.Generator) -> Floats:
+            return generator.binomial(number, rate).astype(np.float64)
+
+    def gain(events: Floats) -> float:
+        score, best, _ = forecasts.scores(events, np.maximum(weight - events, 0.0))
+        return score - best
+
+    def draw(generator: np.random.Generator, size: int) -> Floats:
+        return np.array([gain(outcomes(generator)) for _ in range(size)])
+
+    return in_blocks(draw, drawing)
+
+
+def _weighted_outcomes(
+    table: ForecastTable, recalibrated: Floats, start: NDArray[np.intp], cases: Cases
+) -> Callable[[np.random.Generator], Floats]:
+    """Return a function that draws the outcome of every case and adds up the weights of the events by group."""
+    forecast, _, weight = in_canonical_order(cases).gathered()
+    assert weight is not None  # noqa: S101  (for the type checker; they have weights)
+    row = np.searchsorted(table.forecast, forecast)
+    rate, group = recalibrated[row], np.searchsorted(start, row, side="right") - 1
+
+    def outcomes(generator: np.random.Generator) -> Floats:
+        happens = generator.random(len(row)) < rate
+        return np.bincount(group, weight * happens, minlength=len(start)).astype(np.float64)
+
+    return outcomes

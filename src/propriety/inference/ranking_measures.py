@@ -1,0 +1,140 @@
+"""Measures of ranking: areas under the ROC curve, and what acting on the highest forecasts is worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from propriety.decisions.roc import roc_curve
+from propriety.decisions.top_k import top_k
+from propriety.errors import InputValueError, sentence
+from propriety.inference.measures import Influence
+from propriety.rules.elementary import check_inside
+from propriety.rules.rule import is_number
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import running_sum
+
+__all__ = ["AreaUnderRoc", "PartialArea", "TopKNetBenefit"]
+
+
+@dataclass(frozen=True, slots=True)
+class AreaUnderRoc:
+    """Probability that an event has a higher forecast than a non-event, ties counted half; higher is better.
+
+    Examples
+    --------
+    >>> AreaUnderRoc().value(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
+    0.75
+    """
+
+    key: ClassVar[str] = "auc"
+    label: ClassVar[str] = "area under the ROC curve"
+    higher_is_better: ClassVar[bool] = True
+    scale: ClassVar[str] = "logit"
+    # Events and non-events are two samples, as in DeLong's error.
+    by_outcome: ClassVar[bool] = True
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the area."""
+        return roc_curve(table).auc
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the deviations of the placement values, over the share of the outcome."""
+        area = self.value(table)
+        events, non_events = float(table.events.sum()), float(table.non_events.sum())
+        below = (running_sum(table.non_events) - table.non_events / 2.0) / non_events
+        above = 1.0 - (running_sum(table.events) - table.events / 2.0) / events
+        weight = table.weight
+        return Influence((below - area) * (weight / events), (above - area) * (weight / non_events))
+
+
+@dataclass(frozen=True, slots=True)
+class PartialArea:
+    """Concordant partial area of the forecasts in a range, as in `RocCurve.partial_area`; higher is better.
+
+    Parameters
+    ----------
+    low, high : float
+        The range of forecasts, in [0, 1].
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> PartialArea(0.2, 0.5).value(table)
+    0.5
+    """
+
+    low: float
+    high: float
+
+    higher_is_better: ClassVar[bool] = True
+
+    @property
+    def key(self) -> str:
+        """The range."""
+        return f"partial_auc_from_{self.low!r}_to_{self.high!r}"
+
+    @property
+    def label(self) -> str:
+        """The range."""
+        return f"partial area under the ROC curve for forecasts from {self.low!r} to {self.high!r}"
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the concordant partial area."""
+        return float(roc_curve(table).partial_area(self.low, self.high).balanced_average_accuracy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopKNetBenefit:
+    """Net benefit of acting on the k highest forecasts, as in `propriety.top_k`; higher is better.
+
+    Parameters
+    ----------
+    cost : float
+        Share that a false alarm has in the cost of both errors, in (0, 1).
+    k : int, optional
+        Number, or weight, of the cases acted on.
+    share : float, optional
+        Share of the cases acted on, in place of `k`; the nearest whole number of them, at least one.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> TopKNetBenefit(cost=0.2, k=2).value(table) == TopKNetBenefit(cost=0.2, share=0.5).value(table)
+    True
+    """
+
+    cost: float
+    k: float | None = None
+    share: float | None = None
+
+    higher_is_better: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_inside(self.cost, "cost")
+        if (self.k is None) == (self.share is None):
+            law = f"exactly one of k and share must be given; got k={self.k!r} and share={self.share!r}"
+            raise InputValueError(sentence(law))
+        if self.share is not None and not (is_number(self.share) and 0.0 < self.share <= 1.0):
+            raise InputValueError(sentence(f"share must lie in (0, 1]; got {self.share!r}"))
+
+    @property
+    def key(self) -> str:
+        """Net benefit, and of how many."""
+        return f"net_benefit_of_{self.k:g}" if self.share is None else f"net_benefit_of_share_{self.share:g}"
+
+    @property
+    def label(self) -> str:
+        """Net benefit, and of how many."""
+        highest = f"{self.k:g} highest" if self.share is None else f"highest {self.share:.4g} of all"
+        return f"net benefit of acting on the {highest}"
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the net benefit."""
+        k = self.k
+        if self.share is not None:
+            k = self.share * table.weight
+            k = k if table.is_weighted else max(math.floor(k + 0.5), 1)
+        result = top_k(table, k=k, cost=self.cost)  # type: ignore[arg-type]  # one of the two is given
+        return float(result.net_benefit)  # type: ignore[arg-type]  # one capacity with a cost

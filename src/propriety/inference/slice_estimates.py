@@ -1,0 +1,86 @@
+"""Measures that are no means, in every group and in all other cases."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from propriety.errors import UNDEFINED
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.estimates import Estimate
+from propriety.inference.estimation import estimate_of
+from propriety.inference.mean_estimates import measured_moments
+from propriety.inference.measures import Measure, Skill
+from propriety.ledger.ledger import Ledger
+from propriety.results import Floats
+
+__all__ = ["estimate_groups"]
+
+MOST_TESTED = 500  # Groups that are each compared with all other cases.
+
+
+def estimate_groups(
+    ledger: Ledger, measure: Measure, unjudged: NDArray[np.bool_], level: float, drawing: Drawing
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    """Return value, limits, difference to the rest and its p-value by group and model, and the values of all cases.
+
+    A difference is tested by the errors of both sides, which must be independent: with clusters that reach across
+    groups, and with more than 500 groups, there is no test.
+    """
+    cases = ledger.cases if ledger.dependence is not None or ledger.is_weighted else None
+    ledger = ledger if cases is None else Ledger.of_source(cases, ledger.events)
+    groups, models = len(ledger.index), len(ledger.models)
+    value, low, high, difference, p_value = np.full((5, groups, models), math.nan)
+    testable = groups > 1 and groups <= MOST_TESTED and not _reach_across(ledger)
+    overall = np.array([_value(ledger, measure, model) for model in ledger.models])
+    for place in range(groups):
+        chosen = np.arange(groups) == place
+        own = ledger.at_entries(chosen)
+        rest = ledger.at_entries(~chosen) if testable and not unjudged[place] else None
+        for column, model in enumerate(ledger.models):
+            if unjudged[place]:
+                value[place, column] = _value(own, measure, model)
+                continue
+            found = _estimated(own, measure, model, level, drawing)
+            if found is None:
+                continue
+            value[place, column], low[place, column], high[place, column] = found.value, found.low, found.high
+            against = None if rest is None else _estimated(rest, measure, model, level, drawing)
+            if against is not None:
+                gap = found.value - against.value
+                error = math.hypot(found.standard_error, against.standard_error)
+                difference[place, column] = gap
+                if error > 0.0:
+                    p_value[place, column] = 2.0 * ndtr(-abs(gap) / error)
+    return value, low, high, difference, p_value, overall
+
+
+def _estimated(ledger: Ledger, measure: Measure, model: str, level: float, drawing: Drawing) -> Estimate | None:
+    """Estimate a measure; None where the cases have no value of it."""
+    try:
+        return estimate_of(ledger, measure, model=model, level=level, drawing=drawing)
+    except UNDEFINED:
+        return None
+
+
+def _value(ledger: Ledger, measure: Measure, model: str) -> float:
+    try:
+        if isinstance(measure, Skill) and ledger.labels is not None:
+            return float(measured_moments(ledger, measure).means[ledger.models.index(model)])
+        return measure.value(ledger.table(model))
+    except UNDEFINED:
+        return math.nan
+
+
+def _reach_across(ledger: Ledger) -> bool:
+    """Return whether some cluster has cases in several groups."""
+    cases = ledger.cases
+    if ledger.dependence is None or cases is None:
+        return False
+    keys = cases.cluster if ledger.dependence == "cluster" else cases.time
+    assert keys is not None  # noqa: S101  (for the type checker; the ledger says that they are there)
+    entry = ledger.entries()
+    return len(np.unique(entry * len(keys) + keys.codes)) > len(np.unique(keys.codes))

@@ -1,0 +1,125 @@
+"""The groups of a key, or of several, as one table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.inference.measures import Measure
+from propriety.inference.verdicts import Names, holm
+from propriety.ledger.key_index import KeyIndex
+from propriety.results import Floats, Result
+
+__all__ = ["Slices", "group_names", "stacked_slices"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Slices(Result):
+    """Scores, calibration and decision value of groups, one row per model and group; see `slices`.
+
+    Parameters
+    ----------
+    model, group : ndarray of str of shape (rows,)
+        The model and the label of the group; labels of several keys are joined by commas.
+    n, events : ndarray of shape (rows,)
+        Number of cases, and of events among them; for classes `events` is None.
+    event_rate : ndarray of shape (rows,)
+        Weighted share of events; None for classes.
+    value, low, high : ndarray of shape (rows,)
+        Value of the measure, and its interval.
+    excess, excess_low, excess_high : ndarray of shape (rows,)
+        Calibration in the large: the event rate less the mean forecast, and its interval; positive where
+        events are more frequent than forecast. None for classes.
+    miscalibration : ndarray of shape (rows,)
+        Miscalibration of the score; the fewer the cases, the larger it is by chance alone. None for classes.
+    net_benefit, net_benefit_low, net_benefit_high : ndarray of shape (rows,), optional
+        Net benefit at the threshold, higher is better, and its interval; None without a threshold.
+    difference : ndarray of shape (rows,)
+        Value of the group less that of all other cases.
+    p_value, p_adjusted : ndarray of shape (rows,)
+        Two-sided p-value of no such difference, and the same with Holm's adjustment for all rows.
+    note : ndarray of str of shape (rows,)
+        Why a group is not judged; empty if it is.
+    overall : mapping of str to float
+        Value of each model on all cases.
+    by : tuple of str
+        Names of the keys.
+    measure : Measure
+        What was measured.
+    threshold : float, optional
+        Threshold of the net benefit.
+    level : float
+        Level of the intervals.
+    units : int, optional
+        Number of clusters or times.
+    dropped : int
+        Rows left out because of missing values.
+    """
+
+    model: Names
+    group: Names
+    n: NDArray[np.int64]
+    events: NDArray[np.int64] | None
+    event_rate: Floats | None
+    value: Floats
+    low: Floats
+    high: Floats
+    excess: Floats | None
+    excess_low: Floats | None
+    excess_high: Floats | None
+    miscalibration: Floats | None
+    net_benefit: Floats | None
+    net_benefit_low: Floats | None
+    net_benefit_high: Floats | None
+    difference: Floats
+    p_value: Floats
+    p_adjusted: Floats
+    note: Names
+    overall: Mapping[str, float]
+    by: tuple[str, ...]
+    measure: Measure
+    threshold: float | None
+    level: float
+    units: int | None = None
+    dropped: int = 0
+
+    @property
+    def is_judged(self) -> NDArray[np.bool_]:
+        """Whether a group is large enough to be judged."""
+        return np.asarray(self.note == "")
+
+    def _fields(self) -> dict[str, Any]:
+        return Result._fields(self) | {"measure": self.measure.key}
+
+
+def stacked_slices(parts: Sequence[Slices]) -> Slices:
+    """Put the groups of several keys one below the other, and adjust the p-values for all of them."""
+    first = parts[0]
+    columns: dict[str, Any] = {}
+    for name in (one.name for one in fields(first)):
+        own = [getattr(part, name) for part in parts]
+        if isinstance(own[0], np.ndarray):
+            columns[name] = np.concatenate(own)
+    columns["group"] = np.concatenate([[f"{part.by[0]}: {group}" for group in part.group] for part in parts])
+    columns["p_adjusted"] = holm(columns["p_value"])
+    order = np.concatenate([np.flatnonzero(columns["model"] == model) for model in dict.fromkeys(columns["model"])])
+    by = tuple(name for part in parts for name in part.by)
+    return replace(first, **{name: column[order] for name, column in columns.items()}, by=by)
+
+
+def group_names(index: KeyIndex) -> Names:
+    """Return the labels of groups as texts; those that would read alike, such as 1 and "1", as written in code."""
+    columns = [_texts(index.column(name)) for name in index.names]
+    return np.array([", ".join(parts) for parts in zip(*columns, strict=True)])
+
+
+def _texts(labels: Sequence[Any]) -> list[str]:
+    distinct = dict.fromkeys(labels)
+    often = Counter(str(label) for label in distinct)
+    text = {label: str(label) if often[str(label)] == 1 else repr(label) for label in distinct}
+    return [text[label] for label in labels]

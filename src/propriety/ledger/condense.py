@@ -1,0 +1,118 @@
+"""`condense`: from cases, in arrays or in a frame, to a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from propriety.errors import InputTypeError, sentence
+from propriety.ledger.ledger import Kind, Ledger
+from propriety.ledger.sources import open_ledger
+from propriety.rules.families import Brier, Log
+from propriety.rules.functions import Excess
+from propriety.rules.ordinal import RankedProbability
+from propriety.rules.penalized import Misclassification, PenalizedBrier
+from propriety.rules.rule import Rule, check_rule
+from propriety.tables.validation import TOLERANCE, Labels, Missing
+
+__all__ = ["condense", "usual_rules"]
+
+
+def condense(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
+    y_true: object,
+    forecasts: object = None,
+    *,
+    outcome: str | None = None,
+    by: object = None,
+    cluster: object = None,
+    time: object = None,
+    sample_weight: object = None,
+    ordered: bool = False,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+    rules: Sequence[Rule] = (),
+    cells: int | None = None,
+) -> Ledger:
+    """Condense cases to a ledger: forecast tables by model, event and key, and moments of losses.
+
+    Every answer of the package about several models, groups or days is a function of the ledger. It is small, it
+    adds, and it is stored as plain Parquet. An engine fills it in at most three queries, whatever the number of models,
+    classes, rules and keys: one counts the rows of each key, one makes the tables, one the moments.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or a data frame
+        Outcomes; or, with `outcome`, a frame with one row per case, eager or lazy.
+    forecasts : mapping of str to array-like, or array-like
+        The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or rows
+        of classes, of shape (n, K). With a frame, the names of the columns: a list with one column per model, or a
+        mapping of each model to its column, or to the columns of the classes in order.
+    outcome : str, optional
+        With a frame, the column of the outcomes.
+    by : mapping of str to array-like, or array-like; with a frame str or list of str; optional
+        Keys to keep apart, any number of them, such as day and site.
+    cluster, time : array-like of shape (n,), or str with a frame, optional
+        Cluster or time within which cases may depend on each other, one of the two.
+    sample_weight : array-like of shape (n,), or str with a frame, optional
+        Weights.
+    ordered : bool
+        Whether the classes have an order.
+    pos_label, labels, missing, tolerance
+        As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
+    rules : sequence of Rule
+        Scoring rules whose moments are wanted beside the usual ones.
+    cells : int, optional
+        Cells of the grid that the forecasts are rounded to, a power of two; each keeps the mean of its forecasts. By
+        default arrays are exact, and so is a lazy frame of up to 2**22 forecasts. A larger one has at most one cell
+        for 16 cases of a key, at most 2**20, and at most 2**22 over all keys.
+
+    Returns
+    -------
+    Ledger
+        With `table()`, `moments()`, `where()`, `over()`, ``+``, `to_parquet()`.
+
+    Examples
+    --------
+    >>> y, p, site = [0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], ["x", "x", "y", "y"]
+    >>> ledger = condense(y, {"a": p}, by={"site": site})
+    >>> ledger
+    Ledger(models=['a'], kind=binary, n=4, keys={'site': 2})
+    >>> (ledger + ledger).table("a", site="x").n
+    4
+    """
+    for rule in rules if isinstance(rules, Sequence) else [rules]:
+        check_rule(rule)
+    if isinstance(rules, Rule):
+        raise InputTypeError(sentence("rules must be a list of rules", hint=f"pass [{rules!r}]."))
+    ledger = open_ledger(
+        y_true,
+        forecasts,
+        outcome=outcome,
+        by=by,
+        cluster=cluster,
+        time=time,
+        sample_weight=sample_weight,
+        ordered=ordered,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+        tolerance=tolerance,
+        cells=cells,
+    )
+    ledger.fill([*usual_rules(ledger.kind), *rules])
+    if cells is not None:
+        return ledger.grid(cells)
+    for model in ledger.models:
+        for event in ledger.events:
+            ledger.keyed_tables(model, event)
+    return ledger
+
+
+def usual_rules(kind: Kind) -> tuple[Rule, ...]:
+    """Return the functions whose moments a ledger has by default."""
+    if kind == "binary":
+        return (Brier(), Log(), Excess())
+    if kind == "ordinal":
+        return (RankedProbability(), Log(), Brier(), Misclassification())
+    return (Brier(), Log(), PenalizedBrier(), Misclassification())

@@ -1,0 +1,42 @@
+"""The cases of a lazy frame brought into memory, for what cannot be had without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from propriety.errors import InputValueError
+from propriety.tables.cases import TOLERANCE, Cases, Keys
+from propriety.tables.label_codes import code_labels
+from propriety.tables.lazy_cases import LazyCases
+
+__all__ = ["BUDGET", "cases_of_engine"]
+
+BUDGET = 2**22  # Values, rows times columns, that may be brought into memory.
+
+
+def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
+    """Return the cases of a frame whose rows were judged; None where they are too many for memory."""
+    try:
+        columns = lazy.collected(BUDGET)
+    except InputValueError:
+        return None
+
+    def keys(column: str, labels: Sequence[Any]) -> Keys:
+        return Keys(*code_labels(labels, lazy.key_kinds[column].order))
+
+    cases = Cases(
+        outcome=columns.outcome == 1 if lazy.labels is None else columns.outcome,
+        forecasts=columns.forecasts,
+        labels=lazy.labels,
+        weight=columns.weight,
+        keys={
+            name: keys(column, columns.keys[name])
+            for name, column in zip(lazy.keys, lazy.key_columns(lazy.keys), strict=True)
+        },
+        cluster=None if columns.cluster is None else keys("cluster", columns.cluster),
+        time=None if columns.time is None else keys("time", columns.time),
+        tolerance=TOLERANCE if lazy.tolerance is None else lazy.tolerance,
+        dropped=dropped,
+    )
+    return cases if columns.weight is None or columns.weight.all() else cases.where(columns.weight > 0.0)

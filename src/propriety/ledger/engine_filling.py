@@ -1,0 +1,156 @@
+"""Forecast tables of every key, counted by the engine of a lazy frame: a query for their sizes, one for the tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, MissingValuesError, sentence
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.keyed_tables import KeyedTables, inside_cells
+from propriety.tables.engine_laws import judged
+from propriety.tables.engines import Counted, Counts, count, count_groups
+from propriety.tables.events import Event
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.table_laws import check_cells
+
+__all__ = ["BUDGET", "Filled", "cells_for", "tables_of_engine"]
+
+BUDGET = 2**22  # Rows that the tables of an engine may have together.
+MOST_CELLS = 2**20
+FEWEST_CELLS = 2**4
+CASES_OF_A_CELL = 2**4
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The tables of every model and event, by the combinations of keys, and the rows left out."""
+
+    index: KeyIndex
+    tables: dict[tuple[str, Event], KeyedTables]
+    dropped: int
+
+
+def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
+    """Count the cases of every key by forecast, or by cell of a grid where they are many, in two queries."""
+    if cells is not None:
+        check_cells(cells)
+    sizes = count_groups(cases, cases.keys)
+    rows = sum(sizes.values())
+    if rows == 0:
+        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+    grid = cells
+    if cells is None and rows * len(cases.tables) > BUDGET:
+        grid = cells_for(rows, max(len(sizes), 1), len(cases.tables))
+    counted = count(cases, None if grid is None else grid.bit_length() - 1, keys=cases.keys)
+    assert counted is not None  # noqa: S101  (for the type checker; there is a table of each model and event)
+    lawful, dropped = _lawful(cases, counted)
+    index, entry = _index(cases, counted, lawful)
+    belongs = _tables_of(counted)[lawful]
+    found = {
+        (cases.models[model], event): _keyed(counted, lawful, belongs == place, entry, len(index), grid)
+        for place, (model, event) in enumerate(counted.tables)
+    }
+    return _occupied(index, found, dropped)
+
+
+def cells_for(rows: int, keys: int, tables: int) -> int:
+    """Return the cells of each table: at most one for 16 cases of a key, at most 2**20, at most 2**22 in all.
+
+    Examples
+    --------
+    >>> cells_for(36_500_000, 18_250, 2), cells_for(10_000_000, 1, 1), cells_for(10**9, 10, 1)
+    (64, 524288, 262144)
+    """
+    most = min(MOST_CELLS, BUDGET // (keys * tables), rows // keys // CASES_OF_A_CELL)
+    return max(1 << max(int(most).bit_length() - 1, 0), FEWEST_CELLS)
+
+
+def _lawful(cases: LazyCases, counted: Counted) -> tuple[NDArray[np.bool_], int]:
+    """Return which rows of the answer keep every law, and how many cases were dropped; refuse the others."""
+    key, dropped = counted.columns["key"], 0
+    belongs = _tables_of(counted)
+    for place, (model, event) in enumerate(counted.tables):
+        own = belongs == place
+        columns = {name: column[own] for name, column in counted.columns.items()}
+        # All groups are judged together, so that one without any weight is left out and not refused.
+        _, dropped = judged(cases, Counts(model, event, (), **columns), ())
+    return key >= -1.0, dropped
+
+
+def _tables_of(counted: Counted) -> NDArray[np.intp]:
+    if len(counted.tables) == 1:
+        return np.zeros(counted.labels.num_rows if counted.labels.num_columns else len(counted.columns["key"]), np.intp)
+    return np.asarray(counted.labels.column("table").to_numpy()).astype(np.intp)
+
+
+def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tuple[KeyIndex, NDArray[np.intp]]:
+    """Return the combinations of labels that occur, and the entry of each lawful row."""
+    if not cases.keys:
+        return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
+    labels, codes = [], []
+    kept = counted.labels.filter(lawful)  # Rows that are dropped need no label.
+    for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
+        own, code = cases.coded(column, kept.column(column))
+        if None in own:
+            _refuse_missing(f"by[{name!r}]", counted, lawful, code == own.index(None))
+        labels.append(own)
+        codes.append(code)
+    return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
+
+
+def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
+    many, rows = len(counted.tables), counted.columns["cases"][lawful]
+    absent, all_cases = int(rows[missing].sum()) // many, int(rows.sum()) // many
+    hint = f"leave these rows out, or give each of them a label of its own in {key}."
+    count_ = f"{absent:,} of {all_cases:,} rows"
+    raise MissingValuesError(sentence(f"{key} must be known of every case", count=count_, hint=hint))
+
+
+def _keyed(
+    counted: Counted,
+    lawful: NDArray[np.bool_],
+    own: NDArray[np.bool_],
+    entry: NDArray[np.intp],
+    entries: int,
+    cells: int | None,
+) -> KeyedTables:
+    """Make the tables of one model and event of the rows that an engine counted; it may return a row in parts."""
+    columns = {name: column[lawful][own] for name, column in counted.columns.items()}
+    at = entry[own]
+    forecast = columns["key"] + 0.0
+    if cells is not None:
+        with np.errstate(invalid="ignore"):  # Of cells without weight, which are left out.
+            mean = columns["forecasts"] / (columns["events"] + columns["non_events"])
+        forecast = inside_cells(mean, columns["key"], cells)
+    squares: dict[str, Any] = {
+        name: columns.get(name, columns[weight])
+        for name, weight in (("event_squares", "events"), ("non_event_squares", "non_events"))
+    }
+    weighty = columns["events"] + columns["non_events"] > 0.0
+    order = np.flatnonzero(weighty)[np.lexsort((forecast[weighty], at[weighty]))]
+    counts: dict[str, Any] = {
+        name: np.bincount(at, columns[number], minlength=entries).astype(np.int64)
+        for name, number in (("n", "positive"), ("n_events", "positive_events"))
+    }
+    part = KeyedTables(
+        entry=at[order],
+        forecast=forecast[order],
+        events=columns["events"][order],
+        non_events=columns["non_events"][order],
+        **{name: column[order] for name, column in squares.items()},
+        **counts,
+        cells=cells,
+    )
+    return part.pooled(np.arange(entries), entries)
+
+
+def _occupied(index: KeyIndex, tables: dict[tuple[str, Event], KeyedTables], dropped: int) -> Filled:
+    """Leave out combinations whose cases have no weight."""
+    occupied = next(iter(tables.values())).n > 0
+    if occupied.all():
+        return Filled(index, tables, dropped)
+    return Filled(index.where(occupied), {place: one.where(occupied) for place, one in tables.items()}, dropped)

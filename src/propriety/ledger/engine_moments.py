@@ -1,0 +1,312 @@
+"""Moments of losses computed where the cases lie: each rule's own formula as an expression of the engine."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, MissingValuesError, UnsupportedOperationError, sentence
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.moments import OUTCOME, Moments
+from propriety.results import Floats
+from propriety.rules.operations import JUDGED, QUIET, Column, Operations
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.tables.events import Event
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.queries import Lazy, fetched
+
+__all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_lazy"]
+
+Dependent: TypeAlias = Literal["cluster", "time"] | None
+
+# Engines add one number after another, but for a whole column of Polars, and a sum of m terms is off by up to m
+# roundings. Where no groups or clusters keep m small, cells of the forecast do; their sums are added up afterwards.
+PART = "part"
+PARTS = 2.0**10
+
+ROUNDING = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
+
+
+class RuleSums(NamedTuple):
+    """Moments of the losses under one rule, of shape (cells, series); see `Moments`."""
+
+    mean: Floats
+    lean: Floats
+    spread: Floats
+
+
+class LossSums(NamedTuple):
+    """What one query says about the losses of all models under some rules, a row for each cell of cases.
+
+    A series is the loss of a model, or the difference of two, first minus second, after those of the models. The cells
+    are in no order, and an engine may return one in parts.
+
+    Parameters
+    ----------
+    keys : dict
+        For each key the label of every cell.
+    classes : list of int or None
+        The place of the class that happened, or whether the event did, if the cells are by class.
+    units : list or None
+        Labels of the clusters or times, if the cells are by one of them.
+    n, weight, weight_squares : ndarray of shape (cells,)
+        Number of cases with a positive weight, and the sums of their weights and of the squares.
+    rules : tuple of RuleSums
+        The moments of the series under each rule.
+    """
+
+    keys: dict[str, list[Any]]
+    classes: list[int] | None
+    units: list[Any] | None
+    n: NDArray[np.int64]
+    weight: Floats
+    weight_squares: Floats
+    rules: tuple[RuleSums, ...]
+
+
+def moments_of_engine(cases: LazyCases, rules: Sequence[Rule], *, dropped: int = 0) -> dict[Rule, Moments]:
+    """Return the moments of each function for all models, by outcome, key, and cluster or time, in one query.
+
+    The rows must have been judged; `dropped` of them were left out.
+    """
+    dependent: Dependent = "cluster" if cases.cluster is not None else "time" if cases.time is not None else None
+    sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True)
+    labels: dict[str, list[Any]] = {OUTCOME: sums.classes or [], **sums.keys}
+    if dependent is not None:
+        labels[dependent] = sums.units or []
+    _check_labels(labels, sums.n)
+    orders = dict(zip(cases.keys, cases.orders(cases.key_columns(cases.keys)), strict=True))
+    if dependent is not None:
+        orders |= {dependent: cases.key_kinds[dependent].order}
+    index = KeyIndex.of_columns(labels, orders)
+    shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares, "index": index}
+    found = {}
+    for rule, own in zip(rules, sums.rules, strict=True):
+        cells = Moments(**shared, **own._asdict(), models=cases.models, rule=rule, dropped=dropped)  # type: ignore[arg-type]  # by name
+        found[rule] = Moments.merge([cells])  # In the order of the labels, with no cell in parts.
+    return found
+
+
+def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
+    """Refuse keys, clusters or times that are not known of every case, as those in memory are."""
+    for name, own in labels.items():
+        absent = [place for place, label in enumerate(own) if label is None]
+        if absent:
+            argument = name if name in ("cluster", "time") else f"by[{name!r}]"
+            count = f"{n[absent].sum():,} of {n.sum():,} rows"
+            hint = f"leave these rows out, or give each of them a label of its own in {argument}."
+            raise MissingValuesError(sentence(f"{argument} must be known of every case", count=count, hint=hint))
+
+
+def sums_of_lazy(
+    cases: LazyCases,
+    rules: Sequence[Rule],
+    *,
+    keys: Sequence[str] = (),
+    dependent: Dependent = None,
+    by_class: bool = False,
+) -> LossSums:
+    r"""Return the moments of the losses of all models under all rules, in one query of rows that were judged.
+
+    Parameters
+    ----------
+    cases : LazyCases
+        The cases.
+    rules : sequence of Rule
+        Rules of one event, or of classes, as the cases are.
+    keys : sequence of str
+        The keys by which the cells are told apart.
+    dependent : {"cluster", "time"}, optional
+        Whether they are by cluster or by time too.
+    by_class : bool
+        Whether they are by the class that happened too.
+
+    Notes
+    -----
+    The engine returns :math:`\sum w x, \sum w^2 x, \sum w^2 x^2`, from which means and spreads are made. A spread loses
+    as many digits as the squared mean exceeds the variance; losses of forecasts vary about as much as they are
+    large, and differences of losses are series of their own, so that nothing is lost there. A spread that is no larger
+    than the rounding error of its sums is none: the losses are all the same.
+    """
+    by = {name: nw.col(name) for name in cases.key_columns(keys)}
+    if by_class:
+        by["class"] = cases.place
+    if dependent is not None:
+        by[dependent] = nw.col(dependent)
+    is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
+    try:
+        query = _query(cases, rules, by, parted=not is_small)
+    except (NotImplementedError, RuntimeError) as error:  # The latter is how Dask says it, through narwhals.
+        law = f"{cases.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
+        raise UnsupportedOperationError(sentence(law, offender=str(error).rstrip("."))) from error
+    table = fetched(query)
+    if not is_small:
+        table = _whole(table, list(by))
+    columns = {name: table.column(name).to_numpy().astype(np.float64) for name in table.column_names if name not in by}
+    occupied = columns["n"] > 0.0
+    if not occupied.any():
+        raise InputValueError(sentence("no row has a positive weight and keeps every law"))
+    columns = {name: column[occupied] for name, column in columns.items()}
+    labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by}
+    return LossSums(
+        keys=dict(zip(keys, map(labels.__getitem__, cases.key_columns(keys)), strict=True)),
+        classes=[int(place) for place in labels["class"]] if by_class else None,
+        units=None if dependent is None else labels[dependent],
+        n=columns["n"].astype(np.int64),
+        weight=columns.get("weight", columns["n"]),
+        weight_squares=columns.get("squares", columns["n"]),
+        rules=tuple(_moments(columns, place, len(cases.models)) for place in range(len(rules))),
+    )
+
+
+def _labels(cases: LazyCases, name: str, found: Any) -> list[Any]:
+    """Return the label of every cell: the place of a class, or a key as it was given."""
+    if name not in cases.key_kinds:
+        return list(found.to_pylist())
+    labels, codes = cases.coded(name, found)
+    return [labels[code] for code in codes.tolist()]
+
+
+def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], *, parted: bool) -> Lazy:
+    """Build the query: lawful rows, their losses, the differences, their products with the weights, the sums."""
+    weight = nw.col("weight")
+    weights = {"weight": weight} if cases.weighted else {}
+    kept = labels | weights
+    if parted:
+        kept[PART] = (cases.forecast(0, cases.events[0]) * PARTS).floor()
+    by = {name: nw.col(name) for name in (*labels, *([PART] if parted else []))}
+    rows, losses = (_of_event if cases.labels is None else _of_classes)(cases, rules, kept)
+    if cases.engine.startswith("ibis"):
+        # Ibis writes constants as decimal numbers and takes them for floats; what a float multiplies is one.
+        losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
+    rows = rows.select(**by, **weights, **losses)
+    if cases.weighted:
+        rows = rows.filter(weight > 0.0)  # A case without weight does not count, even where its loss is infinite.
+    series = {name: nw.col(name) for name in losses}
+    models = len(cases.models)
+    for place in range(len(rules)):
+        for pair, (one, other) in enumerate(itertools.combinations(range(models), 2), models):
+            series[f"x_{place}_{pair}"] = nw.col(f"x_{place}_{one}") - nw.col(f"x_{place}_{other}")
+    rows = rows.select(**by, **weights, **series)
+    products: dict[str, nw.Expr] = {}
+    for name in series:
+        x = nw.col(name)
+        if cases.weighted:
+            products |= {f"s{name}": weight * x, f"t{name}": weight * weight * x, f"u{name}": weight * x * (weight * x)}
+        else:
+            products |= {f"s{name}": x, f"u{name}": x * x}
+    if cases.weighted:
+        products["squares"] = weight * weight
+    rows = rows.select(**by, **weights, **products)
+    sums = [nw.len().alias("n"), *(nw.col(name).sum() for name in (*weights, *products))]
+    return rows.group_by(*by).agg(*sums) if by else rows.select(*sums)
+
+
+def _whole(table: Any, by: list[str]) -> Any:
+    """Add up the parts of the sums."""
+    sums = [name for name in table.column_names if name not in (*by, PART)]
+    whole = table.group_by(by, use_threads=False).aggregate([(name, "sum") for name in sums])
+    return whole.select([*by, *(f"{name}_sum" for name in sums)]).rename_columns([*by, *sums])
+
+
+def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
+    """Return the lawful rows of forecasts of an event, and the losses of the models under each rule."""
+    models = range(len(cases.models))
+    (event,), ops = cases.events, _operations(cases)
+    rows = cases.lawful_rows().select(
+        **kept,
+        event=cases.happened(event),
+        float_one=cases.forecast(0, event) * 0.0 + 1.0,
+        **{f"p_{model}": cases.forecast(model, event) for model in models},
+    )
+    losses = {
+        f"x_{place}_{model}": nw.when(nw.col("event") > 0.5)
+        .then(rule.loss(nw.col(f"p_{model}"), event=True, ops=ops))
+        .otherwise(rule.loss(nw.col(f"p_{model}"), event=False, ops=ops))
+        for place, rule in enumerate(map(_binary, rules))
+        for model in models
+    }
+    return rows, losses
+
+
+def _of_classes(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
+    """Return the lawful rows of forecasts of classes, and the losses of the models under each rule."""
+    models, places = range(len(cases.models)), range(len(cases.labels or ()))
+    rows = cases.lawful_rows().select(
+        **kept,
+        float_one=cases.forecasts(0)[0] * 0.0 + 1.0,
+        **{f"y_{place}": cases.happened(Event("class", place)) for place in places},
+        **{f"p_{model}_{place}": own for model in models for place, own in enumerate(cases.forecasts(model))},
+        **{f"top_{model}": nw.col(f"highest_{model}") for model in models},
+    )
+    outcome = [nw.col(f"y_{place}") for place in places]
+    losses = {}
+    for model in models:
+        p = [nw.col(f"p_{model}_{place}") for place in places]
+        ops = cast("Operations", _WithTop(p, nw.col(f"top_{model}"), _operations(cases)))
+        for place, rule in enumerate(map(_by_class, rules)):
+            losses[f"x_{place}_{model}"] = rule.class_loss(p, outcome=outcome, ops=ops)
+    return rows, losses
+
+
+def _operations(cases: LazyCases) -> Operations:
+    return QUIET if cases.engine == "dask" else JUDGED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WithTop:
+    """The operations of engines, where the largest forecast of a row is a column already.
+
+    So it is computed once for all rules; and Dask, which cannot put the largest of some columns into a formula, can
+    compute them.
+    """
+
+    p: Sequence[nw.Expr]
+    top: nw.Expr
+    others: Operations
+
+    def maximum(self, *columns: Column) -> Column:
+        """Return the largest of the columns."""
+        known = len(columns) == len(self.p) and all(one is own for one, own in zip(columns, self.p, strict=True))
+        return self.top if known else self.others.maximum(*columns)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.others, name)
+
+
+def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
+    """Make the moments of the rule in this place of its sums."""
+    series = [f"x_{place}_{number}" for number in range(models + models * (models - 1) // 2)]
+    n = columns["n"][:, None]
+    weight, squares = (columns.get(name, columns["n"])[:, None] for name in ("weight", "squares"))
+    plain = np.stack([columns[f"s{name}"] for name in series], axis=1)
+    tilted = np.stack([columns.get(f"t{name}", columns[f"s{name}"]) for name in series], axis=1)
+    squared = np.stack([columns[f"u{name}"] for name in series], axis=1)
+    with np.errstate(invalid="ignore"):
+        mean = plain / weight
+        lean = tilted - mean * squares
+        spread = squared - mean * (2.0 * tilted - mean * squares)
+        same = spread <= ROUNDING * n * squared
+    return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread))
+
+
+def _binary(rule: Rule) -> BinaryRule:
+    check_rule(rule)
+    if not isinstance(rule, BinaryRule):
+        law = f"{rule!r} scores rows with one column per class; got the forecast of one event"
+        raise InputValueError(sentence(law))
+    return rule
+
+
+def _by_class(rule: Rule) -> ClassRule:
+    check_rule(rule)
+    if not isinstance(rule, ClassRule):
+        law = f"{rule!r} scores the forecast of one event; got rows of probabilities"
+        raise InputValueError(sentence(law))
+    return rule

@@ -1,0 +1,223 @@
+"""Combinations of labels: which groups, days, clusters or outcomes the entries of a ledger belong to."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.tables.cases import Keys
+from propriety.tables.label_codes import code_labels, ordered_labels
+
+__all__ = ["KeyIndex", "merged_labels"]
+
+Codes = NDArray[np.intp]
+NONE: Mapping[str, Sequence[Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyIndex:
+    """Combinations of labels, one per entry, in the order of the labels.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the keys.
+    labels : tuple of tuples
+        The labels of each key in their order.
+    codes : ndarray of shape (entries, keys)
+        ``labels[k][codes[i, k]]`` is the label of key k in entry i.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[Any, ...], ...]
+    codes: Codes
+
+    @classmethod
+    def of_cases(cls, keys: Mapping[str, Keys], cases: int) -> tuple[KeyIndex, Codes]:
+        """Return the combinations that occur, and the entry of each case.
+
+        Examples
+        --------
+        >>> site = Keys(("a", "b"), np.array([1, 0, 1]))
+        >>> index, entry = KeyIndex.of_cases({"site": site}, 3)
+        >>> index.codes.tolist(), entry.tolist()
+        ([[0], [1]], [1, 0, 1])
+        """
+        names = tuple(keys)
+        if not names:
+            return cls.single(), np.zeros(cases, dtype=np.intp)
+        codes = np.stack([one.codes for one in keys.values()], axis=1).astype(np.intp, copy=False)
+        return cls(names, tuple(one.labels for one in keys.values()), codes).distinct()
+
+    @classmethod
+    def single(cls) -> KeyIndex:
+        """Return the index without keys, which has one entry: all cases."""
+        return cls((), (), np.zeros((1, 0), dtype=np.intp))
+
+    @classmethod
+    def of_columns(
+        cls, columns: Mapping[str, Sequence[Any]], orders: Mapping[str, Sequence[Any] | None] | None = None
+    ) -> KeyIndex:
+        """Return the index whose entries have these labels; the labels of a key are in their own order, or its own."""
+        if not columns:
+            return cls.single()
+        known = orders or {}
+        labels, codes = zip(*(code_labels(own, known.get(name)) for name, own in columns.items()), strict=True)
+        return cls(tuple(columns), labels, np.stack(codes, axis=1))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def column(self, name: str) -> list[Any]:
+        """Return the label of each entry in a key."""
+        place = self.place(name)
+        labels = self.labels[place]
+        return [labels[code] for code in self.codes[:, place].tolist()]
+
+    def place(self, name: str) -> int:
+        """Return the place of a key, which must be one of them."""
+        if name not in self.names:
+            known = f"its keys are {list(self.names)}" if self.names else "it has no keys"
+            raise InputValueError(sentence(f"the ledger has no key {name!r}; {known}"))
+        return self.names.index(name)
+
+    def matches(self, wanted: Mapping[str, Any]) -> NDArray[np.bool_]:
+        """Return which entries have these labels; a list of labels stands for any of them."""
+        found = np.ones(len(self), dtype=bool)
+        for name, given in wanted.items():
+            place = self.place(name)
+            codes = {label: code for code, label in enumerate(self.labels[place])}
+            several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
+            unknown = [label for label in several if label not in codes]
+            if unknown:
+                law = f"{name} must be one of its labels; got {unknown[0]!r}"
+                raise InputValueError(sentence(law, hint=f"there are {_shortened(self.labels[place])}."))
+            found &= np.isin(self.codes[:, place], [codes[label] for label in several])
+        return found
+
+    def where(self, entries: NDArray[Any]) -> KeyIndex:
+        """Return some of the entries; labels that no longer occur are gone."""
+        codes = self.codes[entries]
+        labels, columns = [], []
+        for place, own in enumerate(self.labels):
+            used, column = np.unique(codes[:, place], return_inverse=True)
+            labels.append(tuple(own[code] for code in used.tolist()))
+            columns.append(column.reshape(-1))
+        stacked = np.stack(columns, axis=1) if columns else codes
+        return KeyIndex(self.names, tuple(labels), stacked.astype(np.intp, copy=False))
+
+    def only(self, names: Iterable[str]) -> tuple[KeyIndex, Codes]:
+        """Return the combinations of some of the keys, and which of them each entry belongs to."""
+        places = [self.place(name) for name in names]
+        kept = KeyIndex(
+            tuple(self.names[place] for place in places),
+            tuple(self.labels[place] for place in places),
+            self.codes[:, places],
+        )
+        return kept.distinct()
+
+    def distinct(self) -> tuple[KeyIndex, Codes]:
+        """Return each combination once, in order, and the place of every entry among them."""
+        if not self.names:
+            return KeyIndex.single(), np.zeros(len(self), dtype=np.intp)
+        flat = self.flat()
+        _, first, entry = np.unique(flat, return_index=True, return_inverse=True)
+        return KeyIndex(self.names, self.labels, self.codes[first]), entry.reshape(-1).astype(np.intp, copy=False)
+
+    def entry_of(self, other: KeyIndex) -> Codes:
+        """Return to which entry each one of another index belongs, which may have more keys.
+
+        Examples
+        --------
+        >>> site = KeyIndex.of_columns({"site": ["a", "b"]})
+        >>> site.entry_of(KeyIndex.of_columns({"day": [1, 1, 2], "site": ["b", "a", "b"]}))
+        array([1, 0, 1])
+        """
+        if not self.names:
+            return np.zeros(len(other), dtype=np.intp)
+        places = [other.place(name) for name in self.names]
+        own = KeyIndex(self.names, tuple(other.labels[place] for place in places), other.codes[:, places])
+        _, code = KeyIndex.joined([self, own]).distinct()
+        entry = np.full(code.max() + 1, -1, dtype=np.intp)
+        entry[code[: len(self)]] = np.arange(len(self))
+        found = entry[code[len(self) :]]
+        if (found < 0).any():
+            at = int(np.flatnonzero(found < 0)[0])
+            told = ", ".join(f"{name}={own.column(name)[at]!r}" for name in self.names)
+            raise InputValueError(sentence(f"the ledger has no cases with {told}"))
+        return found
+
+    def flat(self) -> NDArray[np.int64]:
+        """Return one number per entry, in the order of the combinations."""
+        flat = np.zeros(len(self), dtype=np.int64)
+        for place, own in enumerate(self.labels):
+            column = self.codes[:, place]
+            if len(own) and flat.max(initial=0) > np.iinfo(np.int64).max // len(own) - 1:
+                flat = np.unique(flat, return_inverse=True)[1].reshape(-1)
+            flat = flat * max(len(own), 1) + column
+        return flat
+
+    @staticmethod
+    def joined(parts: Sequence[KeyIndex]) -> KeyIndex:
+        """Return the entries of all parts, one after another, with common labels."""
+        first = parts[0]
+        if any(one.names != first.names for one in parts):
+            told = sorted({str(list(one.names)) for one in parts})
+            raise InputValueError(sentence(f"ledgers must have the same keys to be added; they have {', '.join(told)}"))
+        if not first.names:
+            return KeyIndex((), (), np.zeros((len(parts), 0), dtype=np.intp))
+        labels, columns = [], []
+        for place in range(len(first.names)):
+            own = [one.labels[place] for one in parts]
+            common = own[0] if all(one == own[0] for one in own) else merged_labels(own)
+            code = {label: at for at, label in enumerate(common)}
+            columns.append(
+                np.concatenate(
+                    [
+                        np.array([code[label] for label in one.labels[place]], dtype=np.intp)[one.codes[:, place]]
+                        for one in parts
+                    ]
+                )
+            )
+            labels.append(common)
+        return KeyIndex(first.names, tuple(labels), np.stack(columns, axis=1))
+
+
+def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """Return the labels of all parts: sorted where each part is, and otherwise in an order that each part keeps.
+
+    Examples
+    --------
+    >>> merged_labels([("low", "mid"), ("mid", "high")]), merged_labels([(1, 3), (2,)])
+    (('low', 'mid', 'high'), (1, 2, 3))
+    """
+    plain = ordered_labels(label for own in several for label in own)
+    place = {label: code for code, label in enumerate(plain)}
+    following = [pair for own in several for pair in itertools.pairwise(own)]
+    if all(place[one] < place[other] for one, other in following):
+        return plain
+    order: TopologicalSorter[Any] = TopologicalSorter(dict.fromkeys(plain, ()))
+    for one, other in following:
+        order.add(other, one)
+    try:
+        return tuple(order.static_order())
+    except CycleError:  # The parts contradict each other.
+        return plain
+
+
+def _is_in(label: Any, codes: Mapping[Any, int]) -> bool:
+    """Whether something is a label itself, as a frozenset may be."""
+    return isinstance(label, Hashable) and label in codes
+
+
+def _shortened(labels: Sequence[Any], most: int = 10) -> str:
+    shown = ", ".join(repr(label) for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown}, ... ({len(labels):,} in all)"

@@ -1,0 +1,402 @@
+"""The ledger: forecast tables and moments of some models on the same cases, by event and key."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.ledger.engine_cases import cases_of_engine
+from propriety.ledger.engine_filling import tables_of_engine
+from propriety.ledger.engine_moments import moments_of_engine
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.keyed_tables import KeyedTables
+from propriety.ledger.moments import OUTCOME, Moments, moments_of_cases
+from propriety.results import Backend, frame_of
+from propriety.rules.families import Brier
+from propriety.rules.functions import Excess
+from propriety.rules.rule import Rule
+from propriety.rules.scoring import observed_rates
+from propriety.tables.cases import Cases
+from propriety.tables.events import Event, event_of
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.lazy_cases import LazyCases
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["Kind", "Ledger"]
+
+Kind: TypeAlias = Literal["binary", "multiclass", "ordinal"]
+Place: TypeAlias = tuple[str, Event]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Ledger:
+    """Forecast tables and moments of models on the same cases, by event and key; see `propriety.condense`.
+
+    Everything that `estimate`, `compare`, `slices` and `evaluate` say is read from it. Ledgers add: ``monday +
+    tuesday`` is that of the cases of both days, and what is stored on one day can be added to on the next.
+
+    Parameters
+    ----------
+    models : tuple of str
+        Names of the models.
+    events : tuple of Event
+        What the tables are about: the event, each class, each cut point.
+    labels : tuple, optional
+        The labels of the classes in order; None for one event.
+    index : KeyIndex
+        The combinations of keys that occur.
+    dependence : {"cluster", "time"}, optional
+        Within what cases may depend on each other.
+    is_weighted : bool
+        Whether the cases have weights.
+    dropped : int
+        Rows left out because of missing values.
+    source : Cases or LazyCases, optional
+        Where more can be learnt; a ledger from files has none.
+    """
+
+    models: tuple[str, ...]
+    events: tuple[Event, ...]
+    labels: tuple[Any, ...] | None
+    index: KeyIndex
+    dependence: Literal["cluster", "time"] | None
+    is_weighted: bool
+    dropped: int = 0
+    source: Cases | LazyCases | None = None
+    _tables: dict[Place, KeyedTables] = field(default_factory=dict, metadata={"hidden": True})
+    _whole: dict[Place, ForecastTable] = field(default_factory=dict, metadata={"hidden": True})
+    _moments: dict[Rule, Moments] = field(default_factory=dict, metadata={"hidden": True})
+    _collected: dict[str, Cases | None] = field(default_factory=dict, metadata={"hidden": True})
+
+    @classmethod
+    def of_source(cls, source: Cases | LazyCases, events: tuple[Event, ...], *, cells: int | None = None) -> Ledger:
+        """Make the ledger of cases, of which it learns when it is asked; an engine counts its rows at once."""
+        taken = next((name for name in source.keys if name in (OUTCOME, "cluster", "time")), None)
+        if taken is not None:
+            law = f"by cannot have a key called {taken!r}, by which moments tell their own cells apart"
+            raise InputValueError(sentence(law, hint="give the key another name."))
+        dependence: Literal["cluster", "time"] | None = "cluster" if source.cluster is not None else None
+        dependence = "time" if source.time is not None else dependence
+        shared: dict[str, Any] = {"models": source.models, "events": events, "labels": source.labels}
+        shared |= {"dependence": dependence, "source": source}
+        if isinstance(source, LazyCases):
+            filled = tables_of_engine(source, cells=cells)
+            return cls(
+                **shared,
+                index=filled.index,
+                is_weighted=source.weighted,
+                dropped=filled.dropped,
+                _tables=filled.tables,
+            )
+        weight = source.weight
+        if weight is not None and not (weight > 0.0).all():
+            # A case without weight, and a group of such, is not there, as it is not in the tables of an engine.
+            shared["source"] = source = source.checked().where(weight > 0.0)
+        index, _ = KeyIndex.of_cases(source.keys, len(source))
+        return cls(**shared, index=index, is_weighted=source.weight is not None, dropped=source.dropped)
+
+    @classmethod
+    def of_tables(cls, tables: Mapping[str, ForecastTable]) -> Ledger:
+        """Make the ledger of forecast tables of one event by each model, on the same cases, without moments."""
+        first = next(iter(tables.values()))
+        event = Event("event")
+        return cls(
+            models=tuple(tables),
+            events=(event,),
+            labels=None,
+            index=KeyIndex.single(),
+            dependence=None,
+            is_weighted=first.is_weighted,
+            dropped=first.dropped,
+            _tables={(name, event): KeyedTables.of_tables([table], table.cells) for name, table in tables.items()},
+            _whole={(name, event): table for name, table in tables.items()},
+        )
+
+    @property
+    def kind(self) -> Kind:
+        """What is forecast: an event, classes, or classes in order."""
+        if self.labels is None:
+            return "binary"
+        return "ordinal" if self.events[0].kind == "cut" else "multiclass"
+
+    @property
+    def keys(self) -> dict[str, tuple[Any, ...]]:
+        """The labels of each key that the cases were condensed by."""
+        return dict(zip(self.index.names, self.index.labels, strict=True))
+
+    @property
+    def n(self) -> int:
+        """Number of cases with a positive weight."""
+        if isinstance(self.source, Cases):
+            return self.source.n
+        return int(next(iter(self._tables.values())).n.sum())
+
+    @property
+    def classes(self) -> int | None:
+        """Number of classes; None for one event."""
+        return None if self.labels is None else len(self.labels)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The functions whose moments are here already."""
+        return tuple(self._moments)
+
+    @property
+    def rates(self) -> dict[Any, float]:
+        """Observed share of the event, or of each class."""
+        if self.labels is None:
+            return {"event": self.table(self.models[0]).event_rate}
+        if isinstance(self.source, Cases):
+            shares = observed_rates(self.source).tolist()
+        else:
+            shares = [self.table(self.models[0], Event("class", place)).event_rate for place in range(len(self.labels))]
+        return dict(zip(self.labels, shares, strict=True))
+
+    def table(self, model: str | None = None, event: Any = None, **keys: Any) -> ForecastTable:
+        """Return the forecast table of a model.
+
+        Parameters
+        ----------
+        model : str, optional
+            The model; not needed if there is one.
+        event : label, optional
+            For classes, the class; for ordered classes the cut point "at most this class".
+        **keys
+            Labels of keys, such as ``site="x"``; the cases of all others are added up.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> ledger = pr.condense([0, 1, 1], {"a": [0.2, 0.7, 0.6]}, by={"site": ["x", "x", "y"]})
+        >>> ledger.table("a", site="x").n
+        2
+        """
+        place = (self.one_model(model), self._event(event))
+        if not keys:
+            return self._all(place)
+        chosen = self.index.matches(keys)
+        if not chosen.any():
+            raise InputValueError(sentence(f"no case has {', '.join(f'{name}={one!r}' for name, one in keys.items())}"))
+        keyed = self.keyed_tables(*place)
+        at = np.flatnonzero(chosen)
+        return keyed.at(int(at[0])) if len(at) == 1 else keyed.where(chosen).whole()
+
+    def keyed_tables(self, model: str, event: Event) -> KeyedTables:
+        """Return the tables of a model and event for every combination of keys."""
+        place = (model, event)
+        if place not in self._tables:
+            if not isinstance(self.source, Cases):
+                raise InputValueError(sentence(f"the ledger has no tables of {event}"))
+            self._tables[place] = KeyedTables.of_cases(self.source, model, event, self.entries(), len(self.index))
+        return self._tables[place]
+
+    def moments(self, rule: Rule) -> Moments:
+        """Return the moments of a function of single cases, such as a scoring rule, for all models.
+
+        They are by outcome, by every key, and by cluster or time; ``.over()`` adds them up.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> pr.condense([0, 1, 1], {"a": [0.2, 0.7, 0.6]}).moments(pr.Log()).means.round(4)
+        array([0.3635])
+        """
+        self.fill([rule])
+        return self._moments[rule]
+
+    def fill(self, rules: Iterable[Rule]) -> None:
+        """Learn the moments of functions that are not here yet, from an engine in one query."""
+        absent = [rule for rule in dict.fromkeys(rules) if rule not in self._moments]
+        if not absent:
+            return
+        if isinstance(self.source, Cases):
+            self._moments.update({rule: moments_of_cases(self.source, rule) for rule in absent})
+        elif self.source is not None:
+            names = [OUTCOME, *self.index.names, *([] if self.dependence is None else [self.dependence])]
+            found = moments_of_engine(self.source, absent, dropped=self.dropped)
+            self._moments.update({rule: one.over(*names) for rule, one in found.items()})
+        else:
+            law = f"the ledger has no moments of {absent[0]!r}, and no cases to compute them from"
+            known = ", ".join(map(repr, self._moments)) or "none"
+            hint = f"condense the cases with rules=[{absent[0]!r}, ...]; there are those of {known}."
+            raise InputValueError(sentence(law, hint=hint))
+
+    def has_moments(self, rule: Rule) -> bool:
+        """Return whether the moments of a function are here, or can be learnt."""
+        return rule in self._moments or self.source is not None
+
+    @property
+    def cases(self) -> Cases | None:
+        """The cases themselves, of arrays or of a lazy frame that is small enough to be brought into memory."""
+        if isinstance(self.source, LazyCases):
+            if "cases" not in self._collected:
+                self._collected["cases"] = cases_of_engine(self.source, self.dropped)
+            found = self._collected["cases"]
+            if found is None or len(found.keys) == len(self.index.names):
+                return found
+            return replace(found, keys={name: found.keys[name] for name in self.index.names})
+        return self.source
+
+    def where(self, **keys: Any) -> Ledger:
+        """Return the ledger of the cases with these labels; a list of labels stands for any of them."""
+        chosen = self.index.matches(keys)
+        if not chosen.any():
+            raise InputValueError(sentence(f"no case has {', '.join(f'{name}={one!r}' for name, one in keys.items())}"))
+        return self.at_entries(chosen)
+
+    def at_entries(self, chosen: NDArray[np.bool_]) -> Ledger:
+        """Return the ledger of the cases in some entries of the index."""
+        moments = {rule: one.where(chosen[self.index.entry_of(one.index)]) for rule, one in self._moments.items()}
+        if isinstance(self.source, Cases):
+            return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=moments)
+        tables = {place: one.where(chosen) for place, one in self._tables.items()}
+        return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
+
+    def entries(self) -> NDArray[np.intp]:
+        """Return the entry of the index that each case belongs to; of a ledger that has its cases."""
+        cases = self.cases
+        assert cases is not None  # noqa: S101  (for the type checker; it is asked of such ledgers)
+        return KeyIndex.of_cases(cases.keys, len(cases))[1]
+
+    def grid(self, cells: int) -> Ledger:
+        """Return the ledger with its tables on a grid, each cell of which keeps the mean of its forecasts."""
+        places = [(model, event) for model in self.models for event in self.events]
+        tables = {place: self.keyed_tables(*place).grid(cells) for place in places}
+        return replace(self, source=None, _tables=tables, _whole={}, _moments=dict(self._moments))
+
+    def times(self) -> list[Any]:
+        """Return the times of the cases in order."""
+        if isinstance(self.source, Cases) and self.source.time is not None:
+            return list(self.source.time.labels)
+        known = next(iter(self._moments.values()), None) or self.moments(Excess() if self.labels is None else Brier())
+        return list(known.over("time").index.labels[0])
+
+    def why_no_cases(self, what: str) -> str:
+        """Say why there are no cases at hand for what needs them."""
+        if isinstance(self.source, LazyCases):
+            return f"{what} of this measure needs the cases in memory, and the frame has too many"
+        return f"{what} of this measure needs the cases, which a ledger of tables alone does not have"
+
+    def over(self, *names: str) -> Ledger:
+        """Return the ledger in which the cases of all labels of these keys are added up.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> ledger = pr.condense([0, 1], {"a": [0.2, 0.7]}, by={"site": ["x", "y"], "day": [1, 2]})
+        >>> list(ledger.over("day").keys)
+        ['site']
+        """
+        if not names:
+            return self
+        for name in names:
+            self.index.place(name)
+        kept = tuple(name for name in self.index.names if name not in names)
+        moments = {
+            rule: one.over(*(name for name in one.index.names if name not in names))
+            for rule, one in self._moments.items()
+        }
+        if isinstance(self.source, Cases):
+            found = Ledger.of_source(self.source.with_keys(kept), self.events)
+            return replace(found, _whole=dict(self._whole), _moments=moments)
+        index, codes = self.index.only(kept)
+        tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
+        return replace(self, index=index, _tables=tables, _moments=moments)
+
+    @classmethod
+    def merge(cls, ledgers: Iterable[Ledger]) -> Ledger:
+        """Return the ledger of the cases of all parts, which must be of the same models, events and keys.
+
+        Tables on different grids are brought to the coarsest of them. Moments are kept of the functions that all
+        parts have.
+        """
+        parts = list(ledgers)
+        if not parts:
+            raise InputValueError(sentence("at least one ledger is needed to merge; there is none"))
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        for one in parts[1:]:
+            for what in ("models", "labels", "events", "dependence"):
+                if getattr(one, what) != getattr(first, what):
+                    law = f"ledgers must have the same {what} to be added"
+                    told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
+                    raise InputValueError(sentence(law, offender=told))
+        index, codes = KeyIndex.joined([one.index for one in parts]).distinct()
+        ends = np.cumsum([0, *(len(one.index) for one in parts)])
+        own = [codes[low:high] for low, high in itertools.pairwise(ends.tolist())]
+        places = [(model, event) for model in first.models for event in first.events]
+        tables = {
+            place: KeyedTables.merge([one.keyed_tables(*place) for one in parts], own, len(index)) for place in places
+        }
+        asked = dict.fromkeys(rule for one in parts for rule in one.rules)
+        common = [rule for rule in asked if all(one.has_moments(rule) for one in parts)]
+        return cls(
+            models=first.models,
+            events=first.events,
+            labels=first.labels,
+            index=index,
+            dependence=first.dependence,
+            is_weighted=any(one.is_weighted for one in parts),
+            dropped=sum(one.dropped for one in parts),
+            _tables=tables,
+            _moments={rule: Moments.merge([one.moments(rule) for one in parts]) for rule in common},
+        )
+
+    def __add__(self, other: object) -> Ledger:
+        return Ledger.merge([self, other]) if isinstance(other, Ledger) else NotImplemented
+
+    def __radd__(self, other: object) -> Ledger:
+        """Let `sum(ledgers)` begin with its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def to_parquet(self, folder: str | PathLike[str], *, partition: Sequence[str] = ()) -> None:
+        """Write the ledger to a folder of plain Parquet files, in subfolders by some keys; needs PyArrow."""
+        from propriety.ledger.ledger_files import write_ledger
+
+        write_ledger(self, folder, partition=partition)
+
+    @classmethod
+    def from_parquet(cls, folder: str | PathLike[str]) -> Ledger:
+        """Read what `to_parquet` wrote."""
+        from propriety.ledger.ledger_files import read_ledger
+
+        return read_ledger(folder)
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """Return the rows of all tables: model, event, keys, forecast, events, non_events and their squares."""
+        from propriety.ledger.ledger_files import stored_tables
+
+        return frame_of(stored_tables(self).to_pydict(), backend=backend)
+
+    def _all(self, place: Place) -> ForecastTable:
+        if place not in self._whole:
+            if isinstance(self.source, Cases):
+                self._whole[place] = ForecastTable.from_cases(self.source, *place)
+            else:
+                self._whole[place] = self.keyed_tables(*place).whole(dropped=self.dropped)
+        return self._whole[place]
+
+    def one_model(self, model: str | None) -> str:
+        """Return the model that is meant; the only one if none is named."""
+        if model is None and len(self.models) == 1:
+            return self.models[0]
+        if model not in self.models:
+            law = f"model must be one of {list(self.models)}; got {model!r}"
+            raise InputValueError(sentence(law))
+        return model
+
+    def _event(self, event: Any) -> Event:
+        return event if isinstance(event, Event) else event_of(event, self.labels, ordered=self.kind == "ordinal")
+
+    def __repr__(self) -> str:
+        keys = f", keys={ {name: len(labels) for name, labels in self.keys.items()} }" if self.keys else ""
+        return f"Ledger(models={list(self.models)}, kind={self.kind}, n={self.n}{keys})"

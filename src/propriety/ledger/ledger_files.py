@@ -1,0 +1,357 @@
+"""A ledger as a folder of plain Parquet files, by chosen keys, which any engine can read.
+
+`ledger.json` says what the ledger is about. Below `tables/` one row is a row of a forecast table, with its model, event
+and keys; `n` and `n_events` count the cases of a table once, in its first row. Below `moments/` one row is a cell of
+the moments of one function. Subfolders such as `day=2026-01-01` hold the rows of one label; more can be added.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.ledger import stored_laws
+from propriety.ledger.key_index import KeyIndex, merged_labels
+from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
+from propriety.ledger.moments import OUTCOME, Moments
+from propriety.ledger.stored_laws import SCHEMA, label_column, number_column, series_column
+from propriety.results import Floats
+from propriety.rules.registry import rule_from_dict, rule_to_dict
+from propriety.tables import frames
+from propriety.tables.events import Event
+from propriety.tables.label_codes import code_labels, ordered_labels, plain_labels
+from propriety.tables.queries import encoded
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from propriety.ledger.ledger import Ledger
+
+__all__ = ["read_ledger", "stored_tables", "write_ledger"]
+
+VERSION = 1
+FACTS, PART = "ledger.json", "part-0.parquet"
+SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")
+PER_CELL, PER_SERIES = ("n", "weight", "weight_squares"), ("mean", "lean", "spread")
+RESERVED = {"model", "event", "place", "rule", OUTCOME, "cluster", "time", "cells", "n_events", *COLUMNS}
+RESERVED |= {*PER_CELL, *PER_SERIES}
+
+
+def stored_tables(ledger: Ledger) -> Any:
+    """Return the rows of all tables of a ledger as one Arrow table."""
+    pa, _ = frames.pyarrow()
+    parts = [_table_rows(ledger, model, event) for model in ledger.models for event in ledger.events]
+    return pa.concat_tables(parts)
+
+
+def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str | Sequence[str] = ()) -> None:
+    """Write a ledger, or add its partitions to one that is there."""
+    _, parquet = frames.pyarrow()
+    root, partition = Path(folder), [partition] if isinstance(partition, str) else partition
+    reserved = [name for name in ledger.index.names if name in RESERVED]
+    if reserved:
+        law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
+        raise InputValueError(sentence(law, hint="give the key another name."))
+    for name in partition:
+        ledger.index.place(name)  # It must be a key.
+    facts = _facts(ledger, partition)
+    there = _facts_to_add_to(root, facts)
+    targets = _partitions(stored_tables(ledger), partition, root / "tables")
+    moments = _stored_moments(ledger)
+    if moments is not None:
+        targets |= _partitions(moments, partition, root / "moments")
+    there_already = next((target for target in targets if target.joinpath(PART).exists()), None)
+    if there_already is not None:
+        law = f"{there_already} holds these cases already"
+        raise InputValueError(sentence(law, hint="write to another folder, or delete that one first."))
+    for target, rows in targets.items():
+        target.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(rows, target / PART, compression="zstd")
+    if there is not None:
+        facts["dropped"] += there["dropped"]
+        facts["keys"] = {name: _joined(there["keys"][name], own) for name, own in facts["keys"].items()}
+    root.mkdir(parents=True, exist_ok=True)
+    (root / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
+
+
+def read_ledger(folder: str | PathLike[str]) -> Ledger:
+    """Read what `write_ledger` wrote."""
+    from propriety.ledger.ledger import Ledger
+
+    root = Path(folder)
+    facts = _stored_facts(root)
+    models, events = tuple(facts["models"]), tuple(Event(kind, place) for kind, place in facts["events"])
+    rows = _read(root / "tables")
+    index, entry = _index(rows, list(facts["keys"]), facts["keys"])
+    belongs = _belongs(rows, models, events)
+    tables = {
+        place: _keyed(rows, belongs == number, entry, len(index), is_weighted=facts["is_weighted"])
+        for number, place in enumerate(itertools.product(models, events))
+    }
+    stored_laws.check_tables(list(tables.values()))
+    moments = _read_moments(root, facts)
+    for one in moments:
+        n = next(iter(tables.values())).n
+        stored_laws.check_moments(one, index, n, 2 if facts["labels"] is None else len(facts["labels"]))
+    return Ledger(
+        models=models,
+        events=events,
+        labels=None if facts["labels"] is None else tuple(facts["labels"]),
+        index=index,
+        dependence=facts["dependence"],
+        is_weighted=facts["is_weighted"],
+        dropped=facts["dropped"],
+        _tables=tables,
+        _moments={one.rule: one for one in moments},
+    )
+
+
+def _table_rows(ledger: Ledger, model: str, event: Event) -> Any:
+    pa, _ = frames.pyarrow()
+    keyed = ledger.keyed_tables(model, event)
+    rows, bounds = len(keyed.entry), keyed.bounds
+    first = bounds[:-1][np.diff(bounds) > 0]
+    columns: dict[str, Any] = {
+        "model": _repeated(model, rows),
+        "event": _repeated(event.kind, rows),
+        "place": np.full(rows, event.place),
+        **{name: _labels(ledger.index, name, keyed.entry) for name in ledger.index.names},
+        **{name: getattr(keyed, name) for name in (COLUMNS if ledger.is_weighted else COLUMNS[:3])},
+    }
+    for name in ("n", "n_events"):
+        column = np.zeros(rows, dtype=np.int64)
+        column[first] = getattr(keyed, name)[keyed.entry[first]]
+        columns[name] = column
+    return pa.table(columns | {"cells": np.full(rows, keyed.cells or 0, dtype=np.int64)})
+
+
+def _stored_moments(ledger: Ledger) -> Any:
+    pa, _ = frames.pyarrow()
+    parts = []
+    for place, rule in enumerate(ledger.rules):
+        one = ledger.moments(rule)
+        entries = np.arange(len(one.n))
+        columns: dict[str, Any] = {"rule": np.full(len(one.n), place)}
+        columns |= {name: _labels(one.index, name, entries) for name in one.index.names}
+        columns |= {name: getattr(one, name) for name in PER_CELL}
+        columns |= {name: _lists(getattr(one, name)) for name in PER_SERIES}
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts) if parts else None
+
+
+def _read_moments(root: Path, facts: Mapping[str, Any]) -> list[Moments]:
+    if not facts["rules"]:
+        return []
+    cells = _read(root / "moments")
+    names = [OUTCOME, *facts["keys"], *([] if facts["dependence"] is None else [facts["dependence"]])]
+    series = len(facts["models"]) * (len(facts["models"]) + 1) // 2
+    found = []
+    for place, stored in enumerate(facts["rules"]):
+        own = cells.filter(number_column(cells, "rule", whole=True) == place)
+        index, entry = _index(own, names, facts["keys"])
+        one = Moments(
+            n=number_column(own, "n", whole=True),
+            weight=number_column(own, "weight"),
+            weight_squares=number_column(own, "weight_squares"),
+            **{name: series_column(own, name, series) for name in PER_SERIES},
+            models=tuple(facts["models"]),
+            rule=rule_from_dict(stored),
+            index=KeyIndex(index.names, index.labels, index.codes[entry]),
+            dropped=facts["dropped"],
+        )
+        found.append(Moments.merge([one]))
+    return found
+
+
+def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
+    facts = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "models": list(ledger.models),
+        "labels": None if ledger.labels is None else list(ledger.labels),
+        "events": [list(event) for event in ledger.events],
+        "keys": {name: _order(labels) for name, labels in ledger.keys.items()},
+        "dependence": ledger.dependence,
+        "is_weighted": ledger.is_weighted,
+        "rules": [rule_to_dict(rule) for rule in ledger.rules],
+        "partition": list(partition),
+        "dropped": ledger.dropped,
+    }
+    law = "the labels of classes must be numbers or texts to be stored"
+    try:
+        stored = dict(json.loads(json.dumps(facts)))
+    except TypeError as error:
+        raise InputTypeError(sentence(law, offender=str(error))) from error
+    if stored["labels"] != facts["labels"]:
+        raise InputTypeError(sentence(law, offender=f"they are {facts['labels']!r}"))
+    return stored
+
+
+def _order(labels: tuple[Any, ...]) -> list[Any] | None:
+    """Return texts in their order, and other labels where it is not that of their values; None where they need it not.
+
+    Texts are always kept, because it cannot be told from some of them that their order is not the alphabet's.
+    """
+    texts = all(isinstance(label, str) for label in labels)
+    plain = all(isinstance(label, str | int | float) for label in labels)
+    return list(labels) if texts or (plain and labels != ordered_labels(labels)) else None
+
+
+def _joined(there: list[Any] | None, own: list[Any] | None) -> list[Any] | None:
+    """Return the order of the labels that are there and of those that are added."""
+    return there if own is None else own if there is None else list(merged_labels([there, own]))
+
+
+def _part(name: object) -> str:
+    """Return a key or a label as it is written in the name of a folder."""
+    return quote(str(name), safe=" :.,+-")
+
+
+def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is known of a ledger that is there, or refuse to add to it; None if there is none."""
+    if not (root / FACTS).exists():
+        return None
+    if not facts["partition"]:
+        law = f"{root} holds a ledger already"
+        raise InputValueError(sentence(law, hint="write to another folder, or by partition= of a key."))
+    there = _stored_facts(root)
+    differs = next((name for name in SAME if there[name] != facts[name]), None)
+    told = (there[differs], facts[differs]) if differs else (list(there["keys"]), list(facts["keys"]))
+    if differs or told[0] != told[1]:
+        law = f"a ledger can only be added to {root} if both have the same {differs or 'keys'}"
+        raise InputValueError(sentence(law, offender=f"they have {told[0]!r} and {told[1]!r}"))
+    return there
+
+
+def _stored_facts(root: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads((root / FACTS).read_text(encoding="utf-8"))
+    except OSError:
+        raise InputValueError(sentence(f"{root} must be a folder that holds a ledger; it has no {FACTS}")) from None
+    except (ValueError, RecursionError) as error:
+        raise InputValueError(sentence(f"{root / FACTS} must be JSON", offender=str(error))) from error
+    found = frames.checked_schema(facts, SCHEMA, VERSION, [*SAME, "keys", "dropped"])
+    stored_laws.check_facts(found, RESERVED)
+    return found
+
+
+def _read(folder: Path) -> Any:
+    """Return all files below a folder as one Arrow table."""
+    pa, _ = frames.pyarrow()
+    from pyarrow import dataset
+
+    law = f"{folder} must hold whole Parquet files of a ledger"
+    paths = sorted(map(str, folder.rglob("*.parquet")))
+    if not paths:
+        raise InputValueError(sentence(law, offender="there are none"))
+    try:
+        # The labels are columns of the files, so that the names of the folders need not be read.
+        rows = dataset.dataset(paths, format="parquet").to_table().combine_chunks()
+    except (pa.ArrowException, UnicodeError, OSError) as error:
+        raise InputValueError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+    if not rows.num_rows:
+        raise InputValueError(sentence(law, offender="they have no rows"))
+    return rows
+
+
+def _index(
+    rows: Any, names: Sequence[str], orders: Mapping[str, list[str] | None]
+) -> tuple[KeyIndex, NDArray[np.intp]]:
+    """Return the combinations of labels that occur, and the entry of each row."""
+    if not names:
+        return KeyIndex.single(), np.zeros(rows.num_rows, dtype=np.intp)
+    coded = [_coded(label_column(rows, name), orders.get(name)) for name in names]
+    codes = np.stack([codes for _, codes in coded], axis=1)
+    return KeyIndex(tuple(names), tuple(labels for labels, _ in coded), codes).distinct()
+
+
+def _coded(column: Any, order: list[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    held, places = encoded(column)
+    labels, codes = code_labels(plain_labels(held), order)
+    return labels, codes[places]
+
+
+def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> NDArray[np.intp]:
+    """Return the number of the model and event that each row belongs to, in the order of their product."""
+    index, entry = _index(rows, ["model", "event", "place"], {})
+    number = {(model, *event): at for at, (model, event) in enumerate(itertools.product(models, events))}
+    combinations = zip(*(index.column(name) for name in index.names), strict=True)
+    places = [number.get(one, -1) for one in combinations]
+    if min(places) < 0:
+        raise InputValueError(sentence(f"the tables of a {SCHEMA} must be of its models and events"))
+    return np.array(places, dtype=np.intp)[entry]
+
+
+def _keyed(
+    rows: Any, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: int, *, is_weighted: bool
+) -> KeyedTables:
+    """Return the tables of one model and event; parts on different grids are brought to the coarsest."""
+    if not own.any():
+        raise InputValueError(sentence(f"a {SCHEMA} must have tables of all of its models and events"))
+    columns = {name: number_column(rows, name)[own] for name in COLUMNS[:3]}
+    for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
+        columns[name] = number_column(rows, name)[own] if is_weighted else columns[weight]
+    at, grids = entry[own], number_column(rows, "cells", whole=True)[own]
+    none = np.zeros(entries, dtype=np.int64)
+    parts = []
+    for cells in np.unique(grids).tolist():
+        chosen = np.flatnonzero(grids == cells)
+        order = chosen[np.lexsort((columns["forecast"][chosen], at[chosen]))]
+        picked = {name: column[order] for name, column in columns.items()}
+        parts.append(KeyedTables(entry=at[order], **picked, n=none, n_events=none, cells=cells or None))
+    merged = KeyedTables.merge(parts, [np.arange(entries)] * len(parts), entries)
+    counts: dict[str, Any] = {
+        name: np.bincount(at, number_column(rows, name, whole=True)[own], minlength=entries).astype(np.int64)
+        for name in ("n", "n_events")
+    }
+    return replace(merged, **counts)
+
+
+def _partitions(rows: Any, partition: Sequence[str], folder: Path) -> dict[Path, Any]:
+    """Return the rows of each combination of labels, by the subfolder that holds them."""
+    index, entry = _index(rows, partition, {})
+    ordered = rows.take(np.argsort(entry, kind="stable")) if partition else rows
+    bounds = np.searchsorted(np.sort(entry), np.arange(len(index) + 1)).tolist()
+    columns = [index.column(name) for name in index.names]
+    found = {}
+    for place, (low, high) in enumerate(itertools.pairwise(bounds)):
+        labels = zip(index.names, (column[place] for column in columns), strict=True)
+        inside = Path(*(f"{_part(name)}={_part(label)}" for name, label in labels))
+        found[folder / inside] = ordered.slice(low, high - low)
+    return found
+
+
+def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
+    """Return the labels of rows as an Arrow array."""
+    pa, _ = frames.pyarrow()
+    place = index.place(name)
+    law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(index.labels[place])
+    try:
+        labels = pa.array(own)
+        back = plain_labels(labels.to_pylist())
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise InputTypeError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+    changed = next((pair for pair in zip(own, back, strict=True) if pair[0] != pair[1]), None)
+    if changed is not None:  # Of a tuple, for example, Arrow makes a list.
+        offender = f"{changed[0]!r} would come back as {changed[1]!r}"
+        raise InputTypeError(sentence(law, offender=offender, hint="turn them into text first."))
+    return labels.take(pa.array(index.codes[entry, place]))
+
+
+def _repeated(text: str, rows: int) -> Any:
+    pa, _ = frames.pyarrow()
+    return pa.array([text]).take(pa.array(np.zeros(rows, dtype=np.int64)))
+
+
+def _lists(matrix: Floats) -> Any:
+    pa, _ = frames.pyarrow()
+    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])

@@ -1,0 +1,221 @@
+"""From what a user holds, arrays, a frame, tables or a ledger, to a ledger that learns from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import is_into_dataframe
+
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.ledger.ledger import Ledger
+from propriety.tables.events import events_of
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.frames import columns_of, known
+from propriety.tables.lazy_reading import read_lazy_cases
+from propriety.tables.models import check_tables
+from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
+
+__all__ = ["open_ledger"]
+
+
+def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
+    y_true: object,
+    forecasts: object = None,
+    *,
+    outcome: str | None = None,
+    by: object = None,
+    cluster: object = None,
+    time: object = None,
+    sample_weight: object = None,
+    ordered: bool = False,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+    fewest: int = 1,
+    cells: int | None = None,
+) -> Ledger:
+    """Read what a user holds; see `propriety.condense` for the arguments. What is not asked for is not computed."""
+    shared = {"by": by, "cluster": cluster, "time": time, "sample_weight": sample_weight}
+    options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    condensed = _condensed(y_true, forecasts, {**shared, "outcome": outcome, "pos_label": pos_label, "labels": labels})
+    if condensed is not None:
+        _check_number(len(condensed.models), fewest)
+        return condensed
+    if cluster is not None and time is not None:
+        hint = (
+            "cluster= alone allows for any dependence within a cluster, over time too; "
+            "time= alone allows for any between cases of one time."
+        )
+        raise InputValueError(sentence("cases have cluster= or time=, not both", hint=hint))
+    if outcome is None:
+        _check_columns(y_true, forecasts)
+        return _of_arrays(y_true, forecasts, shared, options, ordered=ordered, fewest=fewest)
+    columns = _column_names({"outcome": outcome, "cluster": cluster, "time": time, "sample_weight": sample_weight})
+    models = _columns_of_models(forecasts)
+    _check_number(len(models), fewest)
+    keys = _key_columns(by)
+    frame = known(y_true)
+    if isinstance(frame, nw.LazyFrame):
+        cases = read_lazy_cases(
+            frame,
+            {model: own[0] if len(own) == 1 else own for model, own in models.items()},
+            outcome=outcome,
+            weight=columns["sample_weight"],
+            by=keys or None,
+            cluster=columns["cluster"],
+            time=columns["time"],
+            ordered=ordered,
+            **options,
+        )
+        _check_ordered(cases.labels, ordered=ordered)
+        return Ledger.of_source(cases, cases.events, cells=cells)
+    arguments = _of_frame(y_true, models, {"y_true": outcome, **columns}, keys)
+    given = {name: arguments.get(name) for name in ("cluster", "time", "sample_weight")}
+    given["by"] = {name: arguments[f"by {name}"] for name in keys} or None
+    return _of_arrays(
+        arguments["y_true"],
+        {model: arguments[f"forecasts {model}"] for model in models},
+        given,
+        options,
+        ordered=ordered,
+        fewest=fewest,
+    )
+
+
+def _of_arrays(
+    y_true: object,
+    forecasts: object,
+    shared: Mapping[str, Any],
+    options: Mapping[str, Any],
+    *,
+    ordered: bool,
+    fewest: int,
+) -> Ledger:
+    several = forecasts.values() if isinstance(forecasts, Mapping) else (forecasts,)
+    framed = any(is_into_dataframe(one) for one in several)
+    try:
+        cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
+        if framed:  # Now, because models that are taken for classes seldom sum to one.
+            cases.checked()
+    except ProprietyError as error:
+        if framed:
+            error.add_note("If the columns of the frame are models, pass a mapping, {name: frame[name], ...}.")
+        raise
+    _check_ordered(cases.labels, ordered=ordered)
+    return Ledger.of_source(cases, events_of(cases.classes, ordered=ordered))
+
+
+def _condensed(y_true: object, forecasts: object, beside: Mapping[str, Any]) -> Ledger | None:
+    """Return the ledger of what was condensed before; None where there are cases."""
+    if isinstance(y_true, Ledger):
+        what, found = "a Ledger", y_true
+    elif isinstance(y_true, ForecastTable):
+        what, found = "a ForecastTable", Ledger.of_tables({"forecast": y_true})
+    elif isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
+        check_tables(y_true)
+        what, found = "ForecastTables", Ledger.of_tables(y_true)
+    else:
+        return None
+    given = [name for name, value in {"forecasts": forecasts, **beside}.items() if value is not None]
+    if given:
+        law = f"{what} holds outcomes, forecasts, weights and keys already; pass no {given[0]} beside it"
+        raise InputTypeError(sentence(law))
+    return found
+
+
+def _check_number(models: int, fewest: int) -> None:
+    if models < fewest:
+        number = "two models" if fewest == 2 else "one model"
+        raise InputValueError(sentence(f"forecasts must hold {number} or more; got {models}"))
+
+
+def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
+    if ordered and labels is None:
+        raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
+
+
+def _check_columns(y_true: object, forecasts: object) -> None:
+    """Refuse a frame, or names of columns, without the column of the outcomes."""
+    names = isinstance(forecasts, str) or (
+        isinstance(forecasts, list | tuple) and bool(forecasts) and all(isinstance(one, str) for one in forecasts)
+    )
+    if names or is_into_dataframe(y_true) or isinstance(y_true, nw.LazyFrame):
+        law = (
+            "a frame needs outcome=, the column of the outcomes" if not names else "forecasts names columns of a frame"
+        )
+        raise InputTypeError(
+            sentence(law, hint='pass a frame, its columns and outcome=: (frame, ["a", "b"], outcome="y").')
+        )
+
+
+def _column_names(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Check that everything beside a frame is the name of a column."""
+    for argument, column in columns.items():
+        if column is not None and not isinstance(column, str):
+            law = f"{argument} must be the name of a column, as outcome= says that there is a frame"
+            raise InputTypeError(sentence(law, offender=f"it is {type(column).__name__}"))
+    return {name: column for name, column in columns.items() if name != "outcome"}
+
+
+def _key_columns(by: object) -> list[str]:
+    """Return the columns of the keys of a frame."""
+    if by is None:
+        return []
+    keys: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
+    wrong = next((key for key in keys if not isinstance(key, str)), None)
+    if wrong is not None:
+        law = "by must name columns, as outcome= says that there is a frame"
+        raise InputTypeError(sentence(law, offender=f"it is {type(wrong).__name__}"))
+    _check_once("by", keys)
+    return keys
+
+
+def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each model: one of the event, or one per class."""
+    if isinstance(forecasts, str):
+        forecasts = [forecasts]
+    if isinstance(forecasts, Mapping):
+        columns = {model: [own] if isinstance(own, str) else own for model, own in forecasts.items()}
+        named = {model: tuple(own) if isinstance(own, Sequence) else () for model, own in columns.items()}
+    elif isinstance(forecasts, Sequence):
+        _check_once("forecasts", forecasts)
+        named = {name: (name,) for name in forecasts}
+    else:
+        named = {}
+    if not named or not all(own and all(isinstance(name, str) for name in own) for own in named.values()):
+        law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
+        raise InputTypeError(sentence(law, offender=f"it is {forecasts!r}"))
+    check_names(named)
+    return named
+
+
+def _check_once(argument: str, names: Sequence[object]) -> None:
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        law = f"{argument} must name each column once; {twice!r} stands twice"
+        hint = 'to give a model another name pass {"model": "column"}.' if argument == "forecasts" else ""
+        raise InputValueError(sentence(law, hint=hint))
+
+
+def _of_frame(
+    frame: object, models: Mapping[str, tuple[str, ...]], columns: Mapping[str, str | None], keys: Sequence[str]
+) -> dict[str, Any]:
+    """Return the arguments, the keys and the forecasts of each model as columns of an eager frame."""
+    wanted: dict[str, str] = {argument: column for argument, column in columns.items() if column is not None}
+    wanted |= {f"by {name}": name for name in keys}
+    places = {f"{place} {model}": name for model, own in models.items() for place, name in enumerate(own)}
+    found = columns_of(frame, wanted | places)
+    for model, own in models.items():
+        parts = [found.pop(f"{place} {model}") for place in range(len(own))]
+        found[f"forecasts {model}"] = parts[0] if len(parts) == 1 else _stacked(parts)
+    return found
+
+
+def _stacked(columns: list[Any]) -> Any:
+    series = [nw.from_native(column, series_only=True).alias("values") for column in columns]
+    # What holds no numbers is left for the checks of the values to refuse.
+    return np.column_stack([(one.cast(nw.Float64) if one.dtype.is_numeric() else one).to_numpy() for one in series])

@@ -1,0 +1,63 @@
+"""The calls below tables and figures: of the analysis alone, or of the evaluation where a ledger gives no other way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from propriety.evaluation.calls import EACH, written
+from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.problem import RANKED
+from propriety.inference.slice_table import Slices
+
+__all__ = ["call_for_class", "call_for_cut_points", "call_for_each", "call_for_groups", "call_for_ranking"]
+
+# Analyses of rows of classes that a ledger has the tables for, and no function takes them.
+OF_CLASSES = {"decompose": "decompositions", "probability_means": "probability_means"}
+
+
+def call_for_each(function: str, evaluation: Evaluation, **options: Any) -> str:
+    """Return the call of an analysis for each model, or for the only one."""
+    if evaluation.calls.is_ledger and evaluation.kind != "binary":
+        name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
+        return f"pr.evaluate(ledger).{OF_CLASSES[function]}[{name}]"
+    return evaluation.call(function, EACH if len(evaluation.models) > 1 else evaluation.models[0], **options)
+
+
+def call_for_class(evaluation: Evaluation, model: str, label: object) -> str:
+    """Return the call of the reliability curve of a class, or of a cut point."""
+    if evaluation.calls.is_ledger:
+        return f"pr.reliability_curve(ledger.table({model!r}, {written(label)}))"
+    per = "ForecastTable.per_cut_point" if evaluation.kind == "ordinal" else "ForecastTable.per_class"
+    return f"pr.reliability_curve({evaluation.call(per, model)}[{written(label)}])"
+
+
+def call_for_cut_points(evaluation: Evaluation) -> str:
+    """Return the call that draws the parts of the score by cut point."""
+    if evaluation.calls.is_ledger:
+        return "pr.plots.plot_cut_point_decompositions(pr.evaluate(ledger).decompositions)"
+    each = evaluation.call("decompose", EACH, rule=RANKED)
+    return f"pr.plots.plot_cut_point_decompositions({{name: {each} for name in forecasts}})"
+
+
+def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
+    """Return the call of the groups; those of several keys are the evaluation's, as `propriety.slices` crosses keys."""
+    if len(found.by) > 1:
+        return f"{_evaluation(evaluation)}.slices"
+    threshold = {} if found.threshold is None else {"threshold": found.threshold}
+    return evaluation.call("slices", measure=found.measure, **threshold)
+
+
+def call_for_ranking(evaluation: Evaluation) -> str:
+    """Return the call of the ranking map."""
+    interval = evaluation.problem.interval
+    if evaluation.calls.is_ledger:
+        return f"{_evaluation(evaluation)}.ranking"
+    return evaluation.call("ranking_map", **({} if interval is None else {"interval": interval}))
+
+
+def _evaluation(evaluation: Evaluation) -> str:
+    """Return the call of the whole evaluation."""
+    given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
+    if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:
+        given["ordered"] = True
+    return evaluation.call("evaluate", **given)

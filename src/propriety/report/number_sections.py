@@ -1,0 +1,226 @@
+"""Sections of a report with numbers: every measure of every model, the models in pairs, in groups, and their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from propriety import plots
+from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.problem import Problem
+from propriety.evaluation.words import percent
+from propriety.inference.comparison import Comparison
+from propriety.inference.comparison_words import listed, verdict_in_words
+from propriety.inference.measures import MeanScore, Measure, Skill
+from propriety.inference.slice_table import Slices
+from propriety.plots.drawing import capitalized
+from propriety.report import texts
+from propriety.report.analysis_calls import call_for_each, call_for_groups
+from propriety.report.cells import Estimate, PValue
+from propriety.report.figures import figure_of
+from propriety.report.labels import comparison_with_short_names
+from propriety.report.page import Figure, Section, Table, Width
+from propriety.results import Floats
+
+__all__ = ["comparison", "groups", "means", "scores"]
+
+AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE = (
+    "Where you would act",
+    "Overall",
+    "Level and slope",
+    "Parts and ranking",
+    "Further measures",
+)
+
+
+def scores(evaluation: Evaluation) -> Section:
+    """Every measure of every model, with its interval; a few measures to a table."""
+    problem = evaluation.problem
+    words = texts.SCORES.format(headline=problem.headline.label, level=percent(evaluation.level, 6))
+    return Section(
+        id="scores",
+        title="Scores",
+        words=(f"{words} {texts.merits_words(problem.measures)}", *_notes(evaluation)),
+        items=tuple(_scores(evaluation, title, measures) for title, measures in _parts(problem).items() if measures),
+    )
+
+
+def comparison(evaluation: Evaluation, found: Comparison) -> Section:
+    """Models in pairs, and by rank."""
+    columns: dict[str, Any] = {
+        "model": found.model.tolist(),
+        "against": found.reference.tolist(),
+        "difference": _estimates(found.difference, found.low, found.high),
+        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
+        "verdict": [
+            verdict_in_words(pair.model, pair.reference, verdict)
+            for pair, verdict in zip(found.pairs, found.verdict.tolist(), strict=True)
+        ],
+    }
+    call = evaluation.call("compare", measure=found.measure)
+    note = texts.DIFFERENCES.format(side="Above" if found.measure.higher_is_better else "Below")
+    return Section(
+        id="comparison",
+        title="Comparison",
+        words=tuple(found.summary().splitlines()),
+        items=(
+            Table(
+                title="Paired differences",
+                columns=columns,
+                call=call,
+                of_models=("model", "against"),
+                note=" ".join(part for part in (note, found.note) if part),
+            ),
+            *_pictures(evaluation, found, columns, call),
+        ),
+    )
+
+
+def groups(evaluation: Evaluation, found: Slices) -> Section:
+    """Scores, calibration and decisions in each group."""
+    optional = {
+        "event rate": None if found.event_rate is None else found.event_rate.tolist(),
+        "observed \N{MINUS SIGN} forecast": _optional(found.excess, found.excess_low, found.excess_high),
+        f"net benefit at {found.threshold}": _optional(
+            found.net_benefit, found.net_benefit_low, found.net_benefit_high
+        ),
+    }
+    columns: dict[str, Any] = {
+        "model": found.model.tolist(),
+        "group": found.group.tolist(),
+        "cases": found.n.tolist(),
+        found.measure.label: _estimates(found.value, found.low, found.high),
+        **{name: column for name, column in optional.items() if column is not None},
+        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
+    }
+    if not found.is_judged.all():
+        columns["note"] = [note or None for note in found.note.tolist()]
+    if len(found.by) == 1 and found.by[0] not in (*columns, "note"):
+        columns = {found.by[0] if name == "group" else name: column for name, column in columns.items()}
+    words = (texts.GROUPS,) if found.events is None else (texts.GROUPS, texts.GROUPS_OF_AN_EVENT)
+    return Section(
+        id="slices",
+        title="Groups",
+        words=(*words, texts.GROUPS_IN_TIME) if evaluation.dependence == "times" else words,
+        items=(
+            Table(
+                title=f"Groups by {listed(found.by)}",
+                columns=columns,
+                call=call_for_groups(evaluation, found),
+                note="" if found.is_judged.all() else texts.SMALL_GROUPS,
+            ),
+        ),
+    )
+
+
+def means(evaluation: Evaluation) -> Section:
+    """Decisiveness, accuracy and robustness."""
+    found = evaluation.probability_means
+    columns: dict[str, Any] = {
+        "model": list(found),
+        "decisiveness": [one.decisiveness for one in found.values()],
+        "accuracy": [one.accuracy for one in found.values()],
+        "robustness": [one.robustness for one in found.values()],
+        "divergence": [math.nan if one.divergence is None else float(one.divergence[1]) for one in found.values()],
+        "angle, degrees": [math.nan if one.angle is None else round(one.angle, 1) for one in found.values()],
+    }
+    return Section(
+        id="means",
+        title="Means of probabilities",
+        words=(texts.MEANS,),
+        items=(
+            Table(
+                title="Decisiveness, accuracy, robustness",
+                columns=columns,
+                call=call_for_each("probability_means", evaluation),
+                best=dict.fromkeys(("accuracy", "divergence"), "highest"),
+            ),
+        ),
+    )
+
+
+def _parts(problem: Problem) -> dict[str, list[Measure]]:
+    """Return the measures of each table; every measure of the problem stands in one of them."""
+    parts: dict[str, list[Measure]] = {title: [] for title in (AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE)}
+    further = {measure.key for measure in problem.more}
+    for measure in problem.measures:
+        if measure.key in further:
+            parts[MORE].append(measure)
+        elif measure.key in problem.at_thresholds:
+            parts[AT_THRESHOLDS].append(measure)
+        elif isinstance(measure, MeanScore | Skill):
+            parts[SCORES].append(measure)
+        else:
+            parts[CALIBRATION if hasattr(measure, "ideal") else PARTS].append(measure)
+    return parts
+
+
+def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Table:
+    """Put some measures of all models into a table, with the best in bold where more or less is better."""
+    found = evaluation.scores
+    columns: dict[str, Any] = {"model": list(evaluation.models)}
+    best: dict[str, str] = {}
+    for measure in measures:
+        # Keys differ; labels, which somebody else may have written, need not.
+        name = f"{measure.label} ({measure.key})" if measure.label in columns else measure.label
+        own = found.measure == measure.key
+        columns[name] = _estimates(found.value[own], found.low[own], found.high[own])
+        if not hasattr(measure, "ideal"):
+            best[name] = "highest" if measure.higher_is_better else "lowest"
+    calls = [str(found.call[found.measure == measure.key][0]) for measure in measures]
+    notes = {PARTS: texts.PARTS, CALIBRATION: texts.IDEALS}
+    return Table(title=title, columns=columns, call="\n".join(calls), best=best, note=notes.get(title, ""))
+
+
+def _notes(evaluation: Evaluation) -> Iterator[str]:
+    """Yield what to beware of, with the measures and models it is about where it is not about all of them."""
+    found = evaluation.scores
+    for note in dict.fromkeys(filter(None, found.note.tolist())):
+        own = found.note == note
+        labels, models = (list(dict.fromkeys(names[own].tolist())) for names in (found.label, found.model))
+        about = "" if set(labels) == set(found.label.tolist()) else listed(labels)
+        about += "" if len(models) == len(evaluation.models) else f"{' ' if about else ''}of {listed(models)}"
+        yield f"Beware: {note} ({about})." if about else f"Beware: {note}."
+
+
+def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any], call: str) -> tuple[Figure, Figure]:
+    """Draw the differences of the pairs, and the models by rank."""
+    pictured = comparison_with_short_names(found, evaluation.models)
+    pairs, models = len(found.model), len(evaluation.models)
+    label = found.measure.label
+    # Long names need their room, and many models a whole row of the page.
+    wide = models > 3 or max(map(len, pictured.standings.model)) > 10
+    across = 9.0 if wide else 6.0
+    width: Width = "whole" if wide else "half"
+    return (
+        figure_of(
+            lambda ax: plots.draw(pictured, ax),
+            title="Differences",
+            caption=f"Difference in {label} of each pair, with its interval.",
+            table=columns | {"difference": found.difference.tolist()},
+            call=f"{call}.plot()",
+            size=(across, 1.2 + 0.42 * pairs),
+            width=width,
+        ),
+        figure_of(
+            lambda ax: plots.draw(pictured.standings, ax),
+            title="Ranks",
+            caption=f"{capitalized(label)} of each model with its interval, and the ranks not excluded.",
+            table={"model": found.standings.model.tolist(), label: found.standings.value.tolist()},
+            call=f"{call}.standings.plot()",
+            size=(across, 1.2 + 0.42 * (models if wide else max(models, pairs))),
+            width=width,
+        ),
+    )
+
+
+def _optional(value: Floats | None, low: Floats | None, high: Floats | None) -> list[Any] | None:
+    return None if value is None or low is None or high is None else _estimates(value, low, high)
+
+
+def _estimates(value: Floats, low: Floats, high: Floats) -> list[Any]:
+    limits = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*one) if np.isfinite(one[1]) else one[0] for one in limits]

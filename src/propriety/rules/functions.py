@@ -1,0 +1,67 @@
+"""Functions of a case and its forecast that are no scoring rules by themselves, but whose means are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from propriety.rules.elementary import check_inside
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.rule import BinaryRule, Properties, Rule
+
+__all__ = ["FUNCTIONS", "Excess", "NetLoss"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Excess(BinaryRule):
+    """Outcome less forecast, whose mean is calibration in the large.
+
+    Examples
+    --------
+    >>> Excess().loss(0.25, event=True)
+    0.75
+    """
+
+    name: ClassVar[str] = "excess"
+    label: ClassVar[str] = "outcome less forecast"
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return what happened less what was forecast."""
+        del ops
+        return (1.0 if event else 0.0) - p
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NetLoss(BinaryRule):
+    r"""Net benefit of a case, taken as a loss: :math:`-1` for an event acted on, :math:`c / (1 - c)` for a false alarm.
+
+    So the mean of this function is the net benefit with its sign turned. It is no proper rule by itself, but differs
+    from one, the regret over :math:`1 - c`, by what no forecast can change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> NetLoss(0.2).loss(np.array([0.1, 0.3]), event=False)
+    array([0.  , 0.25])
+    """
+
+    name: ClassVar[str] = "net_loss"
+    label: ClassVar[str] = "net benefit, sign turned"
+
+    threshold: float
+
+    def __post_init__(self) -> None:
+        check_inside(self.threshold, "threshold")
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return what acting costs, if the forecast reaches the threshold."""
+        cost = -1.0 if event else self.threshold / (1.0 - self.threshold)
+        return ops.where(p >= self.threshold, cost, 0.0)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the range: from all events acted on to all false alarms."""
+        del classes
+        return Properties(best=-1.0, worst=self.threshold / (1.0 - self.threshold))
+
+
+FUNCTIONS: tuple[type[Rule], ...] = (Excess, NetLoss)

@@ -1,0 +1,246 @@
+"""Arguments beside each other: outcomes, forecasts and weights that must be of the same cases."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.tables import laws
+from propriety.tables.arrays import Reading, missing_cases
+from propriety.tables.label_codes import is_rounded
+from propriety.tables.labels import kind_in_words
+
+__all__ = ["Arguments", "Kind", "about", "check_kind", "check_rows", "numbers_of"]
+
+Kind: TypeAlias = Literal["any", "event", "classes"]
+
+FORECAST = "y_proba"
+MATRIX = 2  # The dimensions of rows of probabilities.
+REAL = (bool, int, float, np.bool_, np.integer, np.floating, Decimal)
+TINY = float(np.finfo(np.float64).tiny)  # Floats below it have fewer digits.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """What was read of the outcomes, of the forecasts of each model, and of the weights.
+
+    `names` are what errors call the forecasts of each model.
+    """
+
+    outcome: Reading
+    forecasts: Mapping[str, Reading]
+    weight: Reading | None
+    names: Mapping[str, str]
+
+    def __len__(self) -> int:
+        return len(self.outcome.values)
+
+    def check(self, kind: Kind) -> None:
+        """Refuse arguments of other shapes, lengths or indices, and forecasts of another kind."""
+        self._check_columns()
+        for model, forecast in self.forecasts.items():
+            with about(self.names[model]):
+                check_rows(forecast)
+                self._check_length(forecast)
+        if self.weight is not None:
+            self._check_length(self.weight)
+        if len(self) == 0:
+            raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+        self._check_kinds(kind)
+        self._check_indices()
+
+    def check_key(self, key: Reading) -> None:
+        """Refuse a group, cluster or time whose pandas index differs from that of another argument."""
+        beside = [("y_true", self.outcome), *(("the forecasts", one) for one in self.forecasts.values())]
+        beside += [] if self.weight is None else [("sample_weight", self.weight)]
+        for name, other in beside:
+            if key.index is not None and other.index is not None and not key.index.equals(other.index):
+                law = f"{name} and {key.argument} carry different indices, so their rows may not belong together"
+                raise InputValueError(
+                    sentence(law, hint=f"align them by label, or call .to_numpy() on {key.argument}.")
+                )
+
+    def settle_missing(self, *, drop: bool) -> NDArray[np.intp] | None:
+        """Refuse or drop missing values; return the rows kept, None for all."""
+        if not drop:
+            self._refuse_missing()
+            return None
+        shared = missing_cases(self.outcome)
+        if self.weight is not None:
+            shared = shared | missing_cases(self.weight)
+        own = [missing_cases(forecast) for forecast in self.forecasts.values()]
+        gone = np.logical_or.reduce([shared, *own])
+        if not gone.any():
+            return None
+        if gone.all():
+            alone = any((shared | one).all() for one in own)
+            law = (
+                "every row has a missing value" if alone else "every row with weight has a missing value in some model"
+            )
+            raise InputValueError(sentence(f'missing="drop" leaves no case: {law}', count=f"{len(gone):,} rows"))
+        return np.flatnonzero(~gone)
+
+    def truth(self, rows: NDArray[np.intp] | None, *, labelled: bool) -> NDArray[Any]:
+        """Return the outcomes of the rows kept."""
+        truth = _narrowed(self.outcome.values if rows is None else self.outcome.values[rows], exact=True)
+        if labelled:
+            # A NaN equals no label, so it would pass for "the other one".
+            laws.refuse_missing_floats("y_true", truth)
+        return truth
+
+    def weights(self, rows: NDArray[np.intp] | None) -> NDArray[Any] | None:
+        """Return the weights of the rows kept, which must not all be zero."""
+        if self.weight is None:
+            return None
+        weights = numbers_of(self.weight, rows)
+        if rows is not None and len(self.forecasts) > 1 and not (weights != 0).any():
+            law = 'missing="drop" leaves no case: every row with weight has a missing value in some model'
+            raise InputValueError(sentence(law, count=f"{len(self):,} rows"))
+        _check_total(weights)
+        return weights
+
+    def numbers(self, rows: NDArray[np.intp] | None) -> dict[str, NDArray[Any]]:
+        """Return the forecasts of each model for the rows kept."""
+        found = {}
+        for model, forecast in self.forecasts.items():
+            with about(self.names[model]):
+                found[model] = numbers_of(forecast, rows)
+        return found
+
+    def _check_columns(self) -> None:
+        for reading in (self.outcome, self.weight):
+            if reading is not None and reading.values.ndim != 1:
+                law = f"{reading.argument} must be 1-D, one entry per case; got shape {reading.values.shape}"
+                hint = f"pass {reading.argument} as a single column, such as values.ravel()"
+                hint += ", or .argmax(axis=1) of one-hot rows." if reading is self.outcome else "."
+                raise InputValueError(sentence(law, hint=hint))
+
+    def _check_length(self, reading: Reading) -> None:
+        if len(reading.values) != len(self):
+            law = f"y_true and {reading.argument} must be equally long"
+            offender = f"y_true has {len(self):,} rows and {reading.argument} {len(reading.values):,}"
+            raise InputValueError(sentence(law, offender=offender))
+
+    def _check_kinds(self, kind: Kind) -> None:
+        """Refuse models that forecast different things, or not what is asked for."""
+        shapes = {model: forecast.values.shape for model, forecast in self.forecasts.items()}
+        for model, shape in shapes.items():
+            first = next(iter(shapes))
+            if shape[1:] != shapes[first][1:]:
+                told = ["one event" if len(one) == 1 else f"{one[1]} classes" for one in (shapes[first], shape)]
+                law = f"forecasts must be of one kind; {first!r} forecasts {told[0]} and {model!r} {told[1]}"
+                raise InputValueError(sentence(law))
+        for model, shape in shapes.items():
+            check_kind(shape, self.names[model], kind)
+
+    def _check_indices(self) -> None:
+        indexed = [model for model, forecast in self.forecasts.items() if forecast.index is not None]
+        for one, other in itertools.pairwise(indexed):
+            if not _have_same_index(self.forecasts[one], self.forecasts[other]):
+                law = f"forecasts {one!r} and {other!r} carry different indices, so their rows may not belong together"
+                raise InputValueError(sentence(law, hint="align them by label, or call .to_numpy() to go by position."))
+        for model, forecast in self.forecasts.items():
+            with about(self.names[model]):
+                _check_same_index(self.outcome, forecast)
+                _check_same_index(forecast, self.weight)
+        _check_same_index(self.outcome, self.weight)
+
+    def _refuse_missing(self) -> None:
+        for name, reading in [(FORECAST, self.outcome), *((self.names[m], one) for m, one in self.forecasts.items())]:
+            if reading.missing is not None:
+                with about(name):
+                    laws.refuse_missing(reading.argument, reading.missing)
+        if self.weight is not None and self.weight.missing is not None:
+            laws.refuse_missing(self.weight.argument, self.weight.missing)
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Add to an error, which calls forecasts y_proba, whose forecasts they are."""
+    try:
+        yield
+    except ProprietyError as error:
+        if name != FORECAST:
+            error.add_note(f"y_proba is {name}.")
+        raise
+
+
+def check_rows(forecast: Reading) -> None:
+    """Refuse forecasts that are neither of one event nor rows of classes."""
+    shape = forecast.values.shape
+    if len(shape) > MATRIX or (len(shape) == MATRIX and shape[1] < MATRIX):
+        law = f"y_proba must be of shape (n,) or (n, K) with K >= 2; got {shape}"
+        raise InputValueError(sentence(law, hint="pass a single column as 1-D, such as values.ravel()."))
+
+
+def check_kind(shape: tuple[int, ...], name: str, kind: Kind) -> None:
+    """Refuse rows where one event is asked for, and one event where rows are."""
+    if kind == "event" and len(shape) > 1:
+        what = "1-D, the probability of one event" if name == FORECAST else "the forecast of one event"
+        hint = "pass the column of the event, such as y_proba[:, 1]."
+        raise InputValueError(sentence(f"{name} must be {what}; got shape {shape}", hint=hint))
+    if kind == "classes" and len(shape) == 1:
+        hint = "pass rows of probabilities, such as predict_proba(X)."
+        raise InputValueError(sentence(f"{name} must have one column per class; got shape {shape}", hint=hint))
+
+
+def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
+    """Return the rows kept of a numeric argument, which must be of a real dtype."""
+    values = reading.values if rows is None else _narrowed(reading.values[rows])
+    if values.dtype.kind in "biuf":
+        return values
+    law = f"{reading.argument} must hold real numbers; got {kind_in_words(values)}"
+    hint = f"convert it with numpy.asarray({reading.argument}, dtype=float) and look at what fails."
+    raise InputTypeError(sentence(law, hint=hint))
+
+
+def _narrowed(values: NDArray[Any], *, exact: bool = False) -> NDArray[Any]:
+    """Return numbers that were held as objects, beside missing values or as categories, in an array of numbers.
+
+    Exact ones stay objects where an array of floats would round whole numbers.
+    """
+    if values.dtype != object:
+        return values
+    kinds = set(map(type, values.ravel().tolist()))
+    if not all(issubclass(kind, REAL) for kind in kinds):
+        return values
+    plain = values.tolist()
+    if Decimal in kinds:
+        decimals = [value for value in plain if isinstance(value, Decimal)]
+        convert = int if all(value == value.to_integral_value() for value in decimals) else float
+        plain = [convert(value) if isinstance(value, Decimal) else value for value in plain]
+    numbers = np.asarray(plain)
+    return values if (exact and is_rounded(numbers)) or numbers.dtype == object else numbers
+
+
+def _have_same_index(one: Reading, other: Reading) -> bool:
+    return one.index is None or other.index is None or bool(one.index.equals(other.index))
+
+
+def _check_same_index(one: Reading, other: Reading | None) -> None:
+    if other is None or _have_same_index(one, other):
+        return
+    law = f"{one.argument} and {other.argument} carry different indices, so their rows may not belong together"
+    hint = f"align them by label, or call .to_numpy() on {other.argument} to go by position."
+    raise InputValueError(sentence(law, hint=hint))
+
+
+def _check_total(weights: NDArray[Any]) -> None:
+    """Refuse weights that are all zero, or so large or small that squares of them are not numbers, or lose digits."""
+    if not (weights != 0).any():
+        law = "sample_weight must be positive for at least one case; all are 0"
+        raise InputValueError(sentence(law, count=f"{len(weights):,} rows"))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        weights = weights.astype(np.float64)
+        squares, squared = float(np.dot(weights, weights)), float(np.square(weights.sum()))
+    if squares < TINY or (max(squares, squared) == np.inf and np.isfinite(weights).all()):
+        law = "sample_weight must have squares whose sum is positive and finite"
+        raise InputValueError(sentence(law, hint="divide the weights by their mean."))

@@ -1,0 +1,349 @@
+"""Judged cases in memory: outcomes, the forecasts of some models, weights and keys, handed out in checked chunks.
+
+A chunk is small enough to stay in the processor's cache, so that the checks, the conversion to float64
+and whatever is computed next share one trip through memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.results import Floats
+from propriety.tables import laws
+from propriety.tables.events import CUMULATIVE_DECIMALS, Event
+
+__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "judged_forecast", "rounding_of_rows"]
+
+CHUNK = 2**14
+FEWEST_ROWS = 1024  # With many classes a chunk outgrows the cache, because each class costs a call.
+TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one, if rounding explains no more.
+SINGLE = float(np.finfo(np.float32).eps)  # Half precision is summed in single by the libraries that have it.
+ALL = slice(None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keys:
+    """What each case belongs to: `labels[codes[i]]` is the label of case i; the labels are in their order."""
+
+    labels: tuple[Any, ...]
+    codes: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def where(self, kept: NDArray[Any]) -> Keys:
+        """Return the keys of some of the cases, without the labels that no longer occur.
+
+        Examples
+        --------
+        >>> Keys(("a", "b", "c"), np.array([2, 0, 1])).where(np.array([True, True, False]))
+        Keys(labels=('a', 'c'), codes=array([1, 0]))
+        """
+        codes = self.codes[kept]
+        occurs = np.bincount(codes, minlength=len(self)) > 0
+        labels = tuple(label for label, present in zip(self.labels, occurs.tolist(), strict=True) if present)
+        return Keys(labels, (np.cumsum(occurs) - 1)[codes])
+
+
+class Chunk(NamedTuple):
+    """Checked cases with the forecasts of one model; not to be changed, because they may be the user's own arrays.
+
+    `forecast` is of shape (cases,) for one event and (K, cases) for classes; `outcome` tells whether the event
+    happened, or the place of the class that did.
+    """
+
+    forecast: Floats
+    outcome: NDArray[Any]
+    weight: Floats | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Cases:
+    """Outcomes with the forecasts of some models, as they were read: kinds, shapes and labels are settled.
+
+    The numbers are checked when the chunks of a model are first walked to the end, and not again.
+
+    Parameters
+    ----------
+    outcome : array of shape (n,)
+        Whether the event happened, as booleans or as numbers that must be 0 and 1; or the places of the classes.
+    forecasts : mapping of str to array of shape (n,) or (n, K)
+        The forecasts of each model, as the user holds them.
+    labels : tuple, optional
+        The labels of the classes in order; None for one event.
+    weight : array of shape (n,), optional
+        Weights.
+    keys : mapping of str to Keys
+        The groups to report on, by the name of the key.
+    cluster, time : Keys, optional
+        Clusters or times within which cases may depend on each other.
+    tolerance : float
+        How far a row of class probabilities may be from summing to one, if rounding explains no more.
+    dropped : int
+        Rows of the user's data left out because of missing values.
+    rows : array of shape (n,), optional
+        The numbers that the cases had in the user's data; None if all rows were kept.
+    arguments : mapping of str to str
+        What errors call the forecasts of each model; "y_proba" if it is not named.
+
+    Examples
+    --------
+    >>> cases = Cases(outcome=np.array([0, 1]), forecasts={"a": np.array([0.2, 0.7])})
+    >>> cases
+    Cases(models=['a'], cases=2)
+    >>> cases.gathered().outcome
+    array([False,  True])
+    """
+
+    outcome: NDArray[Any]
+    forecasts: Mapping[str, NDArray[Any]]
+    labels: tuple[Any, ...] | None = None
+    weight: NDArray[Any] | None = None
+    keys: Mapping[str, Keys] = field(default_factory=dict)
+    cluster: Keys | None = None
+    time: Keys | None = None
+    tolerance: float = TOLERANCE
+    dropped: int = 0
+    rows: NDArray[np.intp] | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    # The models whose chunks were walked to the end. `dataclasses.replace` begins a new set, as other numbers need.
+    _checked: set[str] = field(default_factory=set, init=False)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def __repr__(self) -> str:
+        classes = "" if self.labels is None else f", classes={len(self.labels)}"
+        dropped = f", dropped={self.dropped}" if self.dropped else ""
+        return f"Cases(models={list(self.forecasts)}, cases={len(self)}{classes}{dropped})"
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models, in the order given."""
+        return tuple(self.forecasts)
+
+    @property
+    def classes(self) -> int | None:
+        """Number of classes; None for one event."""
+        return None if self.labels is None else len(self.labels)
+
+    @property
+    def n(self) -> int:
+        """Number of cases with a positive weight."""
+        return len(self) if self.weight is None else int(np.count_nonzero(self.weight > 0.0))
+
+    def chunks(self, model: str | None = None) -> Iterator[Chunk]:
+        """Yield the cases with the forecasts of a model, or of the only one, converted and checked, in order."""
+        name = self._named(model)
+        # The outcomes and weights were checked with the first model.
+        check, check_shared = name not in self._checked, not self._checked
+        size = CHUNK if self.classes is None else max(CHUNK // self.classes, FEWEST_ROWS)
+        for start in range(0, len(self), size):
+            part = slice(start, start + size)
+            yield Chunk(
+                self._forecast(name, part, check=check),
+                self._outcome(part, check=check_shared),
+                self._weight(part, check=check_shared),
+            )
+        self._checked.add(name)
+
+    def gathered(self, model: str | None = None) -> Chunk:
+        """Return all cases with the forecasts of a model, or of the only one, converted and checked, as one chunk."""
+        name = self._named(model)
+        self._check(name)
+        return Chunk(self._forecast(name, ALL, check=False), self._outcome(ALL), self._weight(ALL))
+
+    def checked(self) -> Cases:
+        """Return these cases, with the numbers of all models checked."""
+        for model in self.forecasts:
+            self._check(model)
+        return self
+
+    def outcomes(self) -> NDArray[Any]:
+        """Return whether the event happened, or the places of the classes that did, checked; no forecast is read."""
+        return self._outcome(ALL, check=not self._checked)
+
+    def weights(self) -> Floats | None:
+        """Return the weights, checked; no forecast is read."""
+        return self._weight(ALL, check=not self._checked)
+
+    def of(self, model: str) -> Cases:
+        """Return the same cases with the forecasts of one model."""
+        own = replace(self, forecasts={model: self.forecasts[model]})
+        object.__setattr__(own, "_checked", self._checked)
+        return own
+
+    def with_keys(self, names: Iterable[str]) -> Cases:
+        """Return the same cases with some of their keys."""
+        own = replace(self, keys={name: self.keys[name] for name in names})
+        object.__setattr__(own, "_checked", self._checked)
+        return own
+
+    def where(self, kept: NDArray[Any]) -> Cases:
+        """Return some of the cases, marked or by their places; keys keep the labels that still occur.
+
+        Examples
+        --------
+        >>> cases = Cases(outcome=np.array([0, 1, 1]), forecasts={"a": np.array([0.2, 0.7, 0.4])})
+        >>> cases.where(np.array([True, False, True])).rows
+        array([0, 2])
+        """
+        some = replace(
+            self,
+            outcome=self.outcome[kept],
+            forecasts={model: forecast[kept] for model, forecast in self.forecasts.items()},
+            weight=None if self.weight is None else self.weight[kept],
+            keys={name: key.where(kept) for name, key in self.keys.items()},
+            cluster=None if self.cluster is None else self.cluster.where(kept),
+            time=None if self.time is None else self.time.where(kept),
+            rows=np.arange(len(self))[kept] if self.rows is None else self.rows[kept],
+        )
+        some._checked.update(self._checked)  # noqa: SLF001  (of the same class)
+        return some
+
+    def event(self, event: Event, model: str | None = None) -> Cases:
+        """Return the cases of one event: the event itself, "y is this class", or at a cut point "y is at most this".
+
+        Cumulative forecasts are rounded to 12 decimals, and those above 1 by no more than the tolerance are 1.
+
+        Examples
+        --------
+        >>> rows = np.array([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]])
+        >>> cases = Cases(outcome=np.array([2, 1]), forecasts={"a": rows}, labels=("low", "mid", "high"))
+        >>> cases.event(Event("cut", 1)).gathered()
+        Chunk(forecast=array([0.5, 0.9]), outcome=array([False,  True]), weight=None)
+        """
+        kind, place = event
+        if kind == "event":
+            return self.of(self._named(model))
+        if kind == "class":
+            name = self._named(model)
+            self._check(name)
+            return self._event(name, self.forecasts[name][:, place], self.outcome == place)
+        return next(itertools.islice(self.events("cut", model), place, None))
+
+    def events(self, kind: Literal["class", "cut"], model: str | None = None) -> Iterator[Cases]:
+        """Yield the cases of every class, or of every cut point, in order; see `event`."""
+        if kind == "class":
+            yield from (self.event(Event("class", place), model) for place in range(self.classes or 0))
+            return
+        name = self._named(model)
+        self._check(name)
+        head: Floats = np.zeros(len(self))
+        for place, column in enumerate(self.forecasts[name].T[:-1]):
+            # Added one by one, as engines do, so that both round alike.
+            head = head + column.astype(np.float64, copy=False)
+            forecast = np.minimum(np.round(head, CUMULATIVE_DECIMALS), 1.0)
+            yield self._event(name, forecast, self.outcome <= place)
+
+    def _event(self, model: str, forecast: NDArray[Any], happened: NDArray[np.bool_]) -> Cases:
+        own = replace(self, outcome=happened, forecasts={model: forecast}, labels=None)
+        own._checked.add(model)  # noqa: SLF001  (of the same class)
+        return own
+
+    def _named(self, model: str | None) -> str:
+        """Return the name of a model, or that of the only one."""
+        if model is not None:
+            return model
+        (only,) = self.forecasts
+        return only
+
+    def _check(self, model: str) -> None:
+        if model not in self._checked:
+            for _ in self.chunks(model):
+                pass  # The numbers are checked as they are handed out.
+
+    def _forecast(self, model: str, part: slice, *, check: bool) -> Floats:
+        whole = self.forecasts[model]
+        if not check:
+            return np.ascontiguousarray(whole[part].T, dtype=np.float64)
+        argument = self.arguments.get(model, "y_proba")
+        tolerance = None if self.labels is None else self.tolerance
+        return judged_forecast(whole, part, argument=argument, tolerance=tolerance, rows=self.rows)
+
+    def _outcome(self, part: slice, *, check: bool = False) -> NDArray[Any]:
+        outcome = self.outcome[part]
+        if self.classes is not None:
+            if check and not laws.are_class_indices(outcome, self.classes).all():
+                laws.refuse_class_indices(self.outcome, self.classes, self.rows)
+            return outcome.astype(np.intp, copy=False)
+        if outcome.dtype == np.bool_:
+            return outcome
+        event: NDArray[np.bool_] = outcome == 1
+        if check and not (event | (outcome == 0)).all():
+            laws.refuse_outcomes(self.outcome, self.rows)
+        return event
+
+    def _weight(self, part: slice, *, check: bool = False) -> Floats | None:
+        if self.weight is None:
+            return None
+        weight = self.weight[part].astype(np.float64, copy=False)
+        if check and not (weight.min() >= 0.0 and weight.max() < np.inf):
+            laws.refuse_weights(self.weight, self.rows)
+        return weight
+
+
+def judged_forecast(
+    whole: NDArray[Any],
+    part: slice = ALL,
+    *,
+    argument: str,
+    tolerance: float | None,
+    rows: NDArray[np.intp] | None = None,
+) -> Floats:
+    """Return a part of the forecasts as float64, (cases,) or (K, cases), after checking that they are probabilities.
+
+    Rows of classes have a tolerance, by which their sums may be off from one; forecasts of one event have none. Errors
+    count the offenders among all forecasts and name them by `rows`, their numbers in the user's data.
+    """
+    forecast = np.ascontiguousarray(whole[part].T, dtype=np.float64)
+    if not laws.in_unit_interval(forecast):
+        laws.refuse_forecasts(argument, whole, rows)
+    if tolerance is not None:
+        if whole.dtype.kind == "f":
+            limits = np.finfo(whole.dtype)
+            tolerance = max(tolerance, rounding_of_rows(len(forecast), eps=float(limits.eps), tiny=float(limits.tiny)))
+        if not np.abs(forecast.sum(axis=0) - 1.0).max() <= tolerance:
+            laws.refuse_row_sums(argument, whole, tolerance, rows)
+    return forecast
+
+
+def rounding_of_rows(classes: int, *, eps: float, tiny: float) -> float:
+    r"""Return how far rounding can move the sum of a row of K probabilities from one.
+
+    A row may be off by the tolerance that is asked for or by this, whichever is larger:
+
+    .. math:: \epsilon + \sqrt{K} \min(\epsilon, 2^{-23}) + K \epsilon \tau
+
+    with the spacing :math:`\epsilon` of the number type above 1 and its smallest normal number :math:`\tau`. The first
+    term is the rounding of the probabilities and of the sum that a softmax divides by; the second the error of adding
+    K terms, which grows as the root of their number and is made in single precision at worst; the third the
+    probabilities below :math:`\tau`, which have few digits or none.
+
+    Parameters
+    ----------
+    classes : int
+        Number of classes, K.
+    eps, tiny : float
+        As in `numpy.finfo` and `torch.finfo`.
+
+    References
+    ----------
+    Higham & Mary (2019), doi:10.1137/18M1226312, for sums.
+
+    Examples
+    --------
+    >>> single, half = np.finfo(np.float32), np.finfo(np.float16)
+    >>> round(float(rounding_of_rows(32_000, eps=single.eps, tiny=single.tiny)), 7)
+    2.14e-05
+    >>> round(float(rounding_of_rows(10, eps=half.eps, tiny=half.tiny)), 5)
+    0.00098
+    """
+    return eps + math.sqrt(classes) * min(eps, SINGLE) + classes * eps * tiny

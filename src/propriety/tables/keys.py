@@ -1,0 +1,87 @@
+"""The groups, clusters or times that cases belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import is_into_series
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError, sentence
+from propriety.tables.arguments import Arguments
+from propriety.tables.arrays import missing_cases, read_array
+from propriety.tables.cases import Keys
+from propriety.tables.label_codes import WHOLE, code_labels, plain_labels
+
+__all__ = ["check_exact", "check_one_key", "code_keys", "ordered_categories", "read_keys"]
+
+
+def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray[np.intp] | None) -> Keys:
+    """Read the group, cluster or time of each case: of the rows kept, None for all, of the arguments beside it.
+
+    The labels are in their own order, or in that of the categories if these are ordered.
+    """
+    reading, cases = read_array(values, argument, role="keys"), len(beside)
+    if reading.values.shape != (cases,):
+        law = f"{argument} must have one entry per case, {cases:,} in all; got shape {reading.values.shape}"
+        raise InputValueError(sentence(law))
+    beside.check_key(reading)
+    rows = np.arange(cases) if rows is None else rows
+    kept = reading.values if len(rows) == cases else reading.values[rows]
+    absent = rows[missing_cases(reading, kinds="fmM")[rows]]
+    if len(absent):
+        law = f"{argument} must be known of every case"
+        count = f"{len(absent):,} of {len(rows):,} rows"
+        hint = f"leave these rows out of every argument, or give each of them a label of its own in {argument}."
+        raise MissingValuesError(sentence(law, offender=f"row {absent[0]:,} is missing", count=count, hint=hint))
+    return code_keys(kept, argument, ordered_categories(values))
+
+
+def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = None) -> Keys:
+    """Return the codes of labels that are known of every case."""
+    if categories is None and kept.dtype != object:
+        # The sort of an array finds equal labels, because those of every kind but objects have a total order.
+        labels, codes = np.unique(kept, return_inverse=True)
+        found = Keys(tuple(plain_labels(labels)), codes.reshape(-1))
+    else:
+        try:
+            found = Keys(*code_labels(plain_labels(kept), categories))
+        except TypeError as error:
+            law = f"{argument} must hold labels that can be told apart"
+            hint = "pass texts, numbers, times or tuples of them."
+            raise InputTypeError(sentence(law, offender=str(error), hint=hint)) from error
+    check_exact(found.labels, argument)
+    return found
+
+
+def check_exact(labels: tuple[Any, ...], argument: str) -> None:
+    """Refuse floats that may each stand for several whole numbers, as identifiers that were read as floats do."""
+    rounded = next((label for label in labels if isinstance(label, float) and abs(label) >= WHOLE), None)
+    if rounded is not None:
+        law = f"{argument} must hold exact labels; {rounded!r} is a float that may stand for several whole numbers"
+        hint = 'keep large identifiers as integers (in pandas of dtype "Int64" beside missing values) or as text.'
+        raise InputValueError(sentence(law, hint=hint))
+
+
+def check_one_key(by: object) -> None:
+    """Refuse none, or several that have names, where one key is needed."""
+    if by is None or isinstance(by, Mapping):
+        law = f"by must be an array with one entry per case; got a single {type(by).__name__}"
+        raise InputTypeError(sentence(law))
+
+
+def ordered_categories(values: object) -> list[Any] | None:
+    """Return the categories in their order, of a series that has such."""
+    if not is_into_series(values):
+        return None
+    series = nw.from_native(values, series_only=True)
+    if series.dtype == nw.Enum:  # As which ordered categories of pandas count too.
+        return list(series.dtype.categories)
+    if series.dtype == nw.Categorical and series.implementation.is_pyarrow():
+        native = series.to_native()
+        if native.type.ordered and native.num_chunks:
+            return list(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
+    return None

@@ -1,0 +1,170 @@
+"""What outcomes mean: labels resolved to events, or to the places of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.tables import laws
+from propriety.tables.label_codes import WHOLE, is_rounded
+
+__all__ = [
+    "Labels",
+    "check_float_label",
+    "class_labels",
+    "distinct_labels",
+    "happened_of",
+    "kind_in_words",
+    "labels_of_event",
+    "places_of",
+]
+
+Labels: TypeAlias = Sequence[Any] | NDArray[Any]
+
+FEW_LABELS = 8  # Up to so many, a pass for each label is faster than a sort.
+
+
+def distinct_labels(labels: Labels) -> tuple[Any, ...]:
+    """Return labels in their order; they must have one, and differ."""
+    if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
+        law = f"labels must be a list of labels in the order of the columns; got {type(labels).__name__}"
+        raise InputTypeError(sentence(law))
+    names = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+    try:
+        distinct = len(set(names)) == len(names)
+    except TypeError as error:
+        raise InputTypeError(sentence("labels must be single values", offender=str(error))) from error
+    if not distinct:
+        raise InputValueError(sentence(f"labels must be distinct; got {list(names)}"))
+    return names
+
+
+def class_labels(classes: int, labels: Labels | None, pos_label: object = None) -> tuple[Any, ...]:
+    """Return the label of each class: the labels given, or 0, ..., K - 1."""
+    if pos_label is not None:
+        law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
+        raise InputValueError(sentence(law))
+    if labels is None:
+        return tuple(range(classes))
+    columns = distinct_labels(labels)
+    if len(columns) != classes:
+        law = f"labels must name the columns of y_proba; got {len(columns)} labels for {classes} columns"
+        raise InputValueError(sentence(law))
+    return columns
+
+
+def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any], Any]:
+    """Return the two labels of a binary outcome as they were given, and that of the event, the last by default."""
+    names = distinct_labels(labels)
+    if len(names) != 2:
+        law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
+        raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
+    event = names[1] if pos_label is None else pos_label
+    if event not in names:
+        raise InputValueError(sentence(f"pos_label must be one of labels; got {pos_label!r}"))
+    return (names[0], names[1]), event
+
+
+def happened_of(
+    outcome: NDArray[Any], pos_label: object, labels: Labels | None, rows: NDArray[np.intp] | None
+) -> NDArray[Any]:
+    """Resolve binary labels: boolean events, or numbers still to be checked to be 0 and 1."""
+    if labels is not None:
+        names, event = labels_of_event(labels, pos_label)
+        return np.equal(_labelled(outcome, names, rows), names.index(event))
+    if pos_label is not None:
+        return _events_against_rest(outcome, pos_label)
+    if outcome.dtype.kind in "biuf":
+        return outcome
+    law = f"y_true must hold 0 and 1 (or False and True) where no pos_label is given; got {kind_in_words(outcome)}"
+    raise InputValueError(sentence(law, hint="pass pos_label=, the label whose probability y_proba gives."))
+
+
+def places_of(
+    outcome: NDArray[Any], columns: tuple[Any, ...], rows: NDArray[np.intp] | None, *, labelled: bool
+) -> NDArray[Any]:
+    """Return the place of each outcome among the classes; without labels, numbers still to be checked to be places."""
+    if labelled:
+        return _labelled(outcome, columns, rows)
+    if outcome.dtype.kind in "biuf":
+        return outcome
+    law = f"y_true holds {kind_in_words(outcome)}, which cannot be matched to the columns of y_proba"
+    raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
+
+
+def kind_in_words(values: NDArray[Any]) -> str:
+    """Say what an array holds that is no array of numbers.
+
+    Examples
+    --------
+    >>> kind_in_words(np.array(["a"]))
+    'strings'
+    """
+    names = {"O": "objects", "U": "strings", "S": "bytes", "T": "strings", "c": "complex numbers"}
+    return names.get(values.dtype.kind, f"values of dtype {values.dtype}")
+
+
+def check_float_label(label: object) -> None:
+    """Refuse, beside outcomes that are floats, a label that floats cannot tell from its neighbours."""
+    if isinstance(label, int) and abs(label) >= WHOLE:
+        law = f"y_true must hold whole numbers for the label {label!r}; it holds floats, which merge it with others"
+        hint = 'keep large labels as integers (in pandas of dtype "Int64" beside missing values) or as text.'
+        raise InputValueError(sentence(law, hint=hint))
+
+
+def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np.bool_]:
+    if not isinstance(pos_label, Hashable) or np.ndim(pos_label) != 0:  # type: ignore[arg-type]  # any label
+        raise InputTypeError(sentence(f"pos_label must be a single label; got {type(pos_label).__name__}"))
+    event = _equals(outcome, pos_label)
+    if event.all():
+        return event
+    if not event.any() and not isinstance(pos_label, Real | np.bool_ if outcome.dtype.kind in "biuf" else str):
+        law = f"y_true must hold labels of the kind of pos_label={pos_label!r}; got {kind_in_words(outcome)}"
+        raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
+    other = outcome[~event][0]
+    third = ~(event | _equals(outcome, other))
+    if third.any():
+        shown = [value.item() if isinstance(value, np.generic) else value for value in (other, outcome[third][0])]
+        law = f"y_true must hold pos_label={pos_label!r} and one other label; got both {shown[0]!r} and {shown[1]!r}"
+        raise InputValueError(sentence(law, hint=f"pass y_true == {pos_label!r} to score one class against the rest."))
+    return event
+
+
+def _equals(outcome: NDArray[Any], label: object) -> NDArray[np.bool_]:
+    if outcome.dtype.kind in "iu" and isinstance(label, float) and label.is_integer():
+        label = int(label)  # Beside a float NumPy makes floats of the outcomes, which merge large ones.
+    if is_rounded(outcome):
+        check_float_label(label)
+    if outcome.dtype == object:
+        # As an object, because NumPy would cut zeros off the end of a text that it reads itself.
+        held = np.empty((), dtype=object)
+        held[()] = label
+        label = held
+    try:
+        equal = np.asarray(outcome == label, dtype=bool)
+    except (TypeError, ValueError, OverflowError):  # A label of another kind, or beyond the range of the outcomes.
+        equal = np.zeros(0, dtype=bool)
+    return equal if equal.shape == outcome.shape else np.zeros(len(outcome), dtype=bool)
+
+
+def _labelled(outcome: NDArray[Any], labels: tuple[Any, ...], rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    """Return the place of each outcome among the labels."""
+    if outcome.dtype.kind != "O" and len(labels) > FEW_LABELS:
+        for label in labels if is_rounded(outcome) else ():
+            check_float_label(label)
+        values, inverse = np.unique(outcome, return_inverse=True)
+        place = {label: position for position, label in enumerate(labels)}
+        index = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)[inverse]
+    else:
+        index = np.full(len(outcome), -1, dtype=np.intp)
+        for position, label in enumerate(labels):
+            index[_equals(outcome, label)] = position
+    if (index < 0).any():
+        law = f"y_true must hold only the labels {list(labels)}"
+        laws.refuse(law, index < 0, outcome, rows, "name every class in labels=, also one without cases.")
+    return index

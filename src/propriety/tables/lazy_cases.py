@@ -1,0 +1,323 @@
+"""Cases in a lazy frame: its columns cast, its labels settled, and the laws that its rows must keep as expressions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats
+from propriety.tables.events import Event
+from propriety.tables.key_columns import KeyColumn
+from propriety.tables.label_codes import code_labels
+from propriety.tables.queries import Lazy, encoded, excluding_nan, fetched, flag, is_missing
+from propriety.tables.table_laws import check_budget
+
+__all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
+
+
+class Broken:
+    """Bits of the laws that a row can break; its key is -1 less their sum, and -1 for a forecast of 0 beside cells."""
+
+    OUTCOME_MISSING, FORECAST_MISSING, WEIGHT_MISSING = 1, 2, 4
+    OUTCOME, FORECAST, WEIGHT, ROW_SUM = 8, 16, 32, 64
+    MISSING = OUTCOME_MISSING | FORECAST_MISSING | WEIGHT_MISSING
+
+
+class Law(NamedTuple):
+    """A law of the rows: what is missing, what is lawful, the bits of either fault, and where to find offenders.
+
+    `lowest` and `highest` name the columns that hold the smallest and the largest offender.
+    """
+
+    missing: nw.Expr
+    lawful: nw.Expr
+    missing_bit: int
+    broken_bit: int
+    lowest: str
+    highest: str
+
+
+class CollectedColumns(NamedTuple):
+    """Cases brought into memory, one row each, in an order that depends on nothing but their values.
+
+    Parameters
+    ----------
+    outcome : ndarray of shape (n,)
+        Whether the event happened, 0 or 1; of classes the place of the class among the labels.
+    forecasts : dict
+        For each model its forecasts, of shape (n,), or (n, K) for classes.
+    weight : ndarray of shape (n,) or None
+        Weights, if there are any.
+    keys : dict
+        For each key the label of every case.
+    cluster, time : list or None
+        Labels of the clusters and times, if there are any.
+    """
+
+    outcome: NDArray[np.int64]
+    forecasts: dict[str, Floats]
+    weight: Floats | None
+    keys: dict[str, list[Any]]
+    cluster: list[Any] | None
+    time: list[Any] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LazyCases:
+    """Forecasts of an event, or of classes, by some models, in a lazy frame whose rows are still unjudged.
+
+    Parameters
+    ----------
+    frame : narwhals.LazyFrame
+        With the columns `outcome`, `weight`, `key_0`, ..., `cluster` and `time`, as far as there are any, and for model
+        m `forecast_m`; or, for classes, `forecast_m_0`, ..., their sum `total_m`, the smallest and the largest
+        of them, `lowest_m` and `highest_m`, and with cut points the cumulative forecasts `head_m_0`, .... Then `class`
+        is the place of the outcome among the labels, -1 if it is none of them.
+    models : tuple of str
+        Names of the models.
+    labels : tuple or None
+        Labels of the classes as the user named them; None for one event.
+    events : tuple of Event
+        The events whose tables are wanted.
+    keys : tuple of str
+        Names of the keys, in the order of their columns.
+    cluster, time : str or None
+        Names that the columns `cluster` and `time` had.
+    weighted, drop : bool
+        Whether there are weights; whether rows with missing values are dropped.
+    tolerance : float or None
+        How far a row of classes may be from summing to one; None for one event.
+    engine : str
+        Name of the engine.
+    arguments : tuple of str
+        Names of the models' forecasts in errors.
+    held : tuple or None
+        Labels as the column `outcome` holds them: those of the classes, or the other label and that of the event; None
+        where the outcomes are 0 and 1.
+    named : tuple
+        The labels that the user gave; none by default.
+    pos_label : label or None
+        The label of the event, where the user gave it without the other one.
+    key_kinds : mapping
+        How the labels of `key_0`, ..., `cluster` and `time` are held, and in which order they are shown.
+    """
+
+    frame: Lazy
+    models: tuple[str, ...]
+    labels: tuple[Any, ...] | None
+    events: tuple[Event, ...]
+    keys: tuple[str, ...]
+    cluster: str | None
+    time: str | None
+    weighted: bool
+    drop: bool
+    tolerance: float | None
+    engine: str
+    arguments: tuple[str, ...]
+    held: tuple[Any, ...] | None
+    named: tuple[Any, ...]
+    pos_label: object
+    key_kinds: Mapping[str, KeyColumn]
+
+    @property
+    def tables(self) -> tuple[tuple[int, Event], ...]:
+        """The model and the event of every table."""
+        return tuple((model, event) for model in range(len(self.models)) for event in self.events)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the user named labels; they are judged first then."""
+        return bool(self.named) or self.pos_label is not None
+
+    def key_columns(self, keys: Sequence[str]) -> list[str]:
+        """Return the columns of some of the keys."""
+        return [f"key_{self.keys.index(key)}" for key in keys]
+
+    def coded(self, column: str, found: Any) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+        """Return the labels of a column that an engine returned, in their order, and the code of each row."""
+        kind = self.key_kinds[column]
+        held, places = encoded(found)
+        labels, codes = code_labels(kind.labels(held), kind.order)
+        return labels, codes[places]
+
+    def orders(self, columns: Sequence[str]) -> list[tuple[Any, ...] | None]:
+        """Return the order of the labels of columns, None where it is their own."""
+        return [self.key_kinds[column].order for column in columns]
+
+    def group(self, keys: Sequence[str], held: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the labels of a group that an engine holds as these."""
+        columns = self.key_columns(keys)
+        return tuple(self.key_kinds[column].labels([one])[0] for column, one in zip(columns, held, strict=True))
+
+    def forecasts(self, model: int) -> list[nw.Expr]:
+        """Return the forecasts by a model: one of the event, or one of each class."""
+        if self.labels is None:
+            return [nw.col(f"forecast_{model}")]
+        return [nw.col(f"forecast_{model}_{place}") for place in range(len(self.labels))]
+
+    def forecast(self, model: int, event: Event) -> nw.Expr:
+        """Forecast of an event by a model."""
+        if event.kind == "cut":
+            return nw.col(f"head_{model}_{event.place}")
+        return self.forecasts(model)[event.place]
+
+    def happened(self, event: Event) -> nw.Expr:
+        """1 where an event happened, 0 where it did not."""
+        if event.kind == "cut":
+            return flag(nw.col("class") <= float(event.place))
+        if event.kind == "class":
+            return flag(nw.col("class") == float(event.place))
+        outcome = nw.col("outcome")
+        return outcome if self.held is None else flag(outcome == self.held[1])
+
+    @property
+    def place(self) -> nw.Expr:
+        """Place of the outcome among the labels; of one event, whether it happened."""
+        return self.happened(Event("event")) if self.labels is None else nw.col("class")
+
+    def laws(self, model: int, *, positive: Event | None = None) -> dict[str, Law]:
+        """Return the laws of a row of a model, by the argument that they judge.
+
+        A row of classes must keep them as a whole, so that they are the same for all events. With `positive` a forecast
+        of 0 for this event is not lawful, so that it gets no cell.
+        """
+        laws = {"outcome": self._outcome_law(), "forecast": self._forecast_law(model, positive)}
+        if self.weighted:
+            laws["weight"] = self._weight_law()
+        if self.labels is not None:
+            laws["row_sum"] = self._row_sum_law(model)
+        return laws
+
+    @property
+    def place_law(self) -> tuple[str, str] | None:
+        """The law of outcomes that are places of classes, with its hint; None where they are not."""
+        if self.labels is None or self.named:
+            return None
+        classes = len(self.labels)
+        law = (
+            f"y_true must hold whole numbers from 0 to {classes - 1}, one for each of the {classes} columns of y_proba"
+        )
+        return law, "pass labels=, the label of each column in order."
+
+    def lawful_rows(self) -> Lazy:
+        """Return the rows to be used of a frame that was judged, which all are unless some were dropped."""
+        if not self.drop:
+            return self.frame
+        laws = [law for model in range(len(self.models)) for law in self.laws(model).values()]
+        return self.frame.filter(*(~law.missing & law.lawful for law in laws))
+
+    def collected(self, budget: int = 2**22) -> CollectedColumns:
+        """Bring the cases into memory, after they were judged.
+
+        Equal rows come back once, with their number. The order of the result is that of its columns, so that it does
+        not depend on the order of the rows or on partitions.
+
+        Parameters
+        ----------
+        budget : int
+            How many values, rows times columns, may be brought into memory.
+        """
+        check_budget(budget)
+        columns = self._plain_columns()
+        rows = int(fetched(self.frame.select(rows=nw.len())).column("rows")[0].as_py())
+        if rows > budget // len(columns):
+            law = f"frame must have no more than {budget // len(columns):,} rows for its cases to be collected"
+            hint = f"pass a sample of the rows, or a budget= of at least {rows * len(columns):,} values."
+            raise InputValueError(sentence(law, count=f"{rows:,} rows of {len(columns)} columns", hint=hint))
+        pooled = self.lawful_rows().select(**columns).group_by(*columns).agg(nw.len().alias("cases"))
+        return self._expanded(fetched(pooled), list(columns))
+
+    def _plain_columns(self) -> dict[str, nw.Expr]:
+        """Return the columns that make a case: its outcome, forecasts, weight and labels."""
+        columns = {"outcome": self.place}
+        for model in range(len(self.models)):
+            columns |= {f"forecast_{model}_{place}": own for place, own in enumerate(self.forecasts(model))}
+        others = self.key_columns(self.keys)
+        others += [name for name in ("cluster", "time") if getattr(self, name) is not None]
+        return columns | {name: nw.col(name) for name in (["weight"] if self.weighted else []) + others}
+
+    def _expanded(self, table: Any, names: list[str]) -> CollectedColumns:
+        """Return pooled rows in order, each as often as it was counted."""
+        labels: dict[str, NDArray[np.object_]] = {}
+        numbers: dict[str, NDArray[Any]] = {}
+        for name in names:
+            column = table.column(name)
+            if name in self.key_kinds:
+                known, numbers[name] = self.coded(name, column)
+                labels[name] = np.fromiter(known, dtype=object, count=len(known))
+            else:
+                numbers[name] = column.to_numpy().astype(np.float64) + 0.0  # Of -0 it makes 0.
+        order = np.lexsort([numbers[name] for name in reversed(names)])
+        rows = np.repeat(order, table.column("cases").to_numpy()[order])
+
+        def labels_of(name: str) -> list[Any]:
+            found: list[Any] = labels[name][numbers[name][rows]].tolist()
+            return found
+
+        forecasts = {}
+        for position, model in enumerate(self.models):
+            own = [numbers[name][rows] for name in names if name.startswith(f"forecast_{position}_")]
+            forecasts[model] = own[0] if self.labels is None else np.stack(own, axis=1)
+        return CollectedColumns(
+            outcome=numbers["outcome"][rows].astype(np.int64),
+            forecasts=forecasts,
+            weight=numbers["weight"][rows] if self.weighted else None,
+            keys={key: labels_of(f"key_{place}") for place, key in enumerate(self.keys)},
+            cluster=None if self.cluster is None else labels_of("cluster"),
+            time=None if self.time is None else labels_of("time"),
+        )
+
+    def _outcome_law(self) -> Law:
+        outcome = nw.col("outcome")
+        if self.labels is not None:
+            known = nw.col("class") >= 0.0
+        elif self.held is None:
+            # Of finite numbers only 0 and 1 are their own squares; one comparison costs engines less than an `or`.
+            known = (outcome * outcome == outcome) & (outcome <= 1.0)
+        else:
+            known = reduce(or_, [outcome == label for label in self.held])
+        if self.held is not None and isinstance(self.held[0], str | int):
+            missing = outcome.is_null()
+        else:
+            missing, known = self._is_missing(outcome), self._excluding_nan(known, outcome)
+        return Law(missing, known, Broken.OUTCOME_MISSING, Broken.OUTCOME, "outcome", "outcome")
+
+    def _forecast_law(self, model: int, positive: Event | None) -> Law:
+        # With several models a row is dropped for all of them, so that they are judged on the same cases.
+        absent = range(len(self.models)) if self.drop else [model]
+        missing = reduce(or_, [self._is_missing(column) for other in absent for column in self.forecasts(other)])
+        bits = Broken.FORECAST_MISSING, Broken.FORECAST
+        if self.labels is None:
+            name, forecast = f"forecast_{model}", self.forecasts(model)[0]
+            inside = (forecast >= 0.0 if positive is None else forecast > 0.0) & (forecast <= 1.0)
+            return Law(missing, self._excluding_nan(inside, forecast), *bits, name, name)
+        lowest, highest = f"lowest_{model}", f"highest_{model}"
+        inside = (nw.col(lowest) >= 0.0) & (nw.col(highest) <= 1.0)
+        inside = inside if positive is None else inside & (self.forecast(model, positive) > 0.0)
+        return Law(missing, inside, *bits, lowest, highest)
+
+    def _weight_law(self) -> Law:
+        weight = nw.col("weight")
+        finite = self._excluding_nan((weight >= 0.0) & (weight <= sys.float_info.max), weight)
+        return Law(self._is_missing(weight), finite, Broken.WEIGHT_MISSING, Broken.WEIGHT, "weight", "weight")
+
+    def _row_sum_law(self, model: int) -> Law:
+        name, total = f"total_{model}", nw.col(f"total_{model}")
+        near = self._excluding_nan((total - 1.0).abs() <= self.tolerance, total)
+        # A missing term is told as a missing forecast, which needs no second bit.
+        return Law(self._is_missing(total), near, 0, Broken.ROW_SUM, name, name)
+
+    def _is_missing(self, column: nw.Expr) -> nw.Expr:
+        return is_missing(column, self.engine)
+
+    def _excluding_nan(self, condition: nw.Expr, column: nw.Expr) -> nw.Expr:
+        return excluding_nan(condition, column, self.engine)

@@ -1,0 +1,277 @@
+"""Reading cases from a lazy frame: its columns are cast and its labels settled; its rows are judged when counted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import reduce
+from itertools import accumulate
+from numbers import Real
+from operator import add
+from typing import Any, Literal, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.tables import frames
+from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
+from propriety.tables.key_columns import KeyColumn, key_column
+from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.lazy_columns import Column, named_columns
+from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, unsupported
+from propriety.tables.validation import TOLERANCE, Missing, check_options
+
+__all__ = ["read_lazy_cases"]
+
+LARGEST = sys.float_info.max
+WHOLE = 2.0**52  # From here on floats are whole numbers, so that adding it rounds, as NumPy does, half to even.
+
+
+class _Cast(NamedTuple):
+    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were."""
+
+    frame: Lazy
+    engine: str
+    outcomes: Literal["text", "whole", "real"]
+    kind: nw.dtypes.DType
+    key_kinds: dict[str, KeyColumn]
+
+
+def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they are read)
+    frame: Lazy,
+    forecasts: Mapping[str, str | Sequence[str]],
+    *,
+    outcome: str,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    time: str | None = None,
+    ordered: bool = False,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> LazyCases:
+    """Cast the columns of a lazy frame and settle the labels.
+
+    The rows themselves are judged as they are counted. Only `pos_label` without `labels` asks the engine something
+    here: which other label there is, a query that ends at the first one found.
+
+    Parameters
+    ----------
+    frame : narwhals.LazyFrame
+        The frame.
+    forecasts : mapping
+        For each model the column of the event's probability, or the columns of all classes in order.
+    outcome, weight, cluster, time : str
+        Names of columns.
+    by : str or sequence of str, optional
+        Columns of the keys.
+    ordered : bool
+        Whether the classes have an order, so that there is an event for each cut point too.
+    pos_label, labels, missing, tolerance
+        As in `propriety.mean_score`.
+    """
+    check_options(missing, tolerance)
+    columns = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
+    classes = _number_of_classes(columns)
+    if ordered and classes is None:
+        raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
+    known = None if classes is None else class_labels(classes, labels, pos_label)
+    named = () if labels is None else distinct_labels(labels)
+    keys = _distinct(frames.group_keys(by))
+    arguments = tuple("y_proba" if len(forecasts) == 1 else f"forecasts[{model!r}]" for model in forecasts)
+    cast = _cast(
+        frame,
+        outcome=outcome,
+        named=named if labels is not None or pos_label is None else (pos_label,),
+        weight=weight,
+        forecasts=_forecast_columns(columns, arguments),
+        keys={f"key_{place}": key for place, key in enumerate(keys)}
+        | {name: column for name, column in (("cluster", cluster), ("time", time)) if column is not None},
+    )
+    if known is None:
+        held, found = _held_event(cast, pos_label, labels), cast.frame
+    else:
+        held = _held_classes(known, cast, labelled=labels is not None)
+        found = _with_derived(cast.frame, len(columns), held, cut_points=ordered)
+    return LazyCases(
+        frame=found,
+        models=tuple(columns),
+        labels=known,
+        events=events_of(classes, ordered=ordered),
+        keys=keys,
+        cluster=cluster,
+        time=time,
+        weighted=weight is not None,
+        drop=missing == "drop",
+        tolerance=None if classes is None else tolerance,
+        engine=cast.engine,
+        arguments=arguments,
+        held=held,
+        named=named,
+        pos_label=None if labels is not None else pos_label,
+        key_kinds=cast.key_kinds,
+    )
+
+
+def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
+    """Return how many classes all models forecast, None for one event; refuse models that forecast different things."""
+    names = list(forecasts)
+    told = ["one event" if len(own) == 1 else f"{len(own)} classes" for own in forecasts.values()]
+    if not names or "0 classes" in told:
+        law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
+        raise InputTypeError(sentence(law, offender=f"it is {dict(forecasts)!r}"))
+    for name, what in zip(names, told, strict=True):
+        if what != told[0]:
+            law = f"forecasts must be of one kind; {names[0]!r} forecasts {told[0]} and {name!r} {what}"
+            raise InputValueError(sentence(law))
+    number = len(forecasts[names[0]])
+    return None if number == 1 else number
+
+
+def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
+    twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
+    if twice is not None:
+        raise InputValueError(sentence(f"by must name each column once; {twice!r} stands twice"))
+    return tuple(keys)
+
+
+def _forecast_columns(forecasts: Mapping[str, tuple[str, ...]], arguments: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Map the names of the cast columns to the columns themselves and the arguments that they came by."""
+    return {
+        f"forecast_{model}" if len(own) == 1 else f"forecast_{model}_{place}": (column, arguments[model])
+        for model, own in enumerate(forecasts.values())
+        for place, column in enumerate(own)
+    }
+
+
+def _cast(
+    frame: Lazy,
+    *,
+    outcome: str,
+    named: tuple[Any, ...],
+    weight: str | None,
+    forecasts: Mapping[str, tuple[str, str]],
+    keys: Mapping[str, str],
+) -> _Cast:
+    own = [column for column, _ in forecasts.values()]
+    engine = engine_of(frame)
+    plain, known = named_columns(frame, [outcome, *own, *([] if weight is None else [weight]), *keys.values()])
+    truth, outcomes = known[outcome], _held_as(known[outcome].kind, named)
+    columns = {name: _number(known[column], argument) for name, (column, argument) in forecasts.items()}
+    if outcomes == "text":
+        columns["outcome"] = truth.values.cast(nw.String)
+    elif outcomes == "whole":
+        columns["outcome"] = truth.values if truth.kind == nw.UInt64 else truth.values.cast(nw.Int64)
+    else:
+        columns["outcome"] = _number(truth, "y_true")
+    if weight is not None:
+        columns["weight"] = _number(known[weight], "sample_weight")
+    kinds = {
+        name: key_column(known[column], name if name in ("cluster", "time") else "by") for name, column in keys.items()
+    }
+    columns |= {name: kind.held for name, kind in kinds.items()}
+    try:
+        return _Cast(plain.select(**columns), engine, outcomes, truth.kind, kinds)
+    except NotImplementedError as error:
+        raise unsupported(engine, "a cast of the columns", error) from error
+
+
+def _held_as(kind: nw.dtypes.DType, labels: tuple[Any, ...]) -> Literal["text", "whole", "real"]:
+    """Return how outcomes of a kind are held; as whole numbers for labels that are, as floats merge some of them."""
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        return "text"
+    if not labels or not kind.is_integer() or kind in (nw.Int128, nw.UInt128):
+        return "real"
+    low, high = (0, 2**64) if kind == nw.UInt64 else (-(2**63), 2**63)
+    whole = all(_is_number(label) and low <= label < high and int(label) == label for label in labels)
+    return "whole" if whole else "real"
+
+
+def _number(column: Column, argument: str) -> nw.Expr:
+    if column.kind == nw.Boolean:
+        return column.values.cast(nw.Int32).cast(nw.Float64)
+    if not column.kind.is_numeric():
+        law = f"{argument} must hold real numbers; got values of dtype {column.kind}"
+        raise InputTypeError(sentence(law, hint=f"cast {column.name!r} first."))
+    return column.values.cast(nw.Float64)
+
+
+def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[Any, Any] | None:
+    """Return the other label and that of the event as the engine holds them; None for outcomes 0 and 1."""
+    if labels is not None:
+        names, event = labels_of_event(labels, pos_label)
+        other = names[0] if event == names[1] else names[1]
+        return _held(other, cast), _held(event, cast)
+    if pos_label is None:
+        if cast.outcomes == "text":
+            law = "y_true must hold 0 and 1 (or False and True) where no pos_label is given; got strings"
+            raise InputValueError(sentence(law, hint="pass pos_label=, the label whose probability y_proba gives."))
+        return None
+    event, outcome = _held(pos_label, cast), nw.col("outcome")
+    known = ~(is_missing(outcome, cast.engine) if cast.outcomes == "real" else outcome.is_null())
+    found = fetched(cast.frame.filter(known & (outcome != event)).select("outcome").head(1))
+    others = found.column("outcome").to_pylist()
+    return (others[0] if others else event), event
+
+
+def _held(label: Any, cast: _Cast) -> Any:
+    """Return a label of an event as the cast column holds it."""
+    if cast.outcomes == "text" and isinstance(label, str):
+        return label
+    if cast.outcomes != "text" and _is_number(label) and -LARGEST <= label <= LARGEST:
+        return int(label) if cast.outcomes == "whole" else _real(label, cast)
+    law = f"y_true must hold labels of the kind of pos_label={label!r}; got values of dtype {cast.kind}"
+    raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
+
+
+def _is_number(label: object) -> bool:
+    return isinstance(label, Real | np.bool_ | Decimal)
+
+
+def _real(label: Any, cast: _Cast) -> float:
+    """Return a label as a float, which must not merge it with others that the column can hold."""
+    wide = cast.kind.is_decimal() or cast.kind in (nw.Int128, nw.UInt128)
+    if abs(label) < (2**128 if wide else 2**64 if cast.kind.is_integer() else LARGEST):
+        check_float_label(int(label) if isinstance(label, Decimal) else label)
+    return float(label)
+
+
+def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tuple[Any, ...]:
+    """Return the labels of classes as the cast column holds them."""
+    if cast.outcomes == "text" and not labelled:
+        law = "y_true holds strings, which cannot be matched to the columns of y_proba"
+        raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
+    if not all(isinstance(label, str) if cast.outcomes == "text" else _is_number(label) for label in labels):
+        law = f"y_true must hold only the labels {list(labels)}; got values of dtype {cast.kind}"
+        raise InputValueError(sentence(law, hint="name every class in labels=, as y_true holds it."))
+    if cast.outcomes == "text":
+        return labels
+    return tuple(int(label) if cast.outcomes == "whole" else _real(label, cast) for label in labels)
+
+
+def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_points: bool) -> Lazy:
+    """Add what is made of a row: the place of its outcome, and of every model the sum, the ends and the heads."""
+    # Places are counted from 1, so that nothing is left of an outcome that is no label.
+    places = [flag(nw.col("outcome") == label) * float(place) for place, label in enumerate(labels, 1)]
+    columns = {"class": reduce(add, places) - 1.0}
+    for model in range(models):
+        own = [nw.col(f"forecast_{model}_{place}") for place in range(len(labels))]
+        heads = list(accumulate(own, add))
+        columns[f"total_{model}"] = heads[-1]
+        columns[f"lowest_{model}"] = nw.min_horizontal(*own)
+        columns[f"highest_{model}"] = nw.max_horizontal(*own)
+        if cut_points:
+            columns |= {f"head_{model}_{place}": _rounded(head) for place, head in enumerate(heads[:-1])}
+    return frame.with_columns(**columns)
+
+
+def _rounded(head: nw.Expr) -> nw.Expr:
+    """Round a cumulative forecast to the digits of `ForecastTable.per_cut_point`, to the last bit as NumPy does."""
+    scale = 10.0**CUMULATIVE_DECIMALS
+    # Polars multiplies by the reciprocal of a constant, which is off in the last bit; it divides by a column.
+    return (((head * scale + WHOLE) - WHOLE) / (head * 0.0 + scale)).clip(0.0, 1.0)

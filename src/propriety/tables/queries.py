@@ -1,0 +1,75 @@
+"""Queries of lazy frames: expressions that mean the same on every engine, and how a result is fetched."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import UnsupportedOperationError, sentence
+from propriety.tables import frames
+
+__all__ = ["Lazy", "encoded", "engine_of", "excluding_nan", "fetched", "flag", "is_missing", "unsupported"]
+
+Lazy: TypeAlias = nw.LazyFrame[Any]
+
+# Parquet files leave NaN out of their statistics, and DuckDB goes by these where it compares numbers or asks whether
+# one is NaN (its issue 25521), so that a NaN would pass for a lawful number.
+OVERLOOKS_NAN = ("duckdb", "ibis on duckdb")
+
+
+def engine_of(frame: Lazy) -> str:
+    """Return the name of the engine, for Ibis with that of the database behind it."""
+    name = str(frame.implementation.value)
+    return f"ibis on {frame.to_native().get_backend().name}" if frame.implementation.is_ibis() else name
+
+
+def fetched(query: Lazy) -> Any:
+    """Run a query and return a PyArrow table."""
+    frames.pyarrow()
+    return query.collect(backend="pyarrow").to_native()
+
+
+def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Return the distinct values of a PyArrow column, of which one may be None, and the place of each row's value."""
+    pa, _ = frames.pyarrow()
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        found = column.dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError:  # Of intervals, which DuckDB has.
+        values = column.to_pylist()
+        place = {value: code for code, value in enumerate(dict.fromkeys(values))}
+        return list(place), np.array([place[value] for value in values], dtype=np.intp)
+    return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.intp)
+
+
+def flag(condition: nw.Expr) -> nw.Expr:
+    """1 where a condition holds, else 0."""
+    # By way of whole numbers, because PostgreSQL takes 1.0 for a decimal number.
+    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Float64)
+
+
+def is_missing(column: nw.Expr, engine: str) -> nw.Expr:
+    """Whether a number is null or NaN."""
+    if engine in OVERLOOKS_NAN:
+        return column.is_null() | ~(_is_finite(column, engine) | _is_finite(1.0 / column, engine))
+    return column.is_null() | column.is_nan()
+
+
+def excluding_nan(condition: nw.Expr, column: nw.Expr, engine: str) -> nw.Expr:
+    """Let a condition on a number hold for no NaN, also on an engine that may overlook it in a comparison."""
+    return condition & _is_finite(column, engine) if engine in OVERLOOKS_NAN else condition
+
+
+def _is_finite(column: nw.Expr, engine: str) -> nw.Expr:
+    """Whether a number is finite, in a form that no statistics answer."""
+    return column.is_finite() if engine == "duckdb" else (column * 0.0).exp() <= 2.0
+
+
+def unsupported(engine: str, what: str, error: Exception) -> UnsupportedOperationError:
+    """Return the error that names the engine and what it lacks."""
+    return UnsupportedOperationError(sentence(f"{engine} cannot do {what}", offender=str(error).rstrip(".")))

@@ -1,0 +1,65 @@
+"""Forecast tables as they are stored, and what is made of those that an earlier release wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from propriety.errors import InputValueError, sentence
+from propriety.results import Floats
+from propriety.tables import frames, table_laws
+
+__all__ = ["stored_fields"]
+
+FACTS = ("dropped", "cells", "refined")
+FIRST = (*table_laws.COUNTS, "n", "weight_squares", *FACTS)
+FIELDS = (*table_laws.COLUMNS, "n", "n_events", *FACTS)
+
+
+def stored_fields(data: Mapping[str, Any], schema: str, version: int) -> dict[str, Any]:
+    """Return the fields of a stored table of this version or an earlier one, not yet checked to be a table."""
+    if frames.checked_version(data, schema, *range(1, version + 1)) == 1:
+        return _of_first_version(frames.checked_fields(data, schema, FIRST, optional=["refined"]))
+    stored = frames.checked_fields(data, schema, FIELDS, optional=["refined", *table_laws.COLUMNS[3:]])
+    for name, least in (("n", 1), ("n_events", 0)):  # A table made by hand may leave them out, a stored one may not.
+        table_laws.whole_number(name, stored[name], least)
+    return stored
+
+
+def _of_first_version(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a table that held the sum of the squared weights, and not how many events there were."""
+    squares = stored.pop("weight_squares")
+    known = isinstance(squares, float | int) and not isinstance(squares, bool)
+    if not known or not table_laws.SMALLEST <= squares <= table_laws.LARGEST:
+        raise InputValueError(sentence(f"weight_squares must be positive and finite; got {squares!r}"))
+    events, non_events = (table_laws.column(name, stored[name]) for name in table_laws.COUNTS[1:])
+    n = table_laws.whole_number("n", stored["n"], 1)
+    weights = np.concatenate([events, non_events])
+    if not (weights >= 0.0).all() or not weights.sum() < np.inf:
+        return stored  # The events or non-events are refused, as those of any table.
+    weight = float(weights.sum())
+    table_laws.check_totals(n, weight, float(squares))
+    if squares - 2.0 * weight + n == 0.0 and np.array_equal(weights, np.rint(weights)):
+        return stored
+    spread = _spread(weights, float(squares))
+    fewest, most = int(np.count_nonzero(events)), n - int(np.count_nonzero(non_events))
+    return stored | {
+        "event_squares": spread[: len(events)],
+        "non_event_squares": spread[len(events) :],
+        "n_events": min(max(round(n * float(events.sum()) / weight), fewest), most),
+    }
+
+
+def _spread(weights: Floats, squares: float) -> Floats:
+    """Spread a sum of squares in proportion to the weights, but nowhere beyond the square of the weight itself.
+
+    The share is min(c weight, weight^2); its sum is a broken line in c, with knots at the weights. No other shares with
+    this sum are those of fewer cases, so that as many cases as the table has can have them.
+    """
+    knots = np.concatenate([[0.0], np.sort(weights)])
+    below = np.cumsum(knots)
+    sums = np.cumsum(knots * knots) + knots * (below[-1] - below)
+    spread: Floats = weights * np.minimum(weights, np.interp(squares, sums, knots))
+    return spread

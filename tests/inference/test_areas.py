@@ -1,0 +1,271 @@
+"""The error of areas under ROC curves: a published example, placement values by brute force, weights and clusters."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import propriety as pr
+from propriety.errors import InputValueError
+from propriety.inference.dependence import hac
+from propriety.inference.estimates import limits_of
+from propriety.inference.estimation import estimate
+from propriety.inference.ranking_measures import AreaUnderRoc
+
+# Albumin, total protein, K-G score and outcome of the patients with ovarian cancer of DeLong, DeLong & Clarke-Pearson
+# (1988), doi:10.2307/2531595, without the six that lack a test, as in the example "Comparing Receiver Operating
+# Characteristic Curves" of the LOGISTIC procedure in the SAS/STAT User's Guide, which has the results below.
+PATIENTS = np.fromstring(
+    """
+    3.0 5.8 10 0  3.2 6.3 5 1  3.9 6.8 3 1  2.8 4.8 6 0  3.2 5.8 3 1  0.9 4.0 5 0  2.5 5.7 8 0  1.6 5.6 5 1
+    3.8 5.7 5 1   3.7 6.7 6 1  3.2 5.4 4 1  3.8 6.6 6 1  4.1 6.6 5 1  3.6 5.7 5 1  4.3 7.0 4 1  3.6 6.7 4 0
+    2.3 4.4 6 1   4.2 7.6 4 0  4.0 6.6 6 0  3.5 5.8 6 1  3.8 6.8 7 1  3.0 4.7 8 0  4.5 7.4 5 1  3.7 7.4 5 1
+    3.1 6.6 6 1   4.1 8.2 6 1  4.3 7.0 5 1  4.3 6.5 4 1  3.2 5.1 5 1  2.6 4.7 6 1  3.3 6.8 6 0  1.7 4.0 7 0
+    3.7 6.1 5 1   3.3 6.3 7 1  4.2 7.7 6 1  3.5 6.2 5 1  2.9 5.7 9 0  2.1 4.8 7 1  2.8 6.2 8 0  4.0 7.0 7 1
+    3.3 5.7 6 1   3.7 6.9 5 1  3.6 6.6 5 1
+    """,
+    sep=" ",
+).reshape(-1, 4)
+TESTS = {
+    "albumin": PATIENTS[:, 0] / 10,
+    "protein": PATIENTS[:, 1] / 10,
+    "k-g": (10 - PATIENTS[:, 2]) / 10,
+}
+OUTCOME = PATIENTS[:, 3]
+
+samples = st.lists(
+    st.tuples(st.booleans(), st.sampled_from([0.1, 0.3, 0.5, 0.8]), st.floats(0, 1)), min_size=4, max_size=14
+).filter(lambda drawn: 2 <= sum(case[0] for case in drawn) <= len(drawn) - 2)
+
+
+def areas_of(y, forecasts, **options):
+    """Return area and standard error of each model."""
+    found = [estimate(y, p, AreaUnderRoc(), **options) for p in forecasts.values()]
+    return np.array([one.value for one in found]), np.array([one.standard_error for one in found])
+
+
+def compared(y, forecasts, **options):
+    """Return the difference of each pair of models, with its error, interval, statistic and p-value."""
+    found = pr.compare(y, forecasts, AreaUnderRoc(), **options)
+    names = ("difference", "standard_error", "low", "high", "statistic", "p_value")
+    columns = [getattr(found, name).tolist() for name in names]
+    return {
+        (model, reference): row
+        for model, reference, *row in zip(found.model.tolist(), found.reference.tolist(), *columns, strict=True)
+    }
+
+
+def covariance_of(y, forecasts, **options):
+    """Return the covariance of the areas, which the errors of their differences imply."""
+    _, errors = areas_of(y, forecasts, **options)
+    names = list(forecasts)
+    found = np.diag(errors**2)
+    for (one, other), (_, error, *_) in compared(y, forecasts, **options).items():
+        i, j = names.index(one), names.index(other)
+        found[i, j] = found[j, i] = (errors[i] ** 2 + errors[j] ** 2 - error**2) / 2
+    return found
+
+
+def by_definition(y, forecasts):
+    """Return areas and covariance from the placement values of each event and each non-event."""
+    of_events, of_non_events = [], []
+    for p in forecasts:
+        wins = np.greater.outer(p[y], p[~y]) + 0.5 * np.equal.outer(p[y], p[~y])
+        of_events.append(wins.mean(axis=1))
+        of_non_events.append(wins.mean(axis=0))
+    covariance = np.cov(of_events) / y.sum() + np.cov(of_non_events) / (~y).sum()
+    return np.mean(of_events, axis=1), np.atleast_2d(covariance)
+
+
+def test_published_areas_and_errors():
+    areas, errors = areas_of(OUTCOME, TESTS)
+    np.testing.assert_allclose(areas, [0.7366, 0.6478, 0.7258], atol=5e-5)
+    np.testing.assert_allclose(errors, [0.0927, 0.1000, 0.1028], atol=5e-5)
+
+
+def test_published_differences():
+    found = compared(OUTCOME, TESTS)
+    difference, error, low, high, statistic, p_value = found["albumin", "k-g"]
+    np.testing.assert_allclose([difference, error, low, high], [0.0108, 0.0953, -0.1761, 0.1976], atol=6e-5)
+    np.testing.assert_allclose([statistic**2, p_value], [0.0127, 0.9102], atol=5e-5)
+    difference, error, low, high, statistic, p_value = found["protein", "k-g"]
+    np.testing.assert_allclose([difference, error, low, high], [-0.0780, 0.1046, -0.2830, 0.1271], atol=6e-5)
+    np.testing.assert_allclose([statistic**2, p_value], [0.5554, 0.4561], atol=6e-5)
+
+
+def test_published_contrast_of_all_three():
+    areas, _ = areas_of(OUTCOME, TESTS)
+    contrast = np.array([[1, 0, -1], [0, 1, -1]])
+    gap, spread = contrast @ areas, contrast @ covariance_of(OUTCOME, TESTS) @ contrast.T
+    chi_square = gap @ np.linalg.solve(spread, gap)
+    assert chi_square == pytest.approx(2.5340, abs=5e-5)
+    assert stats.chi2.sf(chi_square, 2) == pytest.approx(0.2817, abs=5e-5)
+
+
+@settings(max_examples=50)
+@given(samples)
+def test_placement_values_by_definition(drawn):
+    y, p, q = (np.array(column) for column in zip(*drawn, strict=True))
+    expected, covariance = by_definition(y, [p, q])
+    areas, errors = areas_of(y, {"a": p, "b": q})
+    np.testing.assert_allclose(areas, expected, atol=1e-12)
+    np.testing.assert_allclose(errors**2, np.diagonal(covariance), atol=1e-12)
+    _, error, *_ = compared(y, {"a": p, "b": q})["a", "b"]
+    assert error**2 == pytest.approx(max(np.array([1, -1]) @ covariance @ [1, -1], 0.0), abs=1e-12)
+    assert areas[0] == pytest.approx(pr.roc_curve(y, p).auc, abs=1e-12)
+
+
+@settings(max_examples=50)
+@given(samples)
+def test_only_the_order_counts_and_turning_it_turns_the_area(drawn):
+    y, p, _ = (np.array(column) for column in zip(*drawn, strict=True))
+    plain, squared, turned = (estimate(y, one, AreaUnderRoc()) for one in (p, p**2, 1 - p))
+    np.testing.assert_allclose([squared.value, turned.value], [plain.value, 1 - plain.value], atol=1e-12)
+    np.testing.assert_allclose([squared.standard_error, turned.standard_error], plain.standard_error, atol=1e-12)
+    np.testing.assert_allclose([turned.low, turned.high], [1 - plain.high, 1 - plain.low], atol=1e-9)
+
+
+def test_the_error_is_that_of_the_bootstrap():
+    rng = np.random.default_rng(3)
+    p = rng.random(400)
+    y, q = rng.random(400) < p, np.clip(p + 0.2 * rng.standard_normal(400), 0, 1)
+    draws = []
+    for _ in range(500):
+        cases = rng.integers(0, 400, 400)
+        draws.append([pr.roc_curve(y[cases], one[cases]).auc for one in (p, q)])
+    np.testing.assert_allclose(covariance_of(y, {"p": p, "q": q}), np.cov(np.transpose(draws)), rtol=0.3)
+
+
+def test_equal_weights_change_nothing():
+    plain, weighted = (compared(OUTCOME, TESTS, sample_weight=weight) for weight in (None, np.full(len(OUTCOME), 2.5)))
+    for pair, numbers in plain.items():
+        np.testing.assert_allclose(weighted[pair], numbers, rtol=1e-10)
+    for one, other in zip(
+        areas_of(OUTCOME, TESTS), areas_of(OUTCOME, TESTS, sample_weight=np.full(len(OUTCOME), 2.5)), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_weights_count_in_the_area_and_none_is_no_case():
+    y, p = np.array([0, 1, 0, 1, 1, 0]), np.array([0.1, 0.3, 0.4, 0.8, 0.2, 0.3])
+    weight = np.array([2.0, 1.0, 0.0, 3.0, 1.0, 1.0])
+    kept = weight > 0
+    found = estimate(y, p, AreaUnderRoc(), sample_weight=weight)
+    assert found.value == pytest.approx(pr.roc_curve(y, p, sample_weight=weight).auc)
+    fewer = estimate(y[kept], p[kept], AreaUnderRoc(), sample_weight=weight[kept])
+    assert found.standard_error == pytest.approx(fewer.standard_error, rel=1e-14)
+    assert found.n == 5
+
+
+def test_clusters_sum_the_influence_of_their_cases():
+    y, p, cluster = OUTCOME == 1, TESTS["albumin"], np.arange(43) % 9
+    wins = np.greater.outer(p[y], p[~y]) + 0.5 * np.equal.outer(p[y], p[~y])
+    influence = np.empty(43)
+    influence[y] = (wins.mean(axis=1) - wins.mean()) / y.sum()
+    influence[~y] = (wins.mean(axis=0) - wins.mean()) / (~y).sum()
+    sums = np.bincount(cluster, influence)
+    found = estimate(y, p, AreaUnderRoc(), cluster=cluster)
+    error = math.sqrt(9 / 8 * (sums**2).sum())
+    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    assert (found.units, found.method) == (9, "DeLong, on the logit scale, cluster-robust")
+    area = wins.mean()
+    margin = stats.t(8).ppf(0.975) * error / (area * (1 - area))
+    assert found.high == pytest.approx(1 / (1 + math.exp(-math.log(area / (1 - area)) - margin)), rel=1e-12)
+
+
+def test_repeated_patients_are_no_news():
+    twice = {name: np.tile(values, 2) for name, values in TESTS.items()}
+    naive = compared(np.tile(OUTCOME, 2), twice)
+    told = compared(np.tile(OUTCOME, 2), twice, cluster=np.tile(np.arange(43), 2))
+    alone = compared(OUTCOME, TESTS, cluster=np.arange(43))
+    for pair in alone:
+        np.testing.assert_allclose(told[pair], alone[pair], rtol=1e-10)
+        assert naive[pair][1] < 0.75 * told[pair][1]
+
+
+def test_times_have_a_long_run_error():
+    time = np.arange(43) // 3
+    y, p, q = OUTCOME == 1, TESTS["albumin"], TESTS["protein"]
+    influences = []
+    for one in (p, q):
+        wins = np.greater.outer(one[y], one[~y]) + 0.5 * np.equal.outer(one[y], one[~y])
+        influence = np.empty(43)
+        influence[y] = (wins.mean(axis=1) - wins.mean()) / y.sum()
+        influence[~y] = (wins.mean(axis=0) - wins.mean()) / (~y).sum()
+        influences.append(np.bincount(time, influence))
+    parts = np.stack([*influences, influences[0] - influences[1]], axis=1)
+    error, df = hac(parts)
+    found = estimate(y, p, AreaUnderRoc(), time=time)
+    assert (found.standard_error, found.units) == (pytest.approx(error[0], rel=1e-12), 15)
+    assert found.method == "DeLong, on the logit scale, over 6 times"
+    result = pr.compare(y, {"a": p, "b": q}, AreaUnderRoc(), time=time)
+    assert (result.standard_error[0], result.units) == (pytest.approx(error[2], rel=1e-12), 15)
+    assert result.df[0] == df[2]
+    assert result.method == "DeLong's test robust to times on 43 cases at 15 times"
+
+
+def test_models_that_rank_alike_do_not_differ():
+    found = pr.compare(OUTCOME, {"a": TESTS["albumin"], "b": TESTS["albumin"] ** 3}, AreaUnderRoc())
+    assert (found.difference[0], found.standard_error[0], found.low[0], found.high[0]) == (0.0, 0.0, 0.0, 0.0)
+    assert np.isnan(found.statistic[0])
+    assert (found.p_value[0], found.verdict[0]) == (1.0, "same")
+    assert str(found).startswith("a and b have the same area under the ROC curve.")
+
+
+def test_what_the_cases_cannot_tell():
+    apart = estimate([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], AreaUnderRoc())
+    assert (apart.value, apart.standard_error) == (1.0, 0.0)
+    assert np.isnan([apart.low, apart.high]).all()
+    assert apart.note == "events and non-events do not overlap"
+    single = estimate([0, 0, 1], [0.1, 0.7, 0.5], AreaUnderRoc())
+    assert np.isnan([single.standard_error, single.low]).all()
+    assert single.note == "a single event, non-event or cluster has no spread"
+    for of in (
+        lambda: estimate([0, 0], [0.1, 0.2], AreaUnderRoc()),
+        lambda: pr.compare([0, 0], {"a": [0.1, 0.2], "b": [0.3, 0.4]}, AreaUnderRoc()),
+    ):
+        with pytest.raises(InputValueError, match="needs cases with and without the event"):
+            of()
+
+
+def test_areas_with_one_event_are_not_compared():
+    found = pr.compare([0, 0, 1], {"a": [0.1, 0.7, 0.5], "b": [0.2, 0.3, 0.4]}, AreaUnderRoc())
+    assert found.verdict.tolist() == ["not tested"]
+    assert np.isnan([found.standard_error[0], found.p_value[0]]).all()
+    assert str(found) == (
+        "b has a 0.50 higher area under the ROC curve than a; that was not tested.\n"
+        "No test on 3 cases.\n"
+        "A single event or non-event has no spread."
+    )
+
+
+@given(st.floats(0.01, 0.99), st.floats(1e-6, 0.5), st.floats(0.5, 0.999))
+def test_limits_on_the_logit_scale_stay_inside_and_around(area, error, level):
+    low, high = limits_of(area, error, math.inf, level, "logit")
+    assert 0.0 <= low <= area <= high <= 1.0
+    wider = limits_of(area, error, 4, level, "logit")
+    assert wider[0] <= low
+    assert high <= wider[1]
+
+
+@given(st.floats(0.01, 100.0), st.floats(1e-6, 500.0), st.floats(0.5, 0.999))
+def test_limits_on_the_log_scale_stay_positive_and_around(ratio, error, level):
+    low, high = limits_of(ratio, error, math.inf, level, "log")
+    assert 0.0 <= low <= ratio <= high
+    assert low == 0.0 or low * high == pytest.approx(ratio**2, rel=1e-9)
+
+
+def test_views_and_missing_values():
+    found = pr.compare(
+        [0, 1, 0, 1, None],
+        {"a": [0.1, 0.3, 0.4, 0.8, 0.2], "b": [0.1, 0.3, 0.2, None, 0.2]},
+        AreaUnderRoc(),
+        missing="drop",
+    )
+    assert (found.n, found.dropped) == (3, 2)
+    assert found.to_frame(backend="polars").columns[:3] == ["model", "reference", "difference"]
+    assert found.standings.value.tolist() == [1.0, 0.5]
+    assert found.to_dict()["measure"] == "auc"

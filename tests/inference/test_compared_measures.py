@@ -1,0 +1,235 @@
+"""Measures other than mean scores are compared by the method that suits them: moments, influence or draws."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.comparison import compare
+
+RNG = np.random.default_rng(7)
+N = 400
+TRUTH = RNG.beta(1.0, 2.0, N)
+Y = RNG.random(N) < TRUTH
+BOLD = TRUTH**2 / (TRUTH**2 + (1 - TRUTH) ** 2)
+FAR = np.clip(TRUTH + RNG.normal(0.0, 0.3, N), 0.001, 0.999)
+MODELS = {"truth": TRUTH, "far": FAR}
+WEIGHT = RNG.gamma(2.0, 1.0, N)
+CLUSTER = np.arange(N) % 50
+SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"sample_weight": WEIGHT, "cluster": CLUSTER}]
+KINDS = ["plain", "weights", "clusters", "both"]
+SMOOTH = [pr.AreaUnderRoc(), pr.ObservedExpected(), pr.CalibrationIntercept(), pr.CalibrationSlope()]
+
+
+def name(measure):
+    return type(measure).__name__
+
+
+def drawn_differences(measure, draws=400, cluster=None, weight=None):
+    """Return differences of the measure in cases, or clusters, that are drawn with replacement."""
+    rng = np.random.default_rng(3)
+    own = [np.flatnonzero(cluster == one) for one in np.unique(cluster)] if cluster is not None else None
+    found = []
+    for _ in range(draws):
+        pick = rng.integers(0, N, N) if own is None else np.concatenate([own[k] for k in rng.integers(0, 50, 50)])
+        w = None if weight is None else weight[pick]
+        values = [
+            measure.value(pr.ForecastTable.from_predictions(Y[pick], p[pick], sample_weight=w)) for p in MODELS.values()
+        ]
+        found.append(values[0] - values[1])
+    return np.array(found)
+
+
+def test_net_benefit_is_compared_by_a_paired_t_test_and_more_is_better():
+    values = [np.where(p >= 0.3, np.where(Y, 1.0, -3 / 7), 0.0) for p in MODELS.values()]
+    expected = stats.ttest_rel(*values)
+    found = compare(Y, MODELS, pr.NetBenefit(0.3))
+    assert found.difference[0] == pytest.approx(np.mean(values[0]) - np.mean(values[1]), rel=1e-10)
+    assert found.statistic[0] == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.p_value[0] == pytest.approx(expected.pvalue, rel=1e-7)
+    assert found.verdict.tolist() == ["better"]
+    assert found.standings.model.tolist() == ["truth", "far"]
+    assert "higher net benefit at 0.3" in str(found)
+
+
+def test_regret_is_compared_by_its_rule():
+    one, other = compare(Y, MODELS, pr.Regret(0.3)), compare(Y, MODELS, pr.Elementary(0.3))
+    for column in ("difference", "low", "high", "p_value"):
+        assert getattr(one, column)[0] == getattr(other, column)[0]
+    assert "regret at 0.3" in str(one)
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+@pytest.mark.parametrize("measure", [pr.Skill(), pr.Skill(pr.Log(clip=0.001))], ids=lambda one: repr(one.rule))
+def test_skill_is_compared_by_the_delta_method(measure, sampling):
+    found = compare(Y, MODELS, measure, **sampling)
+    weight = sampling.get("sample_weight")
+    options = {"rule": measure.rule, "sample_weight": weight}
+    skills = [float(pr.skill_score(Y, p, **options)) for p in MODELS.values()]
+    assert found.difference[0] == pytest.approx(skills[0] - skills[1], rel=1e-10)
+    assert dict(zip(found.standings.model, found.standings.value, strict=True)) == {
+        "truth": pytest.approx(skills[0]),
+        "far": pytest.approx(skills[1]),
+    }
+    # The derivative of (S' - S) / R in the mean losses; the error of the rate does not count.
+    w = np.ones(N) if weight is None else weight
+    one, other = (pr.case_scores(Y, p, rule=measure.rule) for p in MODELS.values())
+    constant = pr.case_scores(Y, np.full(N, np.average(Y, weights=w)), rule=measure.rule)
+    against = np.average(constant, weights=w)
+    ratio = np.average(one - other, weights=w) / against
+    parts = w * (one - other - ratio * constant) / against / w.sum()
+    units = np.bincount(CLUSTER, parts) if "cluster" in sampling else parts
+    error = np.sqrt(len(units) / (len(units) - 1) * (units**2).sum())
+    assert found.standard_error[0] == pytest.approx(error, rel=1e-10)
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+@pytest.mark.parametrize("measure", SMOOTH, ids=name)
+def test_smooth_measures_have_the_error_of_draws(measure, sampling):
+    found = compare(Y, MODELS, measure, **sampling)
+    drawn = drawn_differences(measure, cluster=sampling.get("cluster"), weight=sampling.get("sample_weight"))
+    assert found.standard_error[0] == pytest.approx(drawn.std(), rel=0.25)
+    values = [
+        measure.value(pr.ForecastTable.from_predictions(Y, p, sample_weight=sampling.get("sample_weight")))
+        for p in MODELS.values()
+    ]
+    assert found.difference[0] == pytest.approx(values[0] - values[1], rel=1e-12)
+    alone = [pr.estimate(Y, p, measure, **sampling).standard_error for p in MODELS.values()]
+    order = [found.standings.model.tolist().index(model) for model in MODELS]
+    np.testing.assert_allclose(found.standings.standard_error[order], alone, rtol=1e-12)
+
+
+def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
+    found = compare(Y, {"truth": TRUTH, "bold": BOLD}, pr.CalibrationSlope())
+    assert found.verdict.tolist() == ["different"]
+    assert str(found).startswith("truth and bold differ: truth has a 0.")
+    assert str(found).split("\n")[1] == "Test by influence functions on 400 cases."
+    assert found.standings.best_rank.tolist() == [1, 1]
+    assert found.standings.worst_rank.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+def test_any_measure_is_compared_by_drawing(sampling):
+    measure = pr.TopKNetBenefit(cost=0.2, share=0.2)
+    found = compare(Y, MODELS, measure, n_resamples=400, seed=1, **sampling)
+    drawn = drawn_differences(measure, cluster=sampling.get("cluster"), weight=sampling.get("sample_weight"))
+    assert found.standard_error[0] == pytest.approx(drawn.std(), rel=0.2)
+    assert found.low[0] == pytest.approx(np.quantile(drawn, 0.025), abs=0.7 * drawn.std())
+    assert found.high[0] == pytest.approx(np.quantile(drawn, 0.975), abs=0.7 * drawn.std())
+    assert np.isnan(found.df[0])
+    assert found.method.startswith("Paired bootstrap (400 draws) on 400 cases")
+    assert (found.n_resamples, found.seed, found.units) == (400, 1, 50 if "cluster" in sampling else N)
+
+
+def test_drawing_agrees_with_the_paired_t_test():
+    drawn, tested = compare(Y, MODELS, method="bootstrap", n_resamples=1999, seed=1), compare(Y, MODELS)
+    assert drawn.difference[0] == pytest.approx(tested.difference[0], rel=1e-12)
+    np.testing.assert_allclose([drawn.low, drawn.high], [tested.low, tested.high], rtol=0.1)
+    assert drawn.p_value[0] == 2 / 2000  # No draw is beyond zero.
+    assert drawn.verdict.tolist() == tested.verdict.tolist()
+
+
+def test_p_values_of_draws_are_those_that_the_draws_allow():
+    near = np.clip(TRUTH + RNG.normal(0.0, 0.02, N), 0.001, 0.999)
+    found = compare(Y, {"truth": TRUTH, "near": near}, lambda table: table.mean_forecast, n_resamples=199, seed=1)
+    steps = found.p_value[0] * 200 / 2
+    assert steps == pytest.approx(round(steps))
+    assert 1 <= steps <= 100
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+def test_draws_do_not_depend_on_the_order_of_the_cases(sampling):
+    order = RNG.permutation(N)
+    mixed = {key: values[order] for key, values in sampling.items()}
+    shuffled = {model: p[order] for model, p in MODELS.items()}
+    one = compare(Y, MODELS, pr.Miscalibration(), n_resamples=40, seed=1, **sampling)
+    other = compare(Y[order], shuffled, pr.Miscalibration(), n_resamples=40, seed=1, **mixed)
+    for column in ("difference", "low", "high", "p_value"):
+        np.testing.assert_allclose(getattr(one, column), getattr(other, column), rtol=1e-9)
+
+
+def test_draws_without_a_value_are_not_tests():
+    y = np.arange(N) < 1
+    found = compare(y, MODELS, pr.AreaUnderRoc(), method="bootstrap", n_resamples=100, seed=1)
+    assert found.verdict.tolist() == ["not tested"]
+    assert np.isnan([found.low[0], found.high[0], found.p_value[0], found.standard_error[0]]).all()
+    assert str(found).split("\n")[1] == "No test on 400 cases."
+    assert found.note.endswith(" of 100 draws have no value.")
+    rare = np.arange(N) < 5  # A draw lacks all of them with a probability of 0.7%.
+    some = compare(rare, MODELS, pr.AreaUnderRoc(), method="bootstrap", n_resamples=400, seed=1)
+    assert some.low[0] < some.difference[0] < some.high[0]
+
+
+def test_one_cluster_is_one_unit_whatever_is_compared():
+    for measure in (pr.Skill(), pr.AreaUnderRoc(), pr.ObservedExpected(), lambda table: table.mean_forecast):
+        found = compare(Y, MODELS, measure, cluster=np.zeros(N), n_resamples=40, seed=1)
+        assert (found.verdict.tolist(), found.units, found.note) == (["one unit"], 1, "")
+        assert "on one cluster, which cannot tell them apart." in str(found)
+
+
+def test_neighbours_in_time_are_told_to_count_as_independent_where_they_do():
+    found = compare(Y, MODELS, lambda table: table.mean_forecast, time=np.arange(N) // 2, n_resamples=40, seed=1)
+    assert found.note == "Neighbours in time count as independent: intervals may be too narrow."
+    assert found.units == 200
+    assert compare(Y, MODELS, pr.AreaUnderRoc(), time=np.arange(N) // 2).note == ""
+
+
+def test_a_ledger_without_its_cases_compares_what_its_moments_know():
+    ledger = pr.condense(Y, MODELS).grid(2**10)
+    for measure in (pr.Brier(), pr.Skill(pr.Log())):
+        one, other = compare(ledger, None, measure), compare(Y, MODELS, measure)
+        assert one.p_value[0] == pytest.approx(other.p_value[0], rel=1e-9)
+        assert str(one) == str(other)
+    for measure in (pr.AreaUnderRoc(), pr.TopKNetBenefit(cost=0.2, share=0.2)):
+        found = compare(ledger, None, measure)
+        assert found.verdict.tolist() == ["not tested"]
+        assert found.difference[0] == pytest.approx(compare(Y, MODELS, measure, seed=1).difference[0], abs=1e-2)
+        assert (found.method, found.seed) == ("No test on 400 cases", None)
+        told = "A test of this measure needs the cases, which a ledger of tables alone does not have."
+        assert found.note == told
+    with pytest.raises(InputValueError, match=r"the ledger has no moments of Spherical\(\)"):
+        compare(ledger, None, pr.Spherical())
+
+
+def test_tables_of_models_are_compared_by_value_only():
+    tables = {model: pr.ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
+    found = compare(tables, None, pr.AreaUnderRoc())
+    assert found.verdict.tolist() == ["not tested"]
+    assert found.difference[0] == pytest.approx(compare(Y, MODELS, pr.AreaUnderRoc()).difference[0], rel=1e-12)
+    with pytest.raises(InputValueError, match=r"the ledger has no moments of Brier\(\)"):
+        compare(tables)
+    with pytest.raises(InputTypeError, match="pass no sample_weight beside it"):
+        compare(tables, sample_weight=WEIGHT)
+
+
+@given(st.sampled_from([0.5, 0.9, 0.95]), st.integers(1, 60))
+def test_percentiles_need_draws_beyond_them(level, n_resamples):
+    fewest = {0.5: 3, 0.9: 19, 0.95: 39}[level]
+    small = {"a": TRUTH[:30], "b": FAR[:30]}
+    if n_resamples >= fewest:
+        found = compare(Y[:30], small, method="bootstrap", n_resamples=n_resamples, level=level, seed=1)
+        assert found.low[0] <= found.high[0]
+        return
+    with pytest.raises(InputValueError, match=f"n_resamples must be at least {fewest} for percentiles"):
+        compare(Y[:30], small, method="bootstrap", n_resamples=n_resamples, level=level)
+
+
+def test_methods_that_do_not_suit_a_measure_are_refused():
+    with pytest.raises(
+        InputValueError, match="method='paired t' compares mean losses; area under the ROC curve is none"
+    ):
+        compare(Y, MODELS, pr.AreaUnderRoc(), method="paired t")
+    rows = RNG.dirichlet([1, 1, 1], (2, 50))
+    y = RNG.integers(0, 3, 50)
+    with pytest.raises(InputValueError, match="calibration slope needs the forecast of one event"):
+        compare(y, {"a": rows[0], "b": rows[1]}, pr.CalibrationSlope())
+    with pytest.raises(InputValueError, match="method='bootstrap' draws cases of one event"):
+        compare(y, {"a": rows[0], "b": rows[1]}, method="bootstrap")
+
+
+def test_skill_under_an_improper_rule_is_drawn():
+    found = compare(Y, MODELS, pr.Skill(pr.ShiftedBrier(0.2, weighted=False)), n_resamples=40, seed=1)
+    assert found.method == "Paired bootstrap (40 draws) on 400 cases"

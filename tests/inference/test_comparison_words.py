@@ -1,0 +1,238 @@
+"""Comparisons in words: who is better, by how much, what would be needed, and where there is nothing to test."""
+
+import numpy as np
+import pytest
+
+import propriety as pr
+from propriety.inference.comparison_words import (
+    listed,
+    method_in_words,
+    pair_sentence,
+    ranks_in_words,
+    rule_sentence,
+)
+from propriety.inference.measures import MeanScore, NetBenefit
+from propriety.inference.verdicts import Pair
+from propriety.inference.verdicts import Tested as On  # So that it is not taken for a test.
+from propriety.rules.catalogue import RULES
+
+NAN = np.nan
+TESTED = On(1204, 1204, "case", 1, 0.95, MeanScore())
+LOG = TESTED._replace(measure=MeanScore(pr.Log()))
+
+
+def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, needed=1300.0):
+    return Pair("a", "b", difference, low, high, error, p, p, needed)
+
+
+@pytest.mark.parametrize(
+    ("row", "tested", "words"),
+    [
+        pytest.param(
+            pair(), TESTED, "a is better than b: 0.0042 lower Brier score, 95% interval 0.0013 to 0.0071.", id="better"
+        ),
+        pytest.param(
+            pair(0.0042, 0.0013, 0.0071),
+            TESTED._replace(measure=MeanScore(pr.Log(clip=0.1)), level=0.9),
+            "b is better than a: 0.0042 lower log score, 90% interval 0.0013 to 0.0071.",
+            id="other",
+        ),
+        pytest.param(
+            pair(-3.21, -6.4, -0.02, 1.6, 0.049),
+            TESTED,
+            "a is better than b: 3.21 lower Brier score, 95% interval 0.02 to 6.40.",
+            id="large",
+        ),
+        pytest.param(
+            pair(0.0042, 0.0013, 0.0071),
+            TESTED._replace(measure=NetBenefit(0.2)),
+            "a is better than b: 0.0042 higher net benefit at 0.2, 95% interval 0.0013 to 0.0071.",
+            id="more is better",
+        ),
+        pytest.param(
+            pair(),
+            TESTED._replace(measure=pr.CalibrationSlope()),
+            "b and a differ: b has a 0.0042 higher calibration slope, 95% interval 0.0013 to 0.0071.",
+            id="neither is better",
+        ),
+        pytest.param(
+            pair(-0.001, -0.0035, 0.0015, 0.0013, 0.43, 8970.4),
+            TESTED,
+            "a and b are not distinguishable on 1,204 cases; about 9,000 would be needed.",
+            id="undecided",
+        ),
+        pytest.param(
+            pair(-0.001, -0.0035, 0.0015, 0.0013, 0.43, 8970.4),
+            On(1204, 20, "cluster", 1, 0.95, MeanScore()),
+            "a and b are not distinguishable on 1,204 cases in 20 clusters; about 9,000 in about 150 clusters would be needed.",
+            id="clusters",
+        ),
+        pytest.param(
+            pair(-0.001, -0.0035, 0.0015, 0.0013, 0.43, 9000.0),
+            On(1200, 400, "time", 1, 0.95, MeanScore()),
+            "a and b are not distinguishable on 1,200 cases at 400 times; about 9,000 at about 3,000 times would be needed.",
+            id="times",
+        ),
+        pytest.param(
+            pair(p=0.06, needed=2000.0),
+            TESTED._replace(pairs=6),
+            "a and b are not distinguishable on 1,204 cases once 6 pairs are tested; about 2,000 would be needed.",
+            id="holm",
+        ),
+        pytest.param(
+            pair(0.0, -0.1, 0.1, 0.05, 1.0, np.inf),
+            TESTED,
+            "a and b are not distinguishable on 1,204 cases; their Brier score is the same.",
+            id="equal",
+        ),
+        pytest.param(pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf), TESTED, "a and b score the same in every case.", id="same"),
+        pytest.param(
+            pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf),
+            TESTED._replace(measure=pr.AreaUnderRoc()),
+            "a and b have the same area under the ROC curve.",
+            id="same area",
+        ),
+        pytest.param(
+            pair(-0.07, NAN, NAN, 0.0, NAN, NAN),
+            TESTED,
+            "a has a 0.070 lower Brier score than b in every case alike, so there is no spread to test with.",
+            id="flat",
+        ),
+        pytest.param(
+            pair(-0.07, NAN, NAN, NAN, NAN, NAN),
+            TESTED,
+            "a has a 0.070 lower Brier score than b; that was not tested.",
+            id="untested",
+        ),
+        pytest.param(
+            pair(0.0, NAN, NAN, NAN, NAN, NAN),
+            TESTED._replace(measure=pr.AreaUnderRoc()),
+            "a and b have the same area under the ROC curve; that was not tested.",
+            id="same, untested",
+        ),
+        pytest.param(
+            pair(0.13, NAN, NAN, NAN, NAN, NAN),
+            On(1, 1, "case", 1, 0.95, MeanScore()),
+            "b has a 0.13 lower Brier score than a on one case, which cannot tell them apart.",
+            id="case",
+        ),
+        pytest.param(
+            pair(0.13, NAN, NAN, NAN, NAN, NAN),
+            On(8, 1, "cluster", 1, 0.95, MeanScore()),
+            "b has a 0.13 lower Brier score than a on one cluster, which cannot tell them apart.",
+            id="cluster",
+        ),
+        pytest.param(
+            pair(np.inf, NAN, NAN, NAN, NAN, NAN),
+            LOG,
+            "a has an infinite log score and b has not; no test can weigh that.",
+            id="infinite",
+        ),
+        pytest.param(
+            pair(NAN, NAN, NAN, NAN, NAN, NAN),
+            LOG,
+            "a and b both have an infinite log score, which cannot compare them.",
+            id="both",
+        ),
+    ],
+)
+def test_sentences(row, tested, words):
+    assert pair_sentence(row, tested) == words
+
+
+def test_an_end_next_to_zero_does_not_read_as_zero():
+    words = pair_sentence(pair(-0.0042, -0.0083, -0.00003), TESTED)
+    assert words.endswith("95% interval 0.00003 to 0.00830.")
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (pr.Brier(), "Brier score"),
+        (pr.BoundedBrier(low=0.05, high=0.2), "bounded Brier score"),
+        (pr.RankedProbability(), "ranked probability score"),
+        (pr.Misclassification(), "misclassification rate"),
+        (pr.BoundedNetBenefit(low=0.05, high=0.2), "bounded net benefit forgone"),
+        (pr.BetaRegret(alpha=2.0, beta=8.0), "beta regret"),
+        (pr.Tsallis(order=1.5), "Tsallis score"),
+    ],
+    ids=repr,
+)
+def test_rules_in_words(rule, words):
+    assert rule.label == words
+
+
+def test_every_rule_of_the_catalogue_has_words():
+    for rule in RULES:
+        assert rule.label.split()[-1] in {"score", "rate", "regret", "forgone"}
+        assert "(" not in rule.label
+
+
+def test_a_rule_of_ones_own_is_called_by_its_class_unless_it_says_otherwise():
+    class Absolute(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return abs(p - event)
+
+    class Named(Absolute):
+        label = "absolute error"
+
+    assert (Absolute().label, Named().label) == ("Absolute score", "absolute error")
+
+
+def test_only_a_rule_that_is_not_proper_is_warned_of():
+    class Mine(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return abs(p - event)
+
+    class Improper(Mine):
+        def properties(self, classes=None):
+            return pr.Properties(proper=False)
+
+    assert not rule_sentence(MeanScore(), None)
+    assert rule_sentence(MeanScore(Improper()), None).startswith("Improper() is not proper: ")
+    assert rule_sentence(MeanScore(Mine()), None).startswith("Mine() is not declared proper; ")
+    # A net benefit is no loss, and an area has no rule.
+    assert not rule_sentence(NetBenefit(0.2), None)
+    assert not rule_sentence(pr.AreaUnderRoc(), None)
+
+
+def test_samples_and_ranks_in_words():
+    def words(*tested):
+        return method_in_words("paired t", None, 0, On(*tested, 1, 0.95, MeanScore()))
+
+    assert words(1, 1, "case") == "Paired t test on 1 case"
+    assert words(365, 365, "time") == "Paired t test on 365 cases"
+    assert words(7300, 365, "time") == "Paired t test on 7,300 cases at 365 times"
+    assert words(200, 1, "cluster") == "Paired t test on 200 cases in 1 cluster"
+    assert [ranks_in_words(2, 2), ranks_in_words(1, 3)] == ["rank 2", "rank 1 to 3"]
+    assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+
+
+def test_one_is_no_plural():
+    single = On(200, 1, "time", 1, 0.95, MeanScore())
+    words = "Diebold-Mariano test (Bartlett's weights over 1 time) on 200 cases at 1 time"
+    assert method_in_words("diebold-mariano", None, 0, single) == words
+
+
+@pytest.mark.parametrize(
+    ("method", "horizon", "words"),
+    [
+        ("diebold-mariano", 3, "Diebold-Mariano test (horizon 3)"),
+        ("block bootstrap", None, "Block bootstrap (999 draws of blocks of 26 times)"),
+        ("delong", None, "DeLong's test robust to times"),
+        ("influence", None, "Test by influence functions"),
+        ("bootstrap", None, "Paired bootstrap (999 draws)"),
+        ("none", None, "No test"),
+    ],
+)
+def test_methods_in_words(method, horizon, words):
+    tested = On(800, 400, "time", 3, 0.95, MeanScore())
+    told = f"{words} on 800 cases at 400 times; verdicts adjusted for 3 pairs"
+    assert method_in_words(method, horizon, 999, tested) == told
+
+
+def test_what_can_never_be_had_is_not_counted_out():
+    row = pair(-1e-9, -0.0035, 0.0015, 0.0013, 0.43, 1.5e36)
+    assert pair_sentence(row, TESTED).endswith("; more than a billion would be needed.")
+    clustered = pair_sentence(row._replace(needed=1.2e9), TESTED._replace(units=12, unit="cluster"))
+    assert clustered.endswith("; more than a billion in about 12,000,000 clusters would be needed.")

@@ -1,0 +1,371 @@
+"""Estimates by formula: against SciPy and brute force, of tables as of cases, and what a sample cannot tell."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.inference.estimation import estimate
+from propriety.inference.measures import Discrimination, Miscalibration, NetBenefit, Skill
+from propriety.inference.ranking_measures import AreaUnderRoc
+
+RNG = np.random.default_rng(11)
+N = 400
+P = RNG.beta(1.5, 2.0, N)
+Y = RNG.random(N) < P
+WEIGHT = RNG.gamma(2.0, 1.0, N)
+CLUSTER = np.arange(N) % 25
+FORMULAS = [
+    pr.Brier(),
+    pr.Log(),
+    pr.BoundedBrier(0.2, 0.4),
+    Skill(),
+    Skill(pr.Log()),
+    NetBenefit(0.3),
+    AreaUnderRoc(),
+    Miscalibration(),
+    Discrimination(pr.Log()),
+    pr.Regret(0.3),
+    pr.ObservedExpected(),
+    pr.CalibrationIntercept(),
+    pr.CalibrationSlope(),
+]
+SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"sample_weight": WEIGHT, "cluster": CLUSTER}]
+KINDS = ["plain", "weights", "clusters", "both"]
+PARTS = (Miscalibration, Discrimination)
+FIELDS = ("value", "low", "high", "standard_error")
+short = partial(estimate, n_resamples=40, seed=1)
+
+samples = st.lists(st.tuples(st.booleans(), st.sampled_from([0.1, 0.25, 0.5, 0.9])), min_size=4, max_size=12).filter(
+    lambda drawn: 0 < sum(case[0] for case in drawn) < len(drawn)
+)
+
+
+def name(measure):
+    return f"{type(measure).__name__} {getattr(measure, 'rule', '')}"
+
+
+def test_the_interval_of_a_mean_is_students():
+    losses = pr.case_scores(Y, P, rule=pr.Log())
+    found = estimate(Y, P, pr.Log(), level=0.9)
+    low, high = stats.t.interval(0.9, N - 1, losses.mean(), stats.sem(losses))
+    np.testing.assert_allclose([found.low, found.high], [low, high], rtol=1e-12)
+    assert found.standard_error == pytest.approx(stats.sem(losses), rel=1e-12)
+    assert (found.method, found.measure.label, found.n, found.seed) == ("Student's t", "log score", N, None)
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+def test_errors_of_means_are_those_of_the_moments(sampling):
+    moments = pr.condense(Y, {"a": P}, **sampling).moments(pr.Brier())
+    found = estimate(Y, P, **sampling)
+    assert found.value == pytest.approx(moments.means[0], rel=1e-12)
+    assert found.standard_error == pytest.approx(moments.standard_errors()[0], rel=1e-12)
+    margin = stats.t(moments.units - 1).ppf(0.975) * found.standard_error
+    assert found.high - found.value == pytest.approx(margin, rel=1e-12)
+    assert found.units == (25 if "cluster" in sampling else N)
+
+
+@settings(max_examples=50)
+@given(samples, st.sampled_from([0, 1, 3, 4, 5, 6, 7, 8, 9, 10]))
+def test_a_table_and_a_ledger_stand_for_their_predictions(drawn, which):
+    y, p = zip(*drawn, strict=True)
+    one = short(y, p, FORMULAS[which])
+    for held in (pr.ForecastTable.from_predictions(y, p), pr.condense(y, {"forecast": p})):
+        other = short(held, None, FORMULAS[which])
+        for field in FIELDS:
+            np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=1e-9, atol=1e-12)
+        assert (one.n, one.note, one.method) == (other.n, other.note, other.method)
+
+
+@pytest.mark.parametrize("measure", [one for one in FORMULAS if not isinstance(one, PARTS)], ids=name)
+def test_a_weighted_table_has_the_error_of_its_cases(measure):
+    table = pr.ForecastTable.from_predictions(Y, np.round(P, 2), sample_weight=WEIGHT)
+    one, other = estimate(table, None, measure), estimate(Y, np.round(P, 2), measure, sample_weight=WEIGHT)
+    for field in FIELDS:
+        assert getattr(one, field) == pytest.approx(getattr(other, field), rel=1e-12)
+
+
+def test_a_weighted_table_alone_has_no_draws():
+    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
+    for measure, method in (
+        (pr.Brier(), "bootstrap"),
+        (Miscalibration(), "auto"),
+        (lambda one: one.event_rate, "auto"),
+    ):
+        found = estimate(table, None, measure, method=method)
+        assert found.value == pytest.approx(estimate(Y, P, measure, sample_weight=WEIGHT, seed=1).value, rel=1e-12)
+        assert np.isnan([found.low, found.high, found.standard_error]).all()
+        assert found.note == "an interval of this measure needs the cases, which a ledger of tables alone does not have"
+        assert found.method == "without an interval"
+
+
+def test_a_ledger_on_a_grid_does_not_make_up_means_that_were_not_condensed():
+    ledger = pr.condense(Y, {"a": P}, cells=64)
+    assert estimate(ledger).value == pytest.approx(pr.brier_score(Y, P), rel=1e-12)
+    with pytest.raises(InputValueError, match=r"no moments of Spherical\(\).*there are those of Brier\(\), Log\(\)"):
+        estimate(ledger, None, pr.Spherical())
+    grid = pr.ForecastTable.from_predictions(Y, P).grid(64)  # It never had any.
+    assert estimate(grid, None, pr.Spherical()).value == pytest.approx(pr.mean_score(grid, rule=pr.Spherical()))
+
+
+@pytest.mark.parametrize("measure", FORMULAS, ids=name)
+def test_equal_weights_change_nothing(measure):
+    plain, weighted = (
+        estimate(Y, P, measure, n_resamples=200, seed=1, sample_weight=w) for w in (None, np.full(N, 3.0))
+    )
+    # Outcomes are drawn by case or by row, so that only the drawn bias of the parts may differ.
+    atol = 0.35 * plain.standard_error if plain.bias is not None else 0.0
+    np.testing.assert_allclose([weighted.low, weighted.high], [plain.low, plain.high], rtol=1e-10, atol=atol)
+    assert weighted.standard_error == pytest.approx(plain.standard_error, rel=1e-10)
+
+
+@pytest.mark.parametrize("measure", FORMULAS, ids=name)
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+def test_the_formula_spreads_as_draws_do(measure, sampling):
+    formula = short(Y, P, measure, **sampling)
+    draws = estimate(Y, P, measure, method="bootstrap", n_resamples=200, seed=2, **sampling)
+    assert formula.value == pytest.approx(draws.value, rel=1e-12)
+    assert formula.standard_error == pytest.approx(draws.standard_error, rel=0.3)
+    assert formula.low <= formula.high
+
+
+@pytest.mark.parametrize("measure", FORMULAS, ids=name)
+def test_the_value_is_that_of_the_table(measure):
+    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
+    expected = measure.value(table) if hasattr(measure, "value") else pr.mean_score(table, rule=measure)
+    assert short(Y, P, measure, sample_weight=WEIGHT).value == pytest.approx(expected, rel=1e-10)
+
+
+def test_net_benefit_is_a_mean_of_which_more_is_better():
+    values = np.where(P >= 0.3, np.where(Y, 1.0, -3 / 7), 0.0)
+    found = estimate(Y, P, NetBenefit(0.3))
+    np.testing.assert_allclose(
+        [found.low, found.high], stats.t.interval(0.95, N - 1, values.mean(), stats.sem(values)), rtol=1e-10
+    )
+    assert found.higher_is_better
+
+
+def test_classes_have_means_and_skill():
+    rng = np.random.default_rng(1)
+    rows = rng.dirichlet([1, 2, 3], 300)
+    y = np.array([rng.choice(3, p=row) for row in rows])
+    losses = pr.case_scores(y, rows, rule=pr.RankedProbability())
+    found = estimate(y, rows, pr.RankedProbability())
+    np.testing.assert_allclose(
+        [found.low, found.high], stats.t.interval(0.95, 299, losses.mean(), stats.sem(losses)), rtol=1e-12
+    )
+    skill = estimate(y, rows, Skill(pr.Log()))
+    assert skill.value == pytest.approx(pr.skill_score(y, rows, rule=pr.Log()), rel=1e-12)
+    picks = rng.integers(0, 300, (400, 300))
+    draws = [pr.skill_score(y[pick], rows[pick], rule=pr.Log()) for pick in picks]
+    assert skill.standard_error == pytest.approx(np.std(draws), rel=0.2)
+    assert estimate(y, rows, method="bootstrap", seed=1).method == "percentile bootstrap of cases"
+    with pytest.raises(
+        InputValueError, match="area under the ROC curve needs the forecast of one event; the forecasts"
+    ):
+        estimate(y, rows, AreaUnderRoc())
+    with pytest.raises(InputValueError, match="log skill needs the forecast of one event"):
+        estimate(y, rows, Skill(pr.Log()), method="bootstrap")
+
+
+@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log(), pr.RankedProbability()], ids=repr)
+def test_skill_is_against_all_classes_also_those_that_never_happened(rule):
+    rows = RNG.dirichlet([1, 1, 1], 80)
+    y = RNG.integers(0, 2, 80)
+    assert estimate(y, rows, Skill(rule)).value == pytest.approx(pr.skill_score(y, rows, rule=rule), rel=1e-12)
+    weight = np.where(y == 1, 0.0, 1.0 + (y == 0))
+    two = np.where(np.arange(80) < 9, 2, y)
+    expected = pr.skill_score(two, rows, rule=rule, sample_weight=weight)
+    assert estimate(two, rows, Skill(rule), sample_weight=weight).value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log(), pr.PenalizedBrier()], ids=repr)
+def test_skill_of_two_columns_is_that_of_two_classes(rule):
+    rows = np.column_stack([1 - P, P])
+    expected = pr.skill_score(Y.astype(int), rows, rule=rule)
+    assert estimate(Y.astype(int), rows, Skill(rule)).value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["analytic", "bootstrap"])
+def test_an_infinite_mean_has_no_interval(method):
+    found = estimate([0, 1, 1], [0.2, 0.0, 0.4], pr.Log(), method=method)
+    assert found.value == math.inf
+    assert np.isnan([found.low, found.high]).all()
+    assert found.note == "what was called impossible happened: the mean is infinite"
+    for measure, value in ((Miscalibration(pr.Log()), math.inf), (Skill(pr.Log()), -math.inf)):
+        other = estimate([0, 1, 1], [0.2, 0.0, 0.4], measure, method=method, n_resamples=39)
+        assert (other.value, other.note) == (value, found.note)
+        assert math.isnan(other.low)
+
+
+@pytest.mark.parametrize("method", ["analytic", "bootstrap"])
+def test_a_single_case_has_no_interval(method):
+    found = estimate([1], [0.7], method=method)
+    assert found.value == pytest.approx(0.09)
+    assert np.isnan([found.low, found.high, found.standard_error]).all()
+    assert found.note == "a single case or cluster has no spread"
+    assert np.isnan(estimate([1, 0], [0.7, 0.2], cluster=["a", "a"]).low)
+    assert estimate([1], [0.7], Miscalibration(), n_resamples=2).note == found.note
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [lambda table: table.event_rate, Miscalibration(), AreaUnderRoc(), pr.ObservedExpected()],
+    ids=["own", "part", "area", "influence"],
+)
+@pytest.mark.parametrize("method", ["auto", "bootstrap"])
+def test_one_cluster_has_no_interval(measure, method):
+    found = estimate(Y, P, measure, cluster=np.zeros(N), method=method, seed=1)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.note.endswith("cluster has no spread")
+
+
+def test_one_time_has_no_interval():
+    for measure in (pr.Brier(), Skill(), AreaUnderRoc()):
+        found = estimate(Y, P, measure, time=np.zeros(N))
+        assert np.isnan([found.low, found.high]).all()
+        assert (found.note, found.units) == ("a single time has no spread", 1)
+
+
+@pytest.mark.parametrize("method", ["auto", "bootstrap"])
+@pytest.mark.parametrize(
+    ("y", "p", "measure"),
+    [
+        pytest.param([0, 1] * 10, [0.1, 0.9] * 10, pr.Misclassification(), id="no errors"),
+        pytest.param([0, 1] * 10, [0.1, 0.2] * 10, NetBenefit(0.5), id="nobody acted on"),
+        pytest.param([0, 1] * 10, [0, 1] * 10, pr.Brier(), id="a perfect model"),
+        pytest.param([0, 1] * 10, [0, 1] * 10, Skill(), id="its skill"),
+        pytest.param([0, 1] * 10, [0, 1] * 10, Miscalibration(), id="its miscalibration"),
+        pytest.param([0, 0, 1] * 100, [0.5] * 300, pr.Log(), id="rounding"),
+        pytest.param([1] * 20, [0.3, 0.4] * 10, lambda table: table.event_rate, id="events alone"),
+    ],
+)
+def test_what_does_not_vary_has_no_interval(y, p, measure, method):
+    found = estimate(y, p, measure, method=method, n_resamples=40, seed=1)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.standard_error == 0.0
+    assert found.note == "nothing varies in the sample: there is no spread to make an interval from"
+
+
+def test_limits_stay_in_the_range_of_the_rule():
+    found = estimate([0, 1, 1], [0.05, 0.95, 0.4])
+    assert found.low == 0.0
+    assert found.value + stats.t(2).ppf(0.975) * found.standard_error == pytest.approx(found.high)
+    assert estimate([0, 1, 1], [0.95, 0.05, 0.4]).high == 1.0
+    classes = np.eye(3)[[1, 2, 0, 0]] * 0.9 + 0.1 / 3
+    assert 1.0 < estimate([0, 1, 2, 0], classes, level=0.999).high <= 2.0
+    worth = estimate([0, 1, 1], [0.6, 0.7, 0.8], NetBenefit(0.5), level=0.999)
+    assert (worth.low, worth.high) == (-1.0, 1.0)
+    assert estimate(pr.condense([0, 1, 1], {"a": [0.05, 0.95, 0.4]})).low == 0.0
+    # Log losses have no upper end.
+    assert estimate([0, 1, 1], [0.95, 0.05, 0.4], pr.Log()).high > 4.0
+
+
+def test_skill_needs_something_to_improve_on():
+    with pytest.raises(InputValueError, match="the reference must have a positive, finite loss"):
+        estimate([1, 1], [0.5, 0.7], Skill())
+
+
+def test_few_events_and_few_clusters_are_told():
+    y = np.arange(100) < 5
+    assert estimate(y, np.full(100, 0.1)).note == "rests on 5 events: it may be too narrow"
+    told = estimate(~y[:30], np.full(30, 0.1), cluster=np.arange(30) % 4).note
+    assert told == "rests on 4 clusters, 25 events, 5 non-events: it may be too narrow"
+    assert estimate(np.arange(100) < 1, np.full(100, 0.1)).note == "rests on 1 event: it may be too narrow"
+    assert estimate(Y, P).note == ""
+
+
+def test_a_wider_level_is_wider():
+    for measure in FORMULAS[:7] + FORMULAS[9:]:
+        narrow, wide = (estimate(Y, P, measure, level=level) for level in (0.8, 0.99))
+        assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
+
+
+def test_missing_values_are_dropped_from_everything():
+    y = [None, *Y.tolist()]
+    found = estimate(y, [0.5, *P], cluster=["x", *CLUSTER.tolist()], missing="drop")
+    whole = estimate(Y, P, cluster=CLUSTER)
+    assert (found.low, found.high, found.dropped, found.n) == (whole.low, whole.high, 1, N)
+    with pytest.raises(MissingValuesError, match="y_true must not hold missing values"):
+        estimate(y, [0.5, *P])
+
+
+@pytest.mark.parametrize("key", ["cluster", "time"])
+def test_cases_without_weight_do_not_count(key):
+    kept = np.arange(N) < 300
+    weight = np.where(kept, 1.0, 0.0)
+    for measure in FORMULAS:
+        found = short(Y, P, measure, sample_weight=weight, **{key: np.where(kept, CLUSTER, -1)})
+        alone = short(Y[:300], P[:300], measure, **{key: CLUSTER[:300]})
+        assert (found.n, found.units) == (300, 25)
+        assert found.standard_error == pytest.approx(alone.standard_error, rel=1e-10)
+
+
+def test_indices_of_clusters_are_compared_with_the_forecasts():
+    reversed_, cluster = pd.Series(P, index=np.arange(N)[::-1]), pd.Series(CLUSTER)
+    with pytest.raises(InputValueError, match="the forecasts and cluster carry different indices"):
+        estimate(Y, reversed_, cluster=cluster)
+    assert estimate(Y, pd.Series(P), cluster=cluster).units == 25
+
+
+def test_times_depend_on_their_neighbours():
+    time = np.arange(N) // 4
+    found = estimate(Y, P, time=time)
+    compared = pr.compare(Y, {"a": P, "b": P + 0.5 * (0.5 - P)}, time=time)
+    place = compared.standings.model.tolist().index("a")
+    assert (found.units, found.method) == (100, "Student's t, Bartlett's weights over 13 times")
+    assert found.standard_error == pytest.approx(compared.standings.standard_error[place], rel=1e-12)
+    assert found.low == pytest.approx(compared.standings.low[place], rel=1e-12)
+
+
+def test_views():
+    found = estimate(Y, P, NetBenefit(0.3))
+    assert repr(found).startswith("Estimate(value=")
+    assert "dropped" not in repr(found)
+    assert found.to_frame(backend="pandas").loc[0, "measure"] == "net_benefit_at_0.3"
+    assert found.to_dict()["level"] == 0.95
+    assert found.to_dict()["higher_is_better"] is True
+
+
+def test_what_is_refused():
+    table = pr.ForecastTable.from_predictions(Y, P)
+    with pytest.raises(InputTypeError, match="pass no cluster beside it"):
+        estimate(table, cluster=CLUSTER)
+    with pytest.raises(InputTypeError, match="pass no sample_weight beside it"):
+        estimate(table, sample_weight=WEIGHT)
+    with pytest.raises(InputValueError, match="RankedProbability scores rows with one column per class"):
+        estimate(Y, P, pr.RankedProbability())
+    with pytest.raises(InputValueError, match="RankedProbability scores rows with one column per class"):
+        estimate(table, None, pr.RankedProbability())
+    with pytest.raises(InputValueError, match="method must be one of"):
+        estimate(Y, P, method="exact")
+    with pytest.raises(InputValueError, match="level must lie strictly between 0 and 1"):
+        estimate(Y, P, level=95)
+    with pytest.raises(InputValueError, match="cluster must have one entry per case, 400 in all"):
+        estimate(Y, P, cluster=CLUSTER[:5])
+    with pytest.raises(InputValueError, match="n_resamples must be a positive whole number"):
+        estimate(Y, P, n_resamples=0)
+    with pytest.raises(InputValueError, match=r"model must be one of \['a', 'b'\]; got None"):
+        estimate(pr.condense(Y, {"a": P, "b": P}))
+    assert estimate(pr.condense(Y, {"a": P, "b": 1 - P}), "b").value == pytest.approx(pr.brier_score(Y, 1 - P))
+
+
+@pytest.mark.parametrize("key", ["cluster", "time"])
+def test_a_stored_ledger_knows_its_clusters_and_times(key, tmp_path):
+    pr.condense(Y, {"a": P}, **{key: CLUSTER}).to_parquet(tmp_path / "l")
+    ledger = pr.Ledger.from_parquet(tmp_path / "l")
+    for measure in (pr.Brier(), Skill(pr.Log())):
+        one, other = estimate(ledger, None, measure), estimate(Y, P, measure, **{key: CLUSTER})
+        assert (one.units, one.note, one.method) == (25, other.note, other.method)
+        assert [one.low, one.high] == pytest.approx([other.low, other.high], rel=1e-10)
+    part = short(ledger, None, Miscalibration())
+    assert part.value == pytest.approx(Miscalibration().value(pr.ForecastTable.from_predictions(Y, P)))
+    assert part.units == 25
+    assert math.isnan(part.low) == (key == "cluster")  # The error of times is that of independent cases.

@@ -1,0 +1,159 @@
+"""Groups by any measure, by several keys, of ledgers and lazy frames: each as it would be by itself."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import propriety as pr
+from propriety.inference.estimation import estimate
+from propriety.inference.slices import slices
+
+RNG = np.random.default_rng(9)
+N = 1200
+P = RNG.beta(1, 2, N)
+Q = np.clip(P + RNG.normal(0, 0.2, N), 0.001, 0.999)
+MODELS = {"p": P, "q": Q}
+SITE = RNG.choice(["a", "b", "c", "tiny"], N, p=[0.5, 0.3, 0.19, 0.01])
+DAY = RNG.integers(0, 2, N)
+Y = RNG.random(N) < P
+WEIGHT = RNG.gamma(2.0, 1.0, N)
+CLUSTER = RNG.integers(0, 60, N)
+SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"time": CLUSTER}]
+KINDS = ["plain", "weights", "clusters", "times"]
+COLUMNS = ("value", "low", "high", "difference", "p_value", "p_adjusted", "miscalibration", "excess", "excess_low")
+FRAME = pl.DataFrame({"y": Y, **MODELS, "site": SITE, "day": DAY, "w": WEIGHT, "c": CLUSTER})
+
+
+def name(measure):
+    return type(measure).__name__
+
+
+def assert_same(one, other, rtol=1e-9):
+    assert one.group.tolist() == other.group.tolist()
+    assert one.note.tolist() == other.note.tolist()
+    for column in COLUMNS:
+        np.testing.assert_allclose(getattr(one, column), getattr(other, column), rtol=rtol, atol=1e-12, err_msg=column)
+    assert one.overall == pytest.approx(other.overall, rel=1e-10)
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+@pytest.mark.parametrize("measure", [pr.AreaUnderRoc(), pr.ObservedExpected(), pr.Skill(pr.Log())], ids=name)
+def test_each_group_is_estimated_as_by_itself(measure, sampling):
+    found = slices(Y, MODELS, measure, by=SITE, **sampling)
+    for row, (model, group) in enumerate(zip(found.model, found.group, strict=True)):
+        own = group == SITE
+        options = {key: values[own] for key, values in sampling.items()}
+        alone = estimate(Y[own], MODELS[model][own], measure, **options)
+        assert found.value[row] == pytest.approx(alone.value, rel=1e-10)
+        limits = [math.nan, math.nan] if group == "tiny" else [alone.low, alone.high]
+        np.testing.assert_allclose([found.low[row], found.high[row]], limits, rtol=1e-10)
+    assert found.overall["q"] == pytest.approx(estimate(Y, Q, measure, **sampling).value, rel=1e-10)
+
+
+def test_groups_are_tested_against_all_other_cases_by_both_errors():
+    found = slices(Y, MODELS, pr.AreaUnderRoc(), by=SITE)
+    own = SITE == "b"
+    here, there = (estimate(Y[chosen], P[chosen], pr.AreaUnderRoc()) for chosen in (own, ~own))
+    assert found.difference[1] == pytest.approx(here.value - there.value, rel=1e-10)
+    statistic = (here.value - there.value) / math.hypot(here.standard_error, there.standard_error)
+    assert found.p_value[1] == pytest.approx(2 * stats.norm.sf(abs(statistic)), rel=1e-10)
+    assert np.isnan(found.p_value[3])
+
+
+def test_clusters_that_reach_across_groups_are_not_tested_by_both_errors():
+    across = slices(Y, P, pr.AreaUnderRoc(), by=SITE, cluster=CLUSTER)
+    assert np.isnan(across.p_value).all()
+    assert np.isfinite(across.low[:3]).all()
+    inside = slices(
+        Y, P, pr.AreaUnderRoc(), by=SITE, cluster=[f"{site}{one}" for site, one in zip(SITE, CLUSTER, strict=True)]
+    )
+    assert np.isfinite(inside.p_value[:3]).all()
+
+
+def test_a_function_of_ones_own_is_drawn_in_every_group():
+    found = slices(Y, P, lambda table: table.mean_forecast, by=SITE, n_resamples=60, seed=1)
+    own = SITE == "a"
+    alone = estimate(Y[own], P[own], lambda table: table.mean_forecast, n_resamples=60, seed=1)
+    assert (found.value[0], found.low[0], found.high[0]) == (alone.value, alone.low, alone.high)
+    again = slices(Y, P, lambda table: table.mean_forecast, by=SITE, n_resamples=60, seed=1)
+    np.testing.assert_array_equal(found.p_value, again.p_value)
+
+
+def test_groups_without_a_value_are_told_apart_from_the_others():
+    y = np.where(SITE == "b", True, Y)  # noqa: FBT003  (there all are events)
+    found = slices(y, P, pr.AreaUnderRoc(), by=SITE)
+    assert found.note.tolist()[1] == "too few to judge: 0 non-events"
+    assert np.isnan(found.value).tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.AreaUnderRoc()], ids=name)
+def test_keys_are_crossed_in_the_order_asked_for(measure):
+    crossed = slices(Y, MODELS, measure, by={"day": DAY, "site": SITE})
+    assert crossed.group.tolist()[:5] == ["0, a", "0, b", "0, c", "0, tiny", "1, a"]
+    assert crossed.by == ("day", "site")
+    ledger = pr.condense(Y, MODELS, by={"site": SITE, "day": DAY})
+    assert_same(slices(ledger, None, measure, by=["day", "site"]), crossed)
+    assert_same(slices(ledger, None, measure), slices(Y, MODELS, measure, by={"site": SITE, "day": DAY}))
+    assert_same(slices(ledger, None, measure, by="site"), slices(Y, MODELS, measure, by={"site": SITE}))
+    own = (DAY == 1) & (SITE == "b")
+    at = crossed.group.tolist().index("1, b")
+    assert crossed.value[at] == pytest.approx(estimate(Y[own], P[own], measure).value)
+    parts = pr.decompose(Y[own], P[own])
+    assert crossed.miscalibration[at] == pytest.approx(parts.miscalibration)
+
+
+@pytest.mark.parametrize("engine", ["frame", "lazy", "stored"])
+@pytest.mark.parametrize("measure", [pr.Log(), pr.NetBenefit(0.3), pr.AreaUnderRoc()], ids=name)
+def test_frames_and_stored_ledgers_have_the_groups_of_arrays(measure, engine, tmp_path):
+    expected = slices(Y, MODELS, measure, by={"site": SITE}, threshold=0.3)
+    if engine == "stored":
+        rules = [pr.NetBenefit(0.3).rule]
+        pr.condense(Y, MODELS, by={"site": SITE, "day": DAY}, rules=rules).to_parquet(tmp_path / "l", partition=["day"])
+        found = slices(pr.Ledger.from_parquet(tmp_path / "l"), None, measure, by="site", threshold=0.3)
+    else:
+        frame = FRAME if engine == "frame" else FRAME.lazy()
+        found = slices(frame, ["p", "q"], measure, outcome="y", by="site", threshold=0.3)
+    assert_same(found, expected)
+    np.testing.assert_allclose(found.net_benefit_low, expected.net_benefit_low, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "sampling", [{"cluster": "c"}, {"time": "c"}, {"sample_weight": "w"}], ids=lambda one: next(iter(one))
+)
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.AreaUnderRoc()], ids=name)
+def test_lazy_frames_keep_clusters_times_and_weights(measure, sampling):
+    given = {key: FRAME[column].to_numpy() for key, column in sampling.items()}
+    found = slices(FRAME.lazy(), ["p", "q"], measure, outcome="y", by="site", **sampling)
+    assert_same(found, slices(Y, MODELS, measure, by={"site": SITE}, **given))
+    several = pr.condense(FRAME.lazy(), ["p", "q"], outcome="y", by=["site", "day"], **sampling)
+    assert_same(slices(several, None, measure, by="site"), found)
+
+
+def test_what_a_stored_ledger_cannot_tell_of_groups_is_left_open(tmp_path):
+    pr.condense(Y, MODELS, by={"site": SITE}, cluster=CLUSTER).to_parquet(tmp_path / "l")
+    ledger = pr.Ledger.from_parquet(tmp_path / "l")
+    assert_same(slices(ledger), slices(Y, MODELS, by={"site": SITE}, cluster=CLUSTER))
+    found = slices(ledger, None, pr.AreaUnderRoc())
+    np.testing.assert_allclose(found.value, slices(Y, MODELS, pr.AreaUnderRoc(), by=SITE).value, rtol=1e-12)
+    assert np.isnan(found.low).all()
+
+
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.Skill(), pr.RankedProbability()], ids=name)
+def test_classes_in_groups(measure):
+    rows = RNG.dirichlet([1, 2, 3], N)
+    y = RNG.integers(0, 3, N)
+    found = slices(y, {"m": rows}, measure, by=SITE)
+    own = SITE == "b"
+    alone = estimate(y[own], rows[own], measure)
+    assert [found.value[1], found.low[1], found.high[1]] == pytest.approx([alone.value, alone.low, alone.high])
+    assert found.overall["m"] == pytest.approx(estimate(y, rows, measure).value)
+    assert found.events is None
+    assert found.miscalibration is None
+    assert found.note.tolist()[3] == f"too few to judge: {(SITE == 'tiny').sum()} cases"
+
+
+def test_few_times_are_not_called_clusters():
+    assert slices(Y, P, by=SITE, time=np.arange(N) % 5).note.tolist()[0] == "too few to judge: 5 times"
