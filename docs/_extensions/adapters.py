@@ -36,6 +36,7 @@ def register(package: str) -> Callable[[type], type]:
 STAND_INS: dict[str, dict[str, Any]] = {
     "catboost": {},
     "keras": {},
+    "keras.losses": {"Loss": Base},
     "keras.metrics": {"Metric": Base},
     "keras.saving": {"register_keras_serializable": register},
     "lightgbm": {},

@@ -210,6 +210,7 @@ REFUSED_HERE = {
     },
 }
 NOT_HELD = {
+    ("datetime in nanoseconds", "ibis on postgresql"): "PostgreSQL stores microseconds",
     ("bytes", "native array"): "NumPy cuts zeros off",
     ("timedelta", "parquet file"): "Parquet has whole numbers in their place",
     ("timedelta", "spark"): "Parquet has whole numbers in their place",

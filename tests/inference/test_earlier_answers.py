@@ -33,7 +33,8 @@ MEASURES = {
 
 
 def assert_before(name, found):
-    np.testing.assert_allclose(found, BEFORE[name], rtol=1e-12, atol=1e-15, err_msg=name)
+    # SciPy's quantiles of Student's t changed by some 1e-11 between versions.
+    np.testing.assert_allclose(found, BEFORE[name], rtol=2e-10, atol=1e-14, err_msg=name)
 
 
 @pytest.mark.parametrize("kind", SAMPLING)

@@ -96,7 +96,7 @@ def _of_arrays(
     fewest: int,
 ) -> Ledger:
     several = forecasts.values() if isinstance(forecasts, Mapping) else (forecasts,)
-    framed = any(is_into_dataframe(one) for one in several)
+    framed = any(_is_frame(one) for one in several)
     try:
         cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
         if framed:  # Now, because models that are taken for classes seldom sum to one.
@@ -127,6 +127,11 @@ def _condensed(y_true: object, forecasts: object, beside: Mapping[str, Any]) -> 
     return found
 
 
+def _is_frame(value: object) -> bool:
+    """Return whether something is an eager frame; arrays are known by their type, without asking narwhals."""
+    return not isinstance(value, np.ndarray | list | tuple) and bool(is_into_dataframe(value))
+
+
 def _check_number(models: int, fewest: int) -> None:
     if models < fewest:
         number = "two models" if fewest == 2 else "one model"
@@ -143,7 +148,7 @@ def _check_columns(y_true: object, forecasts: object) -> None:
     names = isinstance(forecasts, str) or (
         isinstance(forecasts, list | tuple) and bool(forecasts) and all(isinstance(one, str) for one in forecasts)
     )
-    if names or is_into_dataframe(y_true) or isinstance(y_true, nw.LazyFrame):
+    if names or _is_frame(y_true) or isinstance(y_true, nw.LazyFrame):
         law = (
             "a frame needs outcome=, the column of the outcomes" if not names else "forecasts names columns of a frame"
         )

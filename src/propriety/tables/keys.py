@@ -75,7 +75,7 @@ def check_one_key(by: object) -> None:
 
 def ordered_categories(values: object) -> list[Any] | None:
     """Return the categories in their order, of a series that has such."""
-    if not is_into_series(values):
+    if isinstance(values, np.ndarray | list | tuple) or not is_into_series(values):
         return None
     series = nw.from_native(values, series_only=True)
     if series.dtype == nw.Enum:  # As which ordered categories of pandas count too.
