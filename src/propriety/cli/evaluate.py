@@ -132,7 +132,7 @@ def evaluation_of_files(
             raise InputValueError(sentence(f"{given} belongs to files of cases; these are forecast tables"))
         yield evaluate_cases(_tables(files), **options)
         return
-    with open_relation(files, nulls=cases.nulls) as opened:
+    with open_relation(files, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
         stages.watch(opened)
         with stages.stage("reading"), held():
             evaluation = evaluate_cases(**cases.arguments(opened, in_memory=in_memory), ordered=ordered, **options)

@@ -58,6 +58,7 @@ def read_measure(measure: Any) -> Measure:
 
     Examples
     --------
+    >>> from propriety.rules.families import Brier
     >>> read_measure(Brier()).label
     'Brier score'
     >>> read_measure(lambda table: table.event_rate).key

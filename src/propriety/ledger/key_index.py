@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
@@ -95,7 +95,7 @@ class KeyIndex:
         for name, given in wanted.items():
             place = self.place(name)
             codes = {label: code for code, label in enumerate(self.labels[place])}
-            several = given if isinstance(given, list | set | frozenset) else [given]
+            several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
             unknown = [label for label in several if label not in codes]
             if unknown:
                 law = f"{name} must be one of its labels; got {unknown[0]!r}"
@@ -211,6 +211,11 @@ def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
         return tuple(order.static_order())
     except CycleError:  # The parts contradict each other.
         return plain
+
+
+def _is_in(label: Any, codes: Mapping[Any, int]) -> bool:
+    """Whether something is a label itself, as a frozenset may be."""
+    return isinstance(label, Hashable) and label in codes
 
 
 def _shortened(labels: Sequence[Any], most: int = 10) -> str:

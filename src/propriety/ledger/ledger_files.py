@@ -28,7 +28,7 @@ from propriety.results import Floats
 from propriety.rules.registry import rule_from_dict, rule_to_dict
 from propriety.tables import frames
 from propriety.tables.events import Event
-from propriety.tables.label_codes import code_labels, ordered_labels, plain_label
+from propriety.tables.label_codes import code_labels, ordered_labels, plain_labels
 from propriety.tables.queries import encoded
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
     if reserved:
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
         raise InputValueError(sentence(law, hint="give the key another name."))
+    for name in partition:
+        ledger.index.place(name)  # It must be a key.
     facts = _facts(ledger, partition)
     there = _facts_to_add_to(root, facts)
     targets = _partitions(stored_tables(ledger), partition, root / "tables")
@@ -274,7 +276,7 @@ def _index(
 
 def _coded(column: Any, order: list[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     held, places = encoded(column)
-    labels, codes = code_labels([plain_label(label) for label in held], order)
+    labels, codes = code_labels(plain_labels(held), order)
     return labels, codes[places]
 
 
@@ -335,7 +337,7 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(index.labels[place])
     try:
         labels = pa.array(own)
-        back = [plain_label(label) for label in labels.to_pylist()]
+        back = plain_labels(labels.to_pylist())
     except (pa.ArrowException, OverflowError, TypeError) as error:
         raise InputTypeError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
     changed = next((pair for pair in zip(own, back, strict=True) if pair[0] != pair[1]), None)

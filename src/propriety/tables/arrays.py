@@ -54,7 +54,8 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
     if isinstance(values, np.ndarray | list | tuple):  # First, because narwhals takes long to say what they are not.
         return _read_plain(values, argument, role)
     if is_into_series(values):
-        return _read_series(nw.from_native(values, series_only=True), argument, role)
+        # Polars would take some names of a series for patterns.
+        return _read_series(nw.from_native(values, series_only=True).alias("values"), argument, role)
     if is_into_dataframe(values):
         try:
             frame = nw.from_native(values, eager_only=True)
@@ -112,7 +113,7 @@ def _read_series(series: nw.Series[Any], argument: str, role: Role) -> Reading:
 def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
     if not frame.columns:
         raise InputValueError(sentence(f"{argument} must have columns; the frame has none"))
-    columns = [frame.get_column(name) for name in frame.columns]
+    columns = [frame.get_column(name).alias("values") for name in frame.columns]
     missing = np.column_stack([column.is_null().to_numpy().astype(bool) for column in columns])
     return Reading(
         argument,

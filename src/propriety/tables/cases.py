@@ -341,9 +341,9 @@ def rounding_of_rows(classes: int, *, eps: float, tiny: float) -> float:
     Examples
     --------
     >>> single, half = np.finfo(np.float32), np.finfo(np.float16)
-    >>> round(rounding_of_rows(32_000, eps=single.eps, tiny=single.tiny), 7)
+    >>> round(float(rounding_of_rows(32_000, eps=single.eps, tiny=single.tiny)), 7)
     2.14e-05
-    >>> round(rounding_of_rows(10, eps=half.eps, tiny=half.tiny), 5)
+    >>> round(float(rounding_of_rows(10, eps=half.eps, tiny=half.tiny)), 5)
     0.00098
     """
     return eps + math.sqrt(classes) * min(eps, SINGLE) + classes * eps * tiny

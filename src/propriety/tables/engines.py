@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
@@ -148,12 +148,15 @@ def count(
     if not tables:
         return None
     by, names = cases.key_columns(keys), _summed(cases, level)
+    if cases.labels is not None:
+        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
+        cases = replace(cases, frame=cases.frame.with_columns(**faults))
     try:
         parts = [_keyed(cases, *table, level, by, within) for table in tables]
         if len(parts) == 1:
             rows, several = parts[0], []
         else:
-            rows = nw.concat([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
+            rows = _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
             several = ["table"]
         query = rows.group_by(*several, *by, "key").agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
@@ -165,6 +168,15 @@ def count(
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
     return Counted(tables, found.select([*several, *by]), columns)
+
+
+def _stacked(parts: list[Lazy]) -> Lazy:
+    """Put the rows of frames one below the other; on Spark two by two, because it analyses all that it stacks anew."""
+    if not parts[0].implementation.is_spark_like():
+        return nw.concat(parts)
+    while len(parts) > 1:
+        parts = [nw.concat(parts[place : place + 2]) for place in range(0, len(parts), 2)]
+    return parts[0]
 
 
 def count_groups(cases: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]:
@@ -206,22 +218,35 @@ def _keyed(
 
 def _key(cases: LazyCases, model: int, event: Event, level: int | None) -> nw.Expr:
     """Return the forecast of each row, or its cell; of a row that breaks laws which ones, and -1 for 0 beside cells."""
+    if cases.labels is not None:
+        # The laws of a row are the same for all of its events, and long; they are a column that was made once.
+        fault, forecast = nw.col(f"fault_{model}"), cases.forecast(model, event)
+        if level is None:
+            return nw.when(fault >= 0.0).then(forecast).otherwise(fault - 1.0)
+        celled = nw.when((fault >= 0.0) & (forecast > 0.0)).then(_cell(cases, model, event, level))
+        return celled.otherwise(fault - 1.0).cast(nw.Int64)
     laws = cases.laws(model).values()
     lawful = [law.lawful for law in cases.laws(model, positive=None if level is None else event).values()]
     if cases.drop and len(cases.tables) > 1:
         lawful += [~law.missing for law in laws]
-    faults = [
-        nw.when(law.missing)
-        .then(nw.lit(-float(law.missing_bit)))
-        .otherwise(nw.when(law.lawful).then(nw.lit(0.0)).otherwise(nw.lit(-float(law.broken_bit))))
-        for law in laws
-    ]
     # Engines choose the first branch for nearly every row, and evaluate the other only where they need it. A null
     # condition, of a missing value, takes the other one everywhere.
     chosen = nw.when(_all(lawful))
     if level is None:
-        return chosen.then(cases.forecast(model, event)).otherwise(_total(faults) - 1.0)
-    return chosen.then(_cell(cases, model, event, level)).otherwise(_total(faults) - 1.0).cast(nw.Int64)
+        return chosen.then(cases.forecast(model, event)).otherwise(_fault(cases, model) - 1.0)
+    return chosen.then(_cell(cases, model, event, level)).otherwise(_fault(cases, model) - 1.0).cast(nw.Int64)
+
+
+def _fault(cases: LazyCases, model: int) -> nw.Expr:
+    """Return 0 for a row that keeps the laws, and less for others, with a bit for each law that it breaks."""
+    return _total(
+        [
+            nw.when(law.missing)
+            .then(nw.lit(-float(law.missing_bit)))
+            .otherwise(nw.when(law.lawful).then(nw.lit(0.0)).otherwise(nw.lit(-float(law.broken_bit))))
+            for law in cases.laws(model).values()
+        ]
+    )
 
 
 def _cell(cases: LazyCases, model: int, event: Event, level: int) -> nw.Expr:

@@ -308,6 +308,16 @@ class ForecastTable(Result):
     def __len__(self) -> int:
         return len(self.forecast)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether two tables hold the same numbers."""
+        if not isinstance(other, ForecastTable):
+            return NotImplemented
+        names = [field.name for field in fields(self)]
+        return self is other or all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.n, self.n_events, self.dropped, self.cells))
+
     @classmethod
     def merge(cls, tables: Iterable[ForecastTable]) -> ForecastTable:
         """Return the table of the union of all cases; faster than adding many tables one by one.

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import numpy as np
 
 from propriety.errors import InputTypeError, sentence
 from propriety.tables.keys import check_exact
-from propriety.tables.label_codes import plain_label
+from propriety.tables.label_codes import plain_labels
 from propriety.tables.lazy_columns import Column
 from propriety.tables.queries import engine_of, is_missing
 
@@ -30,20 +31,21 @@ class KeyColumn(NamedTuple):
         What errors call it.
     held : narwhals.Expr
         The labels as the engine groups by them.
-    restore : callable
-        Makes a label of what the engine returns.
+    restore : callable, optional
+        Makes a label of what the engine returns, where it is not one.
     order : tuple, optional
         The labels in the order of their categories, if they have one.
     """
 
     argument: str
     held: nw.Expr
-    restore: Callable[[Any], Any] = plain_label
+    restore: Callable[[Any], Any] | None = None
     order: tuple[Any, ...] | None = None
 
     def labels(self, found: Sequence[Any]) -> list[Any]:
         """Return the labels of what an engine returned; a missing one is None."""
-        labels = [None if one is None else self.restore(one) for one in found]
+        restore = self.restore
+        labels = plain_labels([one if one is None or restore is None else restore(one) for one in found])
         check_exact(tuple(labels), self.argument)
         return labels
 
@@ -60,7 +62,7 @@ def key_column(column: Column, argument: str) -> KeyColumn:
         found = KeyColumn(argument, held.cast(nw.String), int)
     elif kind.is_float():  # A missing label is null in every engine.
         found = KeyColumn(argument, nw.when(~is_missing(held, engine_of(column.frame))).then(held))
-    elif kind == nw.Duration:
+    elif kind == nw.Duration and not column.frame.implementation.is_ibis():  # Its results have none.
         found = KeyColumn(argument, held, lambda label: _duration(label, column.name, argument))
     elif kind.is_integer() or kind in LABELS:
         found = KeyColumn(argument, held)
@@ -84,8 +86,8 @@ def _of_categories(column: Column) -> nw.Expr:
 
 def _duration(label: Any, column: str, argument: str) -> Any:
     """Return a duration, which DuckDB has as months, days and nanoseconds."""
-    if isinstance(label, dt.timedelta):
-        return plain_label(label)
+    if isinstance(label, dt.timedelta | np.timedelta64):
+        return label
     if label.months or label.nanoseconds % 1000:
         law = f"{argument} must hold durations in days and microseconds; one in {column!r} is {tuple(label)!r}"
         raise InputTypeError(sentence(law, hint=TEXT))

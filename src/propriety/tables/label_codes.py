@@ -20,7 +20,6 @@ __all__ = [
     "is_rounded",
     "ordered_groups",
     "ordered_labels",
-    "plain_label",
     "plain_labels",
 ]
 
@@ -42,16 +41,32 @@ def is_rounded(numbers: NDArray[Any]) -> bool:
     return bool(((size >= WHOLE) & (size < np.inf)).any())
 
 
-def plain_label(label: Any) -> Any:
-    """Return a label as Python has it; times finer than a microsecond, which Python has not, stay NumPy's.
+def plain_labels(labels: NDArray[Any] | Sequence[Any]) -> list[Any]:
+    """Return labels as Python has them; times finer than a microsecond, which Python has not, stay NumPy's.
 
     Examples
     --------
-    >>> plain_label(np.int64(3)), plain_label("0e1")
-    (3, '0e1')
+    >>> plain_labels([np.int64(3), "0e1", None])
+    [3, '0e1', None]
     """
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "mM":
+        return _plain_times(labels)
+    found = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        return found
+    plain = [_plain(label) for label in found]
+    fine = next((label for label in plain if isinstance(label, np.datetime64 | np.timedelta64)), None)
+    if fine is None:
+        return plain
+    # All of one kind, so that they can be compared.
+    if isinstance(fine, np.datetime64):
+        return [np.datetime64(label, "ns") if isinstance(label, dt.datetime) else label for label in plain]
+    return [np.timedelta64(label, "ns") if isinstance(label, dt.timedelta) else label for label in plain]
+
+
+def _plain(label: Any) -> Any:
     if isinstance(label, np.datetime64 | np.timedelta64):
-        return plain_labels(np.asarray([label]))[0]
+        return _plain_times(np.asarray([label]))[0]
     if isinstance(label, np.generic):
         return label.item()
     if isinstance(label, dt.datetime | dt.timedelta) and type(label).__name__ in OF_PANDAS:
@@ -61,12 +76,9 @@ def plain_label(label: Any) -> Any:
     return label
 
 
-def plain_labels(labels: NDArray[Any]) -> list[Any]:
-    """Return the labels of an array as Python has them; see `plain_label`."""
-    if labels.dtype == object:
-        return [plain_label(label) for label in labels.tolist()]
+def _plain_times(labels: NDArray[Any]) -> list[Any]:
     found: list[Any] = labels.tolist()
-    if labels.dtype.kind not in "mM" or not found or not isinstance(found[0], int):
+    if not found or not isinstance(found[0], int):
         return found
     coarse = labels.astype(f"{labels.dtype.kind}8[us]")
     exact = np.datetime_data(labels.dtype)[0] == "ns" and bool((coarse == labels).all())

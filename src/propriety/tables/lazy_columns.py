@@ -53,9 +53,11 @@ def named_columns(frame: Lazy, names: Sequence[str]) -> tuple[Lazy, dict[str, Co
 
 
 def _has_meaning(frame: Lazy, name: str) -> bool:
-    if frame.implementation.is_spark_like():
+    engine = frame.implementation
+    if engine.is_spark_like():
         return "." in name or "`" in name
-    return name == "*" or (frame.implementation.is_polars() and name.startswith("^") and name.endswith("$"))
+    pattern = engine.is_polars() and name.startswith("^") and name.endswith("$")
+    return pattern or (name == "*" and (engine.is_polars() or engine.is_duckdb()))
 
 
 def _renamed(frame: Lazy, plain: dict[str, str]) -> Lazy:
@@ -67,6 +69,6 @@ def _renamed(frame: Lazy, plain: dict[str, str]) -> Lazy:
         quoted = [f'"{name.replace(chr(34), 2 * chr(34))}" AS {new}' for name, new in plain.items()]
         native = native.project(", ".join(quoted))
     else:
-        native = native.rename(columns=plain) if engine.is_dask() else native.rename(plain)
+        native = native.rename(plain)
     renamed: Lazy = nw.from_native(native)
     return renamed

@@ -35,7 +35,7 @@ def fetched(query: Lazy) -> Any:
 def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the distinct values of a PyArrow column, of which one may be None, and the place of each row's value."""
     pa, _ = frames.pyarrow()
-    column = column.combine_chunks()
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     try:
