@@ -17,14 +17,14 @@ OLDEST = (
     *("tests/rules/test_golden.py", "tests/rules/test_scoring.py"),
     *("tests/calibration/test_reliability.py", "tests/calibration/test_summary.py"),
     *("tests/decisions/test_net_benefit.py", "tests/decisions/test_roc.py"),
-    *("tests/diagnostics", "tests/inference", "tests/schemas", "tests/stability"),
+    *("tests/diagnostics", "tests/ledger", "tests/inference", "tests/schemas", "tests/stability"),
     *("tests/integrations/test_sklearn.py", "tests/integrations/test_xarray.py"),
 )
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Look for faults and for formatting that differs from the house's."""
+    """Look for errors, and for formatting that is not the project's."""
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
 
@@ -118,7 +118,7 @@ def peers(session: nox.Session) -> None:
 
 @nox.session(venv_backend="virtualenv")
 def fuzz(session: nox.Session) -> None:
-    """Fuzz the door, stored files and the command line for an hour, and write the record."""
+    """Fuzz the input checks, stored files and the command line for an hour, and write the record."""
     session.install("atheris>=3", "pandas", "polars", ".[cli,report]")
     session.run("python", "quality/fuzzing.py", *session.posargs)
 

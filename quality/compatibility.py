@@ -30,6 +30,7 @@ PARTS = (
     "decisions/test_net_benefit.py",
     "decisions/test_roc.py",
     "diagnostics",
+    "ledger",
     "inference",
     "integrations/test_sklearn.py",
     "schemas",

@@ -1,4 +1,4 @@
-"""Fuzz the door, the stored files and the command line side by side, and write the record "fuzzing".
+"""Fuzz the input checks, the stored files and the command line side by side, and write the record "fuzzing".
 
 Run it as `python quality/fuzzing.py --seconds 3600` where atheris is installed beside the package, pandas, Polars,
 PyArrow and the extras `cli` and `report`. With `--minimize` it makes `quality/fuzz/corpus` anew from what the last run
@@ -24,7 +24,7 @@ CORPUS = FUZZ / "corpus"
 WORK = FUZZ.parents[1] / "build" / "fuzzing"
 TARGETS = {
     "door": "hostile arguments to scores, tables, curves and decompositions",
-    "stored": "`from_dict` and `from_parquet` of tables and moments",
+    "stored": "`from_dict` and `from_parquet` of tables, and the files of ledgers",
     "command_line": "files given to `table`, `merge`, `evaluate` and `compare`",
 }
 LIMITS = ["-max_len=400", "-len_control=0", "-timeout=600", "-rss_limit_mb=3000", "-print_final_stats=1"]

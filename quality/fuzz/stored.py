@@ -1,7 +1,7 @@
-"""Stored tables and moments, mutated: a refusal in the package's own words, or what was stored.
+"""Stored tables and ledgers, mutated: a refusal in the package's own words, or what was stored.
 
-The first byte says what the others are: a Parquet file as it is, a change to a sound file, or a change to the plain
-data that `from_dict` reads.
+The first byte says what the others are: a file as it is, a change to a sound file, or a change to the plain data that
+`from_dict` reads, or that stand in the `ledger.json` of a ledger.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import math
 import tempfile
 import warnings
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,9 @@ from propriety.errors import ProprietyError
 
 __all__ = ["mutated", "one"]
 
-KINDS: tuple[Any, ...] = (pr.ForecastTable, pr.LossMoments)
-COLUMNS = {pr.ForecastTable: ("forecast", "events", "non_events"), pr.LossMoments: ("n", "weight", "mean", "group")}
+KINDS: tuple[Any, ...] = (pr.ForecastTable, pr.Ledger)
+FACTS, PARTS = "ledger.json", ("tables/part-0.parquet", "moments/part-0.parquet")
+Y, P, Q = [0, 1, 1, 0, 1], [0.1, 0.4, 0.4, 0.8, 1.0], [0.3, 0.3, 0.6, 0.5, 0.9]
 TYPES = (pa.string(), pa.binary(), pa.bool_(), pa.int8(), pa.float32(), pa.decimal128(9, 3), pa.list_(pa.float64()))
 
 
@@ -36,50 +38,97 @@ def one(data: bytes) -> None:
     how, kind = drawing.number(7), drawing.choice(KINDS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        if how == 0:
-            _read_file(kind, drawing.rest())
+        if kind is pr.Ledger:
+            _read_folder(_changed_folder(drawing, how))
+        elif how == 0:
+            _read_file(drawing.rest())
         elif how == 1:
-            _read_file(kind, mutated(drawing, _file(kind, drawing.number(3))))
+            _read_file(mutated(drawing, _file(drawing.number(3))))
         elif how == 2:
-            _read_file(kind, _written(drawing, kind))
+            _read_file(_written(drawing, _file(drawing.number(3))))
         else:
-            _read_dict(kind, _changed(drawing, _sound(kind, drawing.number(3))))
+            _read_dict(_changed(drawing, _sound(drawing.number(3))))
 
 
-def _read_file(kind: Any, content: bytes) -> None:
+def _read_file(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stored.parquet"
         path.write_bytes(content)
         try:
-            found = kind.from_parquet(path)
+            found = pr.ForecastTable.from_parquet(path)
         except ProprietyError:
             return
-        _look_at(found)
+        _look_at_table(found)
         found.to_parquet(path)
-        _same(kind.from_parquet(path), found)
+        _same(pr.ForecastTable.from_parquet(path).to_dict(), found.to_dict())
 
 
-def _read_dict(kind: Any, data: Any) -> None:
+def _read_dict(data: Any) -> None:
     try:
-        found = kind.from_dict(data)
+        found = pr.ForecastTable.from_dict(data)
     except ProprietyError:
         return
-    _look_at(found)
-    _same(kind.from_dict(found.to_dict()), found)
-    if isinstance(found, pr.ForecastTable):  # Labels of moments may be of kinds that JSON does not know.
-        _same(kind.from_dict(json.loads(json.dumps(found.to_dict()))), found)
+    _look_at_table(found)
+    _same(pr.ForecastTable.from_dict(found.to_dict()).to_dict(), found.to_dict())
+    _same(pr.ForecastTable.from_dict(json.loads(json.dumps(found.to_dict()))).to_dict(), found.to_dict())
 
 
-def _look_at(found: Any) -> None:
-    """Look whether what was read is sound, and whether it adds."""
-    repr(found)
-    if isinstance(found, pr.ForecastTable):
-        _look_at_table(found)
+def _changed_folder(drawing: Drawing, how: int) -> dict[str, bytes]:
+    """Return the files of a ledger, one of them changed."""
+    files = dict(_folder(drawing.number(3)))
+    part = drawing.choice(PARTS)
+    if how < 2:
+        name = drawing.choice([FACTS, part])
+        files[name] = drawing.rest() if how == 0 else mutated(drawing, files[name])
+    elif how < 5:
+        files[part] = _written(drawing, files[part])
     else:
-        _look_at_moments(found)
+        files[FACTS] = json.dumps(_changed(drawing, json.loads(files[FACTS])), default=str).encode()
+    if how == 7 and not drawing.often():
+        del files[part]
+    return files
+
+
+def _read_folder(files: dict[str, bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root, again = Path(folder) / "stored", Path(folder) / "again"
+        for name, content in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(content)
+        try:
+            found = pr.Ledger.from_parquet(root)
+            tables = list(_tables_of(found))
+        except ProprietyError:  # The sums of a table are checked when it is made of them.
+            return
+        for table in tables:
+            _look_at_table(table)
+        _look_at_ledger(found)
+        found.to_parquet(again)
+        _same(_plain(pr.Ledger.from_parquet(again)), _plain(found))
+
+
+def _plain(ledger: pr.Ledger) -> dict[str, Any]:
+    """Return all that a ledger holds as plain data."""
+    moments = [(repr(rule), ledger.moments(rule).to_frame(backend="pyarrow").to_pydict()) for rule in ledger.rules]
+    return {"tables": ledger.to_frame(backend="pyarrow").to_pydict(), "moments": moments, "facts": repr(ledger)}
+
+
+def _tables_of(ledger: pr.Ledger) -> Iterator[pr.ForecastTable]:
+    labels = [None] if ledger.labels is None else ledger.labels[:-1] if ledger.kind == "ordinal" else ledger.labels
+    return (ledger.table(model, label) for model in ledger.models for label in labels)
+
+
+def _look_at_ledger(ledger: pr.Ledger) -> None:
+    """Look whether a ledger that was read is sound, and whether it adds."""
+    repr(ledger)
+    for rule in ledger.rules:
+        _look_at_moments(ledger.moments(rule))
+    _require((ledger + ledger).n == 2 * ledger.n, "the number of cases of a sum")
 
 
 def _look_at_table(table: pr.ForecastTable) -> None:
+    """Look whether a table that was read is sound, and whether it adds."""
+    repr(table)
     forecast, events, others = (
         list(map(Fraction, column)) for column in (table.forecast, table.events, table.non_events)
     )
@@ -102,7 +151,8 @@ def _look_at_table(table: pr.ForecastTable) -> None:
     _near(coarse.weight, table.weight, "the weight of a grid")
 
 
-def _look_at_moments(moments: pr.LossMoments) -> None:
+def _look_at_moments(moments: pr.Moments) -> None:
+    """Look whether moments that were read are sound, and whether they add."""
     cells, series = len(moments.n), len(moments.models) * (len(moments.models) + 1) // 2
     _require(moments.mean.shape == moments.lean.shape == moments.spread.shape == (cells, series), "shapes")
     _require(bool((moments.n >= 1).all() and (moments.weight > 0).all()), "counts")
@@ -119,7 +169,7 @@ def _look_at_moments(moments: pr.LossMoments) -> None:
 
 
 def _same(found: Any, expected: Any) -> None:
-    one, other = (json.dumps(value.to_dict(), default=repr) for value in (found, expected))
+    one, other = (json.dumps(value, default=repr) for value in (found, expected))
     _require(one == other, "stored and read again it differs")
 
 
@@ -136,30 +186,37 @@ def _near(found: float, expected: float, what: str, *, slack: float = 1e-140) ->
 
 
 @functools.cache
-def _held(kind: Any, which: int) -> Any:
-    """Return something sound to begin with."""
-    y, p, q = [0, 1, 1, 0, 1], [0.1, 0.4, 0.4, 0.8, 1.0], [0.3, 0.3, 0.6, 0.5, 0.9]
-    if kind is pr.ForecastTable:
-        table = pr.ForecastTable.from_predictions(y, p, sample_weight=[1, 2, 0, 0.5, 3] if which % 2 else None)
-        return table.grid(8) if which > 1 else table
-    options: dict[str, Any] = {
-        "by": list("abaab") if which % 2 else None,
-        "cluster": [1, 1, 2, 3, 3] if which > 1 else None,
-    }
-    return pr.loss_moments(y, {"p": p, "q": q}, **options)
+def _table(which: int) -> pr.ForecastTable:
+    """Return a sound table to begin with."""
+    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=[1, 2, 0, 0.5, 3] if which % 2 else None)
+    return table.grid(8) if which > 1 else table
 
 
-def _sound(kind: Any, which: int) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(json.dumps(_held(kind, which).to_dict()))
+def _sound(which: int) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(json.dumps(_table(which).to_dict()))
     return data
 
 
 @functools.cache
-def _file(kind: Any, which: int) -> bytes:
+def _file(which: int) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sound.parquet"
-        _held(kind, which).to_parquet(path)
+        _table(which).to_parquet(path)
         return path.read_bytes()
+
+
+@functools.cache
+def _folder(which: int) -> dict[str, bytes]:
+    """Return the files of a sound ledger."""
+    options: dict[str, Any] = {
+        "by": {"site": list("abaab")} if which % 2 else None,
+        "cluster": [1, 1, 2, 3, 3] if which > 1 else None,
+        "sample_weight": [1, 2, 0.25, 0.5, 3] if which == 3 else None,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "sound"
+        pr.condense(Y, {"p": P, "q": Q}, **options).to_parquet(root)
+        return {name: (root / name).read_bytes() for name in (FACTS, *PARTS)}
 
 
 def mutated(drawing: Drawing, content: bytes) -> bytes:
@@ -177,10 +234,10 @@ def mutated(drawing: Drawing, content: bytes) -> bytes:
     return bytes(held)
 
 
-def _written(drawing: Drawing, kind: Any) -> bytes:
+def _written(drawing: Drawing, content: bytes) -> bytes:
     """Write a sound Parquet file whose columns or mark are not what they should be."""
-    source = parquet.read_table(pa.BufferReader(_file(kind, drawing.number(3))))
-    facts = json.loads(source.schema.metadata[b"propriety"])
+    source = parquet.read_table(pa.BufferReader(content))
+    facts = json.loads((source.schema.metadata or {}).get(b"propriety", b"{}"))
     if drawing.number(1):
         facts = _changed(drawing, facts)
     mark = (

@@ -6,6 +6,8 @@ import dataclasses
 import html
 import importlib.util
 import itertools
+import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -18,7 +20,7 @@ from propriety.errors import InputValueError, MissingDependencyError, sentence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Backend", "Floats", "Result", "Score", "frame_of"]
+__all__ = ["Backend", "Floats", "Result", "Score", "frame_of", "strict"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -59,8 +61,12 @@ class Result:
         return frame_of(self.rows(), backend=backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every field as plain Python data, arrays as lists."""
+        """Return every field as plain Python data, arrays as lists; `to_json` makes strict JSON of it."""
         return {name: _plain(value) for name, value in self._fields().items()}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return what `to_dict` returns as JSON that every reader takes; see `propriety.results.strict`."""
+        return json.dumps(strict(self.to_dict()), indent=indent, allow_nan=False)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the result on the given axes, or on new ones, and return them; needs matplotlib.
@@ -177,9 +183,32 @@ class Score(float):
         """Return the value and what it is as plain Python data."""
         return {"value": float(self), **self.__dict__}
 
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return what `to_dict` returns as JSON that every reader takes; see `propriety.results.strict`."""
+        return json.dumps(strict(self.to_dict()), indent=indent, allow_nan=False)
+
     def to_frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row with the value and what it is."""
         return frame_of({name: [value] for name, value in self.to_dict().items()}, backend=backend)
+
+
+def strict(value: Any) -> Any:
+    """Return plain data as strict JSON has it: what is not a number is null, infinities and other labels are texts.
+
+    Examples
+    --------
+    >>> strict({"a": float("nan"), "b": [1.5, float("inf")], 3: "x"})
+    {'a': None, 'b': [1.5, 'Infinity'], '3': 'x'}
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): strict(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
 def _plain(value: object) -> object:

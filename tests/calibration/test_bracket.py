@@ -66,7 +66,7 @@ def test_exact_forecasts_have_one_limit():
     parts = pr.decompose(table)
     assert bracket.miscalibration_low == bracket.miscalibration_high == parts.miscalibration
     assert bracket.discrimination_low == bracket.discrimination_high == parts.discrimination
-    assert (bracket.cells, bracket.n, bracket.rule) == (None, 4, "Brier()")
+    assert (bracket.cells, bracket.n, bracket.rule) == (None, 4, pr.Brier())
 
 
 def test_cells_whose_means_lie_at_their_edges_are_parted_in_order():

@@ -28,7 +28,7 @@ def test_the_statistic_is_the_miscalibration_of_the_decomposition(rule):
     assert test.statistic == pytest.approx(pr.decompose(y, p, rule=rule).miscalibration, abs=1e-14)
     assert (20 * test.p_value) % 1 == pytest.approx(0.0)
     assert 1 / 20 <= test.p_value <= 1
-    assert test.rule == repr(rule)
+    assert test.rule == rule
     assert (test.n, test.n_resamples, test.seed) == (200, 19, 1)
 
 

@@ -81,7 +81,7 @@ def test_parts_of_rows_are_the_sum_or_the_mean_of_those_of_the_events():
         for name in parts:
             each = [getattr(part, name) for part in whole.parts.values()]
             assert getattr(whole, name) == pytest.approx(share * sum(each), rel=1e-14)
-        assert whole.rule == repr(rule)
+        assert whole.rule == rule
 
 
 def test_the_test_of_weighted_cases_draws_an_outcome_for_each():
@@ -102,7 +102,7 @@ def test_what_the_analyses_do_by_default(capsys):
     same(pr.reliability_curve(Y, P), pr.reliability_curve(Y, P, method="corp"))
     same(pr.calibration_summary(Y, P), pr.calibration_summary(Y, P, level=0.95))
     test = pr.miscalibration_test(Y, P)
-    assert (test.n_resamples, test.rule) == (1000, "Brier()")
+    assert (test.n_resamples, test.rule) == (1000, pr.Brier())
     assert test.method == "outcomes drawn given forecasts"
     assert test.seed != pr.miscalibration_test(Y, P).seed
     intervals = pr.decompose(Y, P).with_intervals()

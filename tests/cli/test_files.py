@@ -4,8 +4,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from propriety.cli.files import BUFFER, LINE, SETTINGS
+from propriety.cli.files import SETTINGS
 from propriety.cli.program import LONGEST
+from propriety.cli.text_heads import LINE
+from propriety.cli.texts import BUFFER
 
 COLUMNS = ("--outcome", "y", "--forecast", "p")
 
@@ -28,10 +30,10 @@ def test_text_that_has_no_end_of_line_is_refused_in_few_words(folder, refusal, c
     )
 
 
-def test_a_line_that_is_quoted_is_cut(folder, refusal):
+def test_a_field_that_is_shown_is_cut(folder, refusal):
     (folder / "x.csv").write_text("y,p\n" + "1,0.5\n" * 30_000 + f"1,{'a' * 10_000}\n")
     told = refusal("evaluate", "x.csv", *COLUMNS)
-    assert "Original Line: 1,aaaa" in told
+    assert "column 'p' must hold numbers; line 30,002 of x.csv has 'aaaa" in told
     assert len(told) < 1000
 
 

@@ -19,7 +19,6 @@ QUIET = (
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
     "ignore::ResourceWarning",
     "ignore::DeprecationWarning",
-    "ignore:divide by zero encountered in log:RuntimeWarning",
 )
 
 TABLES = itertools.count()  # Names of the tables of PostgreSQL, which live as long as the connection.

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
+from propriety.errors import MissingValuesError
 from propriety.ledger import engine_cases, engine_filling, engine_moments
 from propriety.tables import engines, lazy_cases, lazy_reading, queries
 
@@ -103,9 +104,7 @@ def same(found, expected):
             np.testing.assert_allclose(own, value, rtol=1e-12, atol=1e-12, err_msg=name)
         elif isinstance(value, np.ndarray):
             assert own.tolist() == value.tolist(), name
-        elif isinstance(value, float):
-            assert own == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), name
-        elif isinstance(value, dict):
+        elif isinstance(value, (float, dict)):
             assert own == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), name
         elif isinstance(value, pr.Standings):
             same(own, value)
@@ -218,3 +217,57 @@ def test_missing_rows_are_dropped_and_counted(lazy_engine, same_moments):
     assert found.n == expected.n
     for rule in expected.rules:
         same_moments(found.moments(rule), expected.moments(rule), rtol=1e-12)
+
+
+def test_certain_forecasts_are_scored_as_in_arrays(lazy_engine, same_moments):
+    certain = pl.DataFrame(
+        {
+            "y": [0, 1, 1, 0, 1, 0] * 3,
+            "a": [0.0, 1.0, 0.5, 0.2, 5e-324, 1.0 - 2**-53] * 3,
+            "b": [1.0, 0.0, 0.5, 0.2, 0.7, 0.0] * 3,
+            "site": ["x"] * 6 + ["y"] * 12,
+        }
+    )
+    found, expected = (pr.condense(cases, **AN_EVENT, by="site") for cases in (lazy_engine(certain), certain))
+    for rule in expected.rules:
+        same_moments(found.moments(rule), expected.moments(rule), rtol=1e-12)
+    same(pr.compare(found, None, pr.Log()), pr.compare(expected, None, pr.Log()))
+
+
+def test_labels_of_every_kind_are_those_of_the_arrays(lazy_engine, request):
+    third = pl.int_range(N) % 3
+    kinds = FRAME.select("y", "a").with_columns(
+        day=pl.datetime(2024, 1, 1) + pl.duration(days=third),
+        instant=pl.datetime(2024, 1, 1, time_zone="UTC") + pl.duration(hours=third),
+        truth=third > 0,
+        half=third / 2,
+        number=third.cast(pl.Int16),
+        text=pl.format("{} \u00e9", third),
+        price=(third / 4).cast(pl.Decimal(10, 2)),
+    )
+    # Dask itself makes texts of decimal numbers.
+    keys = [name for name in kinds.columns[2:] if name != "price" or "dask" not in request.node.name]
+    lazy = lazy_engine(kinds)
+    found, expected = (pr.condense(cases, "a", outcome="y", by=keys) for cases in (lazy, kinds))
+    assert found.keys == expected.keys
+    assert (found + expected).keys == expected.keys
+    for name in ("instant", "text"):
+        same(*(pr.estimate(cases, "a", outcome="y", cluster=name) for cases in (lazy, kinds)))
+
+
+@pytest.mark.parametrize("lazy_engine", ["polars lazy", "dask"], indirect=True, ids=["polars", "dask"])
+def test_ordered_categories_keep_their_order(lazy_engine):
+    size = pl.Enum(["small", "medium", "large"])
+    ordered = FRAME.with_columns(size=pl.Series(["large", "small", "medium"] * (N // 3), dtype=size))
+    options = AN_EVENT | {"by": "size", "sample_weight": "w"}
+    found, expected = (pr.condense(cases, **options) for cases in (lazy_engine(ordered), ordered))
+    assert found.keys == expected.keys == {"size": ("small", "medium", "large")}
+    same(pr.slices(found, None, pr.AreaUnderRoc()), pr.slices(expected, None, pr.AreaUnderRoc()))
+
+
+def test_a_missing_label_is_refused(lazy_engine):
+    absent = FRAME.with_columns(ward=pl.when(pl.int_range(N) < 3).then(None).otherwise("ward"))
+    lazy = lazy_engine(absent)
+    for options, argument in (({"by": ["site", "ward"]}, r"by\['ward'\]"), ({"cluster": "ward"}, "cluster")):
+        with pytest.raises(MissingValuesError, match=rf"{argument} must be known of every case \(3 of 900 rows\)"):
+            pr.condense(lazy, **AN_EVENT, **options)

@@ -277,7 +277,7 @@ def test_groups_of_rows_are_those_of_slices(ordered):
     ("labels", "groups"),
     [
         ([1, 2, 10], ["1", "2", "10"]),
-        ([1, "1", 2], ["'1'", "1", "2"]),
+        ([1, "1", 2], ["1", "'1'", "2"]),
         (pd.Categorical.from_codes([0, 1, 2], ["low", "mid", "high"], ordered=True), ["low", "mid", "high"]),
     ],
     ids=["numbers", "mixed", "ordered"],

@@ -230,8 +230,8 @@ def test_a_statistic_that_a_draw_does_not_have_is_nan():
 
 def test_other_errors_are_not_hidden():
     draw = draw_from_table(pr.ForecastTable.from_predictions([0, 1], [0.2, 0.4]))
-    with pytest.raises(ZeroDivisionError):
-        values_of_draws(draw, lambda tables: 1 / 0, 1, Drawing(3, 1))
+    with pytest.raises(KeyError):
+        values_of_draws(draw, lambda tables: {}["absent"], 1, Drawing(3, 1))
 
 
 def test_a_cluster_without_weight_is_none():

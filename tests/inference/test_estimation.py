@@ -355,3 +355,17 @@ def test_what_is_refused():
     with pytest.raises(InputValueError, match=r"model must be one of \['a', 'b'\]; got None"):
         estimate(pr.condense(Y, {"a": P, "b": P}))
     assert estimate(pr.condense(Y, {"a": P, "b": 1 - P}), "b").value == pytest.approx(pr.brier_score(Y, 1 - P))
+
+
+@pytest.mark.parametrize("key", ["cluster", "time"])
+def test_a_stored_ledger_knows_its_clusters_and_times(key, tmp_path):
+    pr.condense(Y, {"a": P}, **{key: CLUSTER}).to_parquet(tmp_path / "l")
+    ledger = pr.Ledger.from_parquet(tmp_path / "l")
+    for measure in (pr.Brier(), Skill(pr.Log())):
+        one, other = estimate(ledger, None, measure), estimate(Y, P, measure, **{key: CLUSTER})
+        assert (one.units, one.note, one.method) == (25, other.note, other.method)
+        assert [one.low, one.high] == pytest.approx([other.low, other.high], rel=1e-10)
+    part = short(ledger, None, Miscalibration())
+    assert part.value == pytest.approx(Miscalibration().value(pr.ForecastTable.from_predictions(Y, P)))
+    assert part.units == 25
+    assert math.isnan(part.low) == (key == "cluster")  # The error of times is that of independent cases.

@@ -16,6 +16,7 @@ from propriety.inference.calibration_measures import (
     IntegratedCalibrationIndex,
     ObservedExpected,
 )
+from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import (
     Discrimination,
     Mean,
@@ -26,7 +27,6 @@ from propriety.inference.measures import (
     Regret,
     Skill,
     Smooth,
-    read_measure,
 )
 from propriety.inference.ranking_measures import AreaUnderRoc, PartialArea, TopKNetBenefit
 

@@ -101,12 +101,14 @@ def test_corrected_parts_hold_the_truth(measure, truth):
     assert np.mean(held) > 0.8
 
 
-def test_many_rows_take_fewer_draws_and_the_method_says_so(monkeypatch):
+def test_many_weighted_cases_take_fewer_draws_and_the_method_says_so(monkeypatch):
     monkeypatch.setattr("propriety.inference.part_estimates.WORK", 10_000)
-    found = estimate(Y, P, Miscalibration(), seed=1)
+    found = estimate(Y, P, Miscalibration(), sample_weight=WEIGHT, seed=1)
     assert found.n_resamples == 10_000 // N
-    assert found.method.endswith(f"at the recalibrated rates, {10_000 // N} of them for {N} rows")
-    assert estimate(Y, P, Miscalibration(), seed=1, n_resamples=22).method.endswith("at the recalibrated rates")
+    assert found.method.endswith(f"at the recalibrated rates, {10_000 // N} of them for {N} cases")
+    few = estimate(Y, P, Miscalibration(), sample_weight=WEIGHT, seed=1, n_resamples=22)
+    assert few.method.endswith("at the recalibrated rates")
+    assert estimate(Y, P, Miscalibration(), seed=1).n_resamples == 1000  # Neighbours are drawn together.
 
 
 def test_weights_of_any_size_are_drawn():

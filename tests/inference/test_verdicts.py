@@ -57,6 +57,11 @@ def test_turning_a_pair_turns_its_verdict(difference, p, measure):
     assert is_ahead(difference, measure) != is_ahead(-difference, measure)
 
 
+def columns_of(pairs, tested):
+    columns = {name: np.array([getattr(one, name) for one in pairs], dtype=str) for name in ("model", "reference")}
+    return columns | {"verdict": np.array([verdict_on(one, tested) for one in pairs], dtype=str)}
+
+
 def test_standings_rank_by_value_and_by_what_is_told():
     values, error = np.array([0.2, 0.1, 0.3, 0.1]), np.full(4, 0.01)
     found = Estimates(error, error, values - 0.02, values + 0.02, error)
@@ -66,14 +71,13 @@ def test_standings_rank_by_value_and_by_what_is_told():
         Pair("b", "d", 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, np.inf),
         Pair("c", "d", 0.2, -0.1, 0.5, 0.1, 0.3, 0.3, 9999.0),
     ]
-    ranked = standings_of(("a", "b", "c", "d"), values, found, told, TESTED)
+    ranked = standings_of(("a", "b", "c", "d"), values, found, columns_of(told, TESTED), TESTED)
     assert ranked.model.tolist() == ["b", "d", "a", "c"]
     assert ranked.rank.tolist() == [1, 1, 3, 4]
     assert ranked.best_rank.tolist() == [1, 1, 2, 2]
     assert ranked.worst_rank.tolist() == [3, 4, 3, 4]
-    turned = standings_of(
-        ("a", "b", "c", "d"), values, found, told, TESTED._replace(measure=NetBenefit(0.2))
-    )  # More is better.
+    more_is_better = TESTED._replace(measure=NetBenefit(0.2))
+    turned = standings_of(("a", "b", "c", "d"), values, found, columns_of(told, more_is_better), more_is_better)
     assert turned.model.tolist() == ["c", "a", "b", "d"]
     assert turned.best_rank.tolist() == [1, 2, 2, 1]
     assert ranked.to_dict()["measure"] == "brier"
@@ -82,7 +86,9 @@ def test_standings_rank_by_value_and_by_what_is_told():
 
 def test_values_that_do_not_vary_have_no_interval_of_their_own():
     values, error = np.array([0.2, 0.1]), np.array([0.0, 0.01])
-    ranked = standings_of(("a", "b"), values, Estimates(error, error, values, values, error), [], TESTED)
+    ranked = standings_of(
+        ("a", "b"), values, Estimates(error, error, values, values, error), columns_of([], TESTED), TESTED
+    )
     assert ranked.model.tolist() == ["b", "a"]
     assert np.isnan(ranked.low).tolist() == [False, True]
     assert ranked.standard_error.tolist() == [0.01, 0.0]

@@ -1,158 +1,299 @@
-"""Moments written and read again: the same numbers, and errors for what does not fit together."""
+"""Ledgers written and read again: the same numbers, by partitions or whole, and errors for what does not fit."""
 
+import datetime as dt
 import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
+import duckdb
 import numpy as np
-import pyarrow as pa
+import pandas as pd
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.rules.registry import UnknownRule
 
 RNG = np.random.default_rng(2)
-Y, P, Q = RNG.integers(0, 2, 60), RNG.random(60), RNG.random(60)
-BY, CLUSTER = RNG.choice(["a", "b"], 60), RNG.integers(0, 5, 60)
+N = 60
+Y, P, Q = RNG.integers(0, 2, N), RNG.random(N), np.round(RNG.random(N), 1)
+MODELS = {"p": P, "q": Q}
+SITE, PATIENT, DAY = RNG.choice(["a", "b"], N), RNG.integers(0, 5, N), np.arange(N) // 20
+WEIGHT = RNG.choice([0.0, 0.5, 2.0], N)
+DATES = [dt.date(2026, 1, 1) + dt.timedelta(days=int(day)) for day in DAY]
+SOONER, LATER = dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC)
+KINDS = {
+    "plain": {},
+    "keys": {"by": {"site": SITE, "day": DAY}},
+    "clusters": {"cluster": PATIENT},
+    "times": {"by": {"site": SITE}, "time": DAY},
+    "weights": {"by": {"site": SITE}, "sample_weight": WEIGHT},
+}
 
 
-def moments(**options):
-    return pr.loss_moments(Y, {"p": P, "q": Q}, **options)
+def condensed(rows=slice(None), **options):
+    own = {name: values[rows] for name, values in options.items() if name not in ("by", "rules", "cells")}
+    by = {name: [values[row] for row in np.arange(N)[rows]] for name, values in options.pop("by", {}).items()}
+    beside = {name: options[name] for name in ("rules", "cells") if name in options}
+    return pr.condense(Y[rows], {model: p[rows] for model, p in MODELS.items()}, by=by, **own, **beside)
 
 
-def same(one, other):
-    assert one.to_dict() == other.to_dict()
-    np.testing.assert_array_equal(one.standard_errors(), other.standard_errors())
-
-
-KINDS = {"plain": {}, "groups": {"by": BY}, "clusters": {"cluster": CLUSTER}, "both": {"by": BY, "cluster": CLUSTER}}
+def stored(folder):
+    return json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_and_plain_data_give_the_moments_back(kind, tmp_path):
-    found = moments(**KINDS[kind])
-    found.to_parquet(tmp_path / "m.parquet")
-    same(pr.LossMoments.from_parquet(tmp_path / "m.parquet"), found)
-    same(pr.LossMoments.from_dict(json.loads(json.dumps(found.to_dict()))), found)
+@pytest.mark.parametrize("cells", [None, 16], ids=["exact", "grid"])
+def test_files_give_the_ledger_back(kind, cells, tmp_path, same):
+    ledger = condensed(rules=[pr.BoundedBrier(0.1, 0.2)], cells=cells, **KINDS[kind])
+    ledger.to_parquet(tmp_path / "l")
+    again = pr.Ledger.from_parquet(tmp_path / "l")
+    same(again, ledger, rtol=1e-15)
+    assert again.rules == ledger.rules
+    assert again.is_weighted == ledger.is_weighted
+    assert again.table("p").is_weighted == ledger.table("p").is_weighted
+    assert (again.source, again.cases) == (None, None)
+    for answer in (pr.estimate(again, "p", pr.Log()), pr.estimate(again, "q", pr.Skill())):
+        made = pr.estimate(ledger, "p" if answer.measure.key == "log" else "q", answer.measure)
+        assert (answer.low, answer.high, answer.method) == (
+            pytest.approx(made.low),
+            pytest.approx(made.high),
+            made.method,
+        )
 
 
-def test_days_are_merged_as_if_they_were_one(tmp_path):
-    for day in range(6):
-        part = slice(10 * day, 10 * day + 10)
-        pr.loss_moments(Y[part], {"p": P[part], "q": Q[part]}).to_parquet(tmp_path / f"{day}.parquet")
-    merged = pr.LossMoments.merge(pr.LossMoments.from_parquet(path) for path in sorted(tmp_path.iterdir()))
-    np.testing.assert_allclose(merged.means, moments().means, rtol=1e-14)
-    np.testing.assert_allclose(merged.standard_errors(), moments().standard_errors(), rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"schema": "propriety.forecast_table"}, "must be a stored propriety.loss_moments"),
-        ({"version": 2}, "must have version 1"),
-        ({"mean": [[0.1, 0.2]]}, "mean of propriety.loss_moments must be of shape"),
-        ({"weight": ["x"]}, "must hold numbers"),
-        ({"n": [0]}, "must hold a case"),
-        ({"n": [2.0**63]}, "must hold a case"),
-        ({"n": None}, "n of propriety.loss_moments must hold numbers"),
-        ({"n": 2}, r"n of propriety.loss_moments must be of shape \(1,\) with at least one cell; got \(\)"),
-        ({"models": []}, "must name its models"),
-        ({"models": "pq"}, "must name its models"),
-        ({"rule": None}, "must name its models and its rule"),
-        ({"group": ["a", "b"]}, "one label per cell"),
-        ({"spare": 1}, "it has \\['spare'\\] too"),
-    ],
-    ids=[
-        "schema",
-        "version",
-        "shape",
-        "numbers",
-        "empty",
-        "countless",
-        "none",
-        "scalar",
-        "models",
-        "text",
-        "rule",
-        "labels",
-        "surplus",
-    ],
-)
-def test_what_does_not_fit_together_is_refused(change, match):
-    with pytest.raises(InputValueError, match=match):
-        pr.LossMoments.from_dict(moments().to_dict() | change)
-
-
-@given(
-    field=st.sampled_from(sorted(moments().to_dict())),
-    value=st.one_of(st.none(), st.integers(), st.text(), st.lists(st.floats())),
-)
-def test_a_field_of_another_kind_never_passes_for_something_else(field, value):
-    data = moments().to_dict() | {field: value}
-    try:
-        found = pr.LossMoments.from_dict(data)
-    except InputValueError:
-        return
-    assert found.models == ("p", "q")
-    assert found.mean.shape == (1, 3)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(data=st.data())
+def test_cases_of_every_kind_come_back_with_and_without_partitions(data, drawn_cases, same, tmp_path):
+    ledger = data.draw(drawn_cases).ledger()
+    partition = data.draw(st.lists(st.sampled_from(ledger.index.names), unique=True)) if ledger.index.names else []
+    folder = tmp_path / "l"
+    shutil.rmtree(folder, ignore_errors=True)
+    ledger.to_parquet(folder, partition=partition)
+    same(pr.Ledger.from_parquet(folder), ledger, rtol=1e-15)
+    assert len(list(folder.glob("tables/**/*.parquet"))) == len(ledger.index.only(partition)[0])
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("labels", "folders"),
     [
-        {"schema": np.array(["a", "b"])},
-        {"n": [59.5]},
-        {"n": [10**400]},
-        {"n": ["60"]},
-        {"weight": [np.inf]},
-        {"weight": [61.0]},
-        {"weight": [5e-324]},
-        {"weight_squares": [-1.0]},
-        {"weight_squares": [np.nan]},
-        {"mean": [[0.1, None, 0.3]]},
-        {"spread": [[-1.0, 1.0, 1.0]]},
-        {"lean": [[1e3, 0.0, 0.0]]},
-        {"mean": [[1e300, 0.0, 0.0]]},
-        {"spread": [[1e308, 1.0, 1.0]]},
-        {"lean": [[1e308, 0.0, 0.0]], "spread": [[np.inf, 1.0, 1.0]]},
-        {"dropped": True},
-        {"dropped": 2**63},
-        {"models": ["p", "p"]},
-        {"group": [["a"]]},
+        ([3, 1], ["key=1", "key=3"]),
+        (["b/c", "a=1"], ["key=a%3D1", "key=b%2Fc"]),
+        (["..", ""], ["key=", "key=.."]),
+        ([True, False], ["key=False", "key=True"]),
+        ([dt.date(2026, 1, 2), dt.date(2026, 1, 1)], ["key=2026-01-01", "key=2026-01-02"]),
+        ([LATER, SOONER], ["key=2026-01-01 00:00:00+00:00", "key=2026-01-02 03:00:00+00:00"]),
+        ([0.5, -1.0], ["key=-1.0", "key=0.5"]),
+        (["ä", "한"], ["key=%C3%A4", "key=%ED%95%9C"]),
     ],
-    ids=lambda change: "-".join(f"{name} {str(value)[:12]}" for name, value in change.items()),
-)
-def test_moments_that_no_losses_have_are_refused(change):
-    with pytest.raises(InputValueError):
-        pr.LossMoments.from_dict(moments().to_dict() | change)
+    ids=["numbers", "texts", "dots", "truths", "dates", "times", "reals", "letters"],
+)  # fmt: skip
+def test_partitions_are_folders_by_label(labels, folders, tmp_path, same):
+    ledger = condensed(by={"key": [labels[place % 2] for place in range(N)], "site": SITE})
+    ledger.to_parquet(tmp_path / "l", partition=["key"])
+    for kind in ("tables", "moments"):
+        assert sorted(path.name for path in (tmp_path / "l" / kind).iterdir()) == folders
+    same(pr.Ledger.from_parquet(tmp_path / "l"), ledger, rtol=1e-15)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["l"]
 
 
-@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)
-def test_every_moments_that_losses_have_are_read(rule):
-    """With weights over many orders of magnitude, equal losses and infinite ones, stored after each addition."""
-    found = pr.loss_moments([1], {"p": [1.0], "q": [0.5]}, rule=rule)
-    for y, p, q, weight in zip(
-        [0, 1, 1, 0], [0.3, 0.3, 0.0, 1.0], [0.7, 1 / 3, 0.1, 0.2], [1e8, 1e-8, 0.1, 3], strict=True
+def test_a_name_of_a_key_does_not_leave_the_folder(tmp_path, same):
+    ledger = condensed(by={"../x": SITE})
+    ledger.to_parquet(tmp_path / "l", partition="../x")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["l"]
+    same(pr.Ledger.from_parquet(tmp_path / "l"), ledger, rtol=1e-15)
+
+
+def test_days_are_added_as_if_they_had_been_one(tmp_path, same):
+    for day in (2, 0, 1):
+        condensed(day == DAY, by={"day": DATES, "site": SITE}).to_parquet(tmp_path / "l", partition=["day"])
+    whole = condensed(by={"day": DATES, "site": SITE})
+    same(pr.Ledger.from_parquet(tmp_path / "l"), whole)
+    alone = pr.Ledger.from_parquet(tmp_path / "l").where(day=dt.date(2026, 1, 2))
+    same(alone, condensed(DAY == 1, by={"day": DATES, "site": SITE}))
+
+
+def test_what_is_added_counts_its_dropped_rows(tmp_path):
+    for day in range(2):
+        part = pr.condense([0, 1, None], {"p": [0.1, 0.2, 0.3]}, by={"day": [day] * 3}, missing="drop")
+        part.to_parquet(tmp_path / "l", partition=["day"])
+    assert pr.Ledger.from_parquet(tmp_path / "l").dropped == 2
+
+
+def test_grids_that_differ_are_read_on_the_coarsest(tmp_path, same):
+    for day, cells in ((0, 64), (1, None), (2, 8)):
+        part = condensed(day == DAY, by={"day": DAY}, cells=cells)
+        part.to_parquet(tmp_path / "l", partition=["day"])
+    same(pr.Ledger.from_parquet(tmp_path / "l"), condensed(by={"day": DAY}, cells=8))
+
+
+def test_ordered_categories_keep_their_order(tmp_path):
+    grades = ["low", "mid", "high", "top"]
+
+    def part(day, labels):
+        grade = pd.Series(pd.Categorical(np.resize(labels, 20), grades, ordered=True))
+        own = day == DAY
+        return pr.condense(Y[own], {"p": P[own]}, by={"day": DAY[own], "grade": grade})
+
+    for day, labels in enumerate((["low", "mid"], ["high", "top", "mid"], ["low"])):
+        part(day, labels).to_parquet(tmp_path / "l", partition=["day"])
+        found = pr.Ledger.from_parquet(tmp_path / "l")
+        assert found.keys["grade"] == tuple(grades[: 2 + 2 * (day > 0)])
+    assert found.moments(pr.Brier()).over("grade").index.column("grade") == grades
+    assert pr.slices(found, by="grade", smallest=1).group.tolist() == grades
+    part(0, ["mid", "low"]).to_parquet(tmp_path / "whole")
+    assert pr.Ledger.from_parquet(tmp_path / "whole").keys["grade"] == ("low", "mid")
+
+
+def test_numbers_in_an_order_of_their_own_keep_it(tmp_path):
+    rank = pd.Series(pd.Categorical(np.resize([3, 1, 2], N), [3, 1, 2], ordered=True))
+    ledger = pr.condense(Y, {"p": P}, by={"rank": rank})
+    assert ledger.keys["rank"] == (3, 1, 2)
+    ledger.to_parquet(tmp_path / "l")
+    assert pr.Ledger.from_parquet(tmp_path / "l").keys["rank"] == (3, 1, 2)
+
+
+def test_classes_and_their_labels_come_back(tmp_path, same):
+    rows = RNG.dirichlet([1, 1, 1], N)
+    for labels in (["x", "y", "z"], [10, 20, 30], [1.5, 2.5, 3.5]):
+        ledger = pr.condense(np.array(labels)[DAY], {"m": rows}, labels=labels, ordered=True, by={"site": SITE})
+        ledger.to_parquet(tmp_path / str(labels[0]))
+        again = pr.Ledger.from_parquet(tmp_path / str(labels[0]))
+        same(again, ledger, rtol=1e-15)
+        assert again.table("m", labels[1], site="a").n == (SITE == "a").sum()
+
+
+def test_rules_of_ones_own_come_back_by_name_or_as_unknown(tmp_path):
+    class Absolute(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return abs(p - event)
+
+    rule = Absolute()
+    ledger = condensed(rules=[rule])
+    ledger.to_parquet(tmp_path / "l")
+    again = pr.Ledger.from_parquet(tmp_path / "l")
+    unknown = next(one for one in again.rules if isinstance(one, UnknownRule))
+    assert repr(unknown) == "Absolute()"
+    np.testing.assert_array_equal(again.moments(unknown).mean, ledger.moments(rule).mean)
+    again.to_parquet(tmp_path / "again")
+    assert repr(pr.Ledger.from_parquet(tmp_path / "again").rules[-1]) == "Absolute()"
+
+
+def test_a_ledger_of_tables_alone_is_stored_without_moments(tmp_path):
+    pr.Ledger.of_tables({"p": pr.ForecastTable.from_predictions(Y, P)}).to_parquet(tmp_path / "l")
+    again = pr.Ledger.from_parquet(tmp_path / "l")
+    assert (again.rules, again.n) == ((), N)
+    assert not (tmp_path / "l" / "moments").exists()
+
+
+def test_any_engine_can_read_the_files(tmp_path):
+    condensed(by={"site": SITE}).to_parquet(tmp_path / "l", partition=["site"])
+    files = f"{tmp_path}/l/tables/**/*.parquet"
+    for rows in (
+        parquet.read_table(tmp_path / "l" / "tables", partitioning=None).to_pandas(),
+        pl.scan_parquet(files).collect().to_pandas(),
+        duckdb.read_parquet(files).df(),
     ):
+        own = rows[(rows["model"] == "q") & (rows["site"] == "a")]
+        assert own["events"].sum() == Y[SITE == "a"].sum()
+        assert own["n"].sum() == (SITE == "a").sum()
+    frame = condensed(by={"site": SITE}).to_frame(backend="pandas")
+    assert frame["n"].sum() == 2 * N
+    assert list(frame)[:5] == ["model", "event", "place", "site", "forecast"]
+
+
+def test_what_is_there_is_not_written_over(tmp_path, same):
+    ledger = condensed(by={"day": DAY})
+    ledger.to_parquet(tmp_path / "l")
+    with pytest.raises(
+        InputValueError, match=r"holds a ledger already\. Hint: write to another folder, or by partition="
+    ):
+        ledger.to_parquet(tmp_path / "l")
+    with pytest.raises(InputValueError, match="both have the same partition"):
+        ledger.to_parquet(tmp_path / "l", partition=["day"])
+    first = condensed(DAY == 1, by={"day": DAY})
+    first.to_parquet(tmp_path / "days", partition=["day"])
+    before = sorted((tmp_path / "days").glob("**/*"))
+    with pytest.raises(InputValueError, match="day=1 holds these cases already"):
+        ledger.to_parquet(tmp_path / "days", partition=["day"])  # Day 0 is not written either.
+    assert sorted((tmp_path / "days").glob("**/*")) == before
+    same(pr.Ledger.from_parquet(tmp_path / "days"), first, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (lambda: pr.condense(Y, {"p": P}, by={"day": DAY + 9}), "models"),
+        (lambda: condensed(by={"day": DAY + 9, "site": SITE}), "keys"),
+        (lambda: condensed(by={"day": DAY + 9}, cluster=PATIENT), "dependence"),
+        (lambda: condensed(by={"day": DAY + 9}, sample_weight=WEIGHT), "is_weighted"),
+        (lambda: condensed(by={"day": DAY + 9}, rules=[pr.Spherical()]), "rules"),
+    ],
+    ids=["models", "keys", "dependence", "weights", "rules"],
+)
+def test_only_what_fits_is_added(other, what, tmp_path):
+    condensed(by={"day": DAY}).to_parquet(tmp_path / "l", partition=["day"])
+    with pytest.raises(InputValueError, match=f"can only be added to .* if both have the same {what}; they have"):
+        other().to_parquet(tmp_path / "l", partition=["day"])
+
+
+def test_what_cannot_be_stored_is_refused(tmp_path):
+    for name in ("model", "forecast", "n", "rule"):
+        with pytest.raises(InputValueError, match=f"a stored ledger cannot have a key called '{name}'"):
+            condensed(by={name: SITE}).to_parquet(tmp_path / "l")
+    mixed = np.array([1, "a"] * 30, dtype=object)
+    with pytest.raises(InputTypeError, match="the labels of key must be of one kind that Arrow knows"):
+        condensed(by={"key": mixed}).to_parquet(tmp_path / "l")
+    with pytest.raises(InputTypeError, match="the labels of cluster must be of one kind"):
+        condensed(cluster=mixed).to_parquet(tmp_path / "l")
+    with pytest.raises(InputValueError, match="the ledger has no key 'day'"):
+        condensed().to_parquet(tmp_path / "l", partition=["day"])
+    rows = np.column_stack([1 - P, P])
+    labels = [dt.date(2026, 1, 1), dt.date(2026, 1, 2)]
+    dated = pr.condense([labels[place] for place in Y], {"m": rows}, labels=labels)
+    with pytest.raises(InputTypeError, match="the labels of classes must be numbers or texts to be stored"):
+        dated.to_parquet(tmp_path / "l")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_moments_that_losses_have_are_read(tmp_path):
+    """With weights over many orders of magnitude, equal losses and infinite ones, stored after each addition."""
+    found = pr.condense([1], {"p": [1.0], "q": [0.5]}, sample_weight=[1.0])
+    rows = zip([0, 1, 1, 0], [0.3, 0.3, 0.0, 1.0], [0.7, 1 / 3, 0.1, 0.2], [1e8, 1e-8, 0.1, 3], strict=True)
+    for place, (y, p, q, weight) in enumerate(rows):
         with np.errstate(invalid="ignore"):
-            found += pr.loss_moments([y], {"p": [p], "q": [q]}, rule=rule, sample_weight=[weight])
-        again = pr.LossMoments.from_dict(found.to_dict())
-        np.testing.assert_array_equal(again.spread, found.spread)
+            found += pr.condense([y], {"p": [p], "q": [q]}, sample_weight=[weight])
+        found.to_parquet(tmp_path / str(place))
+        again = pr.Ledger.from_parquet(tmp_path / str(place))
+        for rule in found.rules:
+            np.testing.assert_array_equal(again.moments(rule).spread, found.moments(rule).spread)
 
 
-def test_a_list_that_is_missing_from_a_file_is_refused(tmp_path):
-    path = tmp_path / "m.parquet"
-    moments(by=BY).to_parquet(path)
-    table = parquet.read_table(path)
-    gap = pa.array([None, [1.0, 1.0, 1.0]], type=pa.list_(pa.float64()))
-    for column in (gap, pa.nulls(2), pa.array(["a", "b"])):
-        parquet.write_table(table.set_column(table.column_names.index("mean"), "mean", column), path)
-        with pytest.raises(InputValueError, match=r"mean of propriety\.loss_moments must"):
-            pr.LossMoments.from_parquet(path)
+def test_hidden_folders_are_read_too(tmp_path, same):
+    ledger = condensed(by={"_day": DAY})
+    ledger.to_parquet(tmp_path / "l", partition=["_day"])
+    (tmp_path / "l" / "tables" / ".note").write_text("not a table")
+    same(pr.Ledger.from_parquet(tmp_path / "l"), ledger, rtol=1e-15)
 
 
-def test_labels_of_several_kinds_do_not_go_into_one_column(tmp_path):
-    labels = np.array([1, "a"] * 30, dtype=object)
-    with pytest.raises(InputTypeError, match="must hold values of one kind"):
-        moments(by=labels).to_parquet(tmp_path / "m.parquet")
+def test_a_ledger_that_was_read_is_written_again_as_it_was(tmp_path):
+    ledger = condensed(by={"day": DAY, "site": SITE}, sample_weight=WEIGHT, cluster=PATIENT)
+    ledger.to_parquet(tmp_path / "one", partition=["day"])
+    pr.Ledger.from_parquet(tmp_path / "one").to_parquet(tmp_path / "two", partition=["day"])
+    for path in sorted((tmp_path / "one").glob("**/*.parquet")):
+        other = tmp_path / "two" / path.relative_to(tmp_path / "one")
+        assert repr(parquet.read_table(path).to_pydict()) == repr(parquet.read_table(other).to_pydict())  # With NaN.
+    assert stored(tmp_path / "one") == stored(tmp_path / "two")
+
+
+def test_moments_stay_with_a_ledger_of_some_labels(tmp_path, same):
+    part = condensed(by={"site": SITE, "day": DAY}, rules=[pr.Spherical()]).where(site="a")
+    part.to_parquet(Path(tmp_path) / "l")
+    again = pr.Ledger.from_parquet(tmp_path / "l")
+    assert pr.Spherical() in again.rules
+    same(again, replace(part, _whole={}), rtol=1e-15)

@@ -1,5 +1,7 @@
 """Pictures show what was computed: the data and the labels are looked at, not the pixels."""
 
+from dataclasses import replace
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -155,6 +157,25 @@ def test_labels_do_not_cover_each_other():
     ax = pr.plots.plot_decompositions({"first model": one, "second model": one})
     first, second = (text.get_window_extent() for text in ax.texts if "model" in text.get_text())
     assert not first.overlaps(second)
+
+
+def test_labels_of_models_cover_nothing_once_the_layout_is_settled():
+    one = pr.decompose(Y, P)
+    parts = {
+        "Logistic regression": replace(
+            one, miscalibration=0.0045, discrimination=0.047, uncertainty=0.194, score=0.151
+        ),
+        "Gradient boosting": replace(one, miscalibration=0.0088, discrimination=0.048, uncertainty=0.194, score=0.155),
+        "Nothing": replace(one, miscalibration=0.008, discrimination=0.0, uncertainty=0.194, score=0.202),
+    }
+    figure = plt.figure(figsize=(4.6, 4.6), layout="constrained")
+    ax = pr.plots.plot_decompositions(parts, figure.subplots())
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    boxes += [tick.get_window_extent() for tick in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+    for label in [text for text in ax.texts if text.get_text().split("  ")[0] in parts]:
+        own = label.get_window_extent()
+        assert sum(own.overlaps(box) for box in boxes) == 1, label.get_text()  # Itself.
 
 
 def test_a_result_without_a_picture_says_so():

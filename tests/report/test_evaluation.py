@@ -141,33 +141,34 @@ def test_every_measure_stands_in_one_table_of_scores(kind):
 
 
 def test_measures_with_an_ideal_have_a_table_of_their_own():
-    columns = item_named("Calibration", evaluated("event")).columns
+    columns = item_named("Level and slope", evaluated("event")).columns
     assert list(columns) == ["model", "observed/expected", "calibration intercept", "calibration slope"]
 
 
 def test_groups_have_the_names_of_their_keys():
     half = np.where(np.arange(N) % 2, "odd", "even")
-    result = pr.evaluate(Y, MODELS, by={"site": SITE, "half": half}, thresholds=0.2, seed=1, n_resamples=20)
-    columns = item_named("Groups by site and half", result).columns
-    assert list(columns) == [
-        "model",
-        "site, half",
-        "cases",
-        "regret at 0.2",
-        "event rate",
-        "observed \N{MINUS SIGN} forecast",
-        "net benefit at 0.2",
-        "adjusted p-value",
-        "note",
-    ]
-    assert columns["site, half"][:4] == ["north, even", "north, odd", "south, even", "south, odd"]
+    options = {"thresholds": 0.2, "seed": 1, "n_resamples": 20}
+    table = item_named("Groups by site", pr.evaluate(Y, MODELS, by={"site": SITE}, **options))
+    shown = ["cases", "regret at 0.2", "event rate", "observed \N{MINUS SIGN} forecast", "net benefit at 0.2"]
+    assert list(table.columns) == ["model", "site", *shown, "adjusted p-value"]
+    assert table.note == ""
+    table = item_named("Groups by site and half", pr.evaluate(Y, MODELS, by={"site": SITE, "half": half}, **options))
+    assert list(table.columns) == ["model", "group", *shown, "adjusted p-value"]
+    assert table.columns["group"][:4] == ["site: north", "site: south", "half: even", "half: odd"]
+
+
+def test_groups_that_are_not_judged_say_why():
+    small = np.where(np.arange(N) < 20, "small", SITE)
+    table = item_named("Groups by group", pr.evaluate(Y, MODELS, by=small, seed=1, n_resamples=20))
+    assert table.columns["note"][:3] == [None, "too few to judge: 20 cases", None]
+    assert "too small to be judged" in table.note
 
 
 @pytest.mark.parametrize("kind", ["classes in groups", "grades in groups"])
 def test_groups_of_classes_have_no_event_rate(kind):
     result = evaluated(kind)
     columns = item_named("Groups by site", result).columns
-    assert list(columns) == ["model", "site", "cases", result.problem.headline.label, "adjusted p-value", "note"]
+    assert list(columns) == ["model", "site", "cases", result.problem.headline.label, "adjusted p-value"]
     assert [one.value for one in columns[result.problem.headline.label]] == result.slices.value.tolist()
 
 
@@ -190,6 +191,15 @@ def test_labels_that_are_taken_have_their_key_beside_them():
     table = item_named("Further measures", result)
     assert list(table.columns) == ["model", "model (copy)"]
     assert table.call == "pr.estimate(y, forecasts['honest'], Copy(), n_resamples=40, seed=1)"
+
+
+def test_what_to_beware_of_says_where():
+    words = page_of(evaluated("event"), title="A").sections[0].words
+    flat = [text for text in words if text.startswith("Beware")]
+    assert "Beware: a calibration slope needs forecasts that differ; all are equal (calibration slope of flat)." in flat
+    few = pr.evaluate(Y[:80], {"a": TRUTH[:80]}, seed=1, n_resamples=20)
+    notes = [text for text in page_of(few, title="A").sections[0].words if text.startswith("Beware")]
+    assert any(re.fullmatch(r"Beware: rests on \d+ events: it may be too narrow.*\.", note) for note in notes)
 
 
 def test_levels_stand_on_the_page_as_they_are():

@@ -34,9 +34,9 @@ def test_names_of_any_length_are_drawn(names):
 def test_a_comparison_keeps_who_is_better():
     result = evaluated("a" * 50, "b").comparison
     short = comparison_with_short_names(result, ("a" * 50, "b"))
-    assert short.model.tolist() == ["aaaaaaaaaaaaaaa…"]
+    assert short.model.tolist() == ["aaaaaaaaaaaaaaaaaaa…"]
     assert short.verdict.tolist() == result.verdict.tolist() == ["better"]
-    assert set(short.standings.model.tolist()) == {"aaaaaaaaaaaaaaa…", "b"}
+    assert set(short.standings.model.tolist()) == {"aaaaaaaaaaaaaaaaaaa…", "b"}
     assert short.difference.tolist() == result.difference.tolist()
 
 

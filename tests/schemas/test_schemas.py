@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,21 +12,15 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference import moment_files
+from propriety.ledger.ledger_files import VERSION
 
 pytest.importorskip("click")  # Documents are what the command line writes.
 
 FILES = Path(__file__).resolve().parent / "files"
-KINDS = {
-    "forecast_table": (pr.ForecastTable, pr.ForecastTable.schema_version),
-    "loss_moments": (pr.LossMoments, moment_files.VERSION),
-}
 # Version 1 of the tables gave rows on a grid the centres of their cells, and not the means.
 CENTRES = ("forecast_table-1-grid", "forecast_table-1-refined")
-STORED = sorted(path.stem for kind in KINDS for path in FILES.glob(f"{kind}-*.json"))
-
-
-READ = {"forecast_table": "1 or 2", "loss_moments": "1"}
+STORED = sorted(path.stem for path in FILES.glob("forecast_table-*.json"))
+LEDGERS = sorted(path.name for path in FILES.glob("ledger-*"))
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +41,17 @@ def data_of(stem):
     return json.loads((FILES / f"{stem}.json").read_text(encoding="utf-8"))
 
 
-def kind_of(stem):
-    return KINDS[stem.split("-")[0]][0]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_there_are_files_of_every_version(kind):
-    _, version = KINDS[kind]
-    assert {data_of(stem)["version"] for stem in STORED if stem.startswith(kind)} == set(range(1, version + 1))
+def test_there_are_files_of_every_version():
+    versions = {data_of(stem)["version"] for stem in STORED}
+    assert versions == set(range(1, pr.ForecastTable.schema_version + 1))
+    facts = [json.loads((FILES / name / "ledger.json").read_text(encoding="utf-8")) for name in LEDGERS]
+    assert {one["version"] for one in facts} == set(range(1, VERSION + 1))
 
 
 @pytest.mark.parametrize("stem", STORED)
-def test_every_version_is_read_and_means_what_it_meant(stem, now):
-    kind, _, name = stem.split("-")
-    made = {"forecast_table": now.tables, "loss_moments": now.moments}[kind]()[name]
-    read = [kind_of(stem).from_dict(data_of(stem)), kind_of(stem).from_parquet(FILES / f"{stem}.parquet")]
+def test_every_version_of_a_table_is_read_and_means_what_it_meant(stem, now):
+    made = now.tables()[stem.split("-")[2]]
+    read = [pr.ForecastTable.from_dict(data_of(stem)), pr.ForecastTable.from_parquet(FILES / f"{stem}.parquet")]
     for one in read:
         found, expected = one.to_dict(), made.to_dict()
         assert found.keys() == expected.keys()
@@ -69,39 +60,74 @@ def test_every_version_is_read_and_means_what_it_meant(stem, now):
             assert found["forecast"] == cell
             expected["forecast"] = cell
         for field, value in expected.items():
-            if isinstance(value, list) and field not in ("models", "group", "cluster"):
+            if isinstance(value, list):
                 np.testing.assert_allclose(found[field], value, rtol=1e-12, atol=1e-15)
             else:
                 assert found[field] == value
 
 
+@pytest.mark.parametrize("name", LEDGERS)
+def test_every_version_of_a_ledger_is_read_and_means_what_it_meant(name, now):
+    made, found = now.ledgers()[name.split("-")[2]], pr.Ledger.from_parquet(FILES / name)
+    for fact in ("models", "events", "labels", "kind", "keys", "n", "dependence", "is_weighted", "dropped", "rules"):
+        assert getattr(found, fact) == getattr(made, fact), fact
+    one, other = (ledger.to_frame(backend="pandas") for ledger in (found, made))
+    assert list(one) == list(other)
+    for column in one:
+        if one[column].dtype.kind == "f":
+            np.testing.assert_allclose(one[column], other[column], rtol=1e-12, atol=1e-15)
+        else:
+            assert one[column].tolist() == other[column].tolist()
+    for rule in made.rules:
+        mine, theirs = (ledger.moments(rule) for ledger in (found, made))
+        assert [mine.index.column(key) for key in mine.index.names] == [
+            theirs.index.column(k) for k in theirs.index.names
+        ]
+        for field in ("n", "weight", "weight_squares", "mean", "lean", "spread"):
+            np.testing.assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("version", [0, 3, 17, -1, 1.5, "1", None, [1]], ids=repr)
-@pytest.mark.parametrize("stem", ["forecast_table-1-plain", "forecast_table-2-plain", "loss_moments-1-plain"])
-def test_other_versions_are_refused_in_one_sentence(stem, version):
-    law = rf"^propriety\.{stem.split('-')[0]} must have version {READ[stem.split('-')[0]]}; got .*newer"
-    with pytest.raises(InputValueError, match=law):
-        kind_of(stem).from_dict(data_of(stem) | {"version": version})
+@pytest.mark.parametrize("stem", ["forecast_table-1-plain", "forecast_table-2-plain"])
+def test_other_versions_of_a_table_are_refused_in_one_sentence(stem, version):
+    with pytest.raises(InputValueError, match=r"^propriety\.forecast_table must have version 1 or 2; got .*newer"):
+        pr.ForecastTable.from_dict(data_of(stem) | {"version": version})
 
 
-@pytest.mark.parametrize("stem", ["forecast_table-1-plain", "loss_moments-1-plain"])
-def test_a_file_without_version_or_of_another_schema_is_refused(stem):
-    data = data_of(stem)
-    with pytest.raises(InputValueError, match=f"must have version {READ[stem.split('-')[0]]}; got None"):
-        kind_of(stem).from_dict({name: value for name, value in data.items() if name != "version"})
-    other = next(found for found in STORED if not found.startswith(stem.split("-")[0]))
-    with pytest.raises(InputValueError, match=f"data must be a stored {data['schema']}; got"):
-        kind_of(stem).from_dict(data_of(other))
+@pytest.mark.parametrize("version", [0, 2, 17, -1, 1.5, "1", None, [1]], ids=repr)
+def test_other_versions_of_a_ledger_are_refused_in_one_sentence(version, tmp_path):
+    folder = tmp_path / "later"
+    shutil.copytree(FILES / "ledger-1-plain", folder)
+    facts = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
+    (folder / "ledger.json").write_text(json.dumps(facts | {"version": version}), encoding="utf-8")
+    with pytest.raises(InputValueError, match=r"^propriety\.ledger must have version 1; got .*newer"):
+        pr.Ledger.from_parquet(folder)
 
 
-@pytest.mark.parametrize("stem", ["forecast_table-1-plain", "loss_moments-1-plain"])
-def test_a_newer_parquet_file_is_refused(stem, tmp_path):
+def test_a_file_without_version_or_of_another_schema_is_refused(tmp_path):
+    data = data_of("forecast_table-1-plain")
+    with pytest.raises(InputValueError, match="must have version 1 or 2; got None"):
+        pr.ForecastTable.from_dict({name: value for name, value in data.items() if name != "version"})
+    ledger = json.loads((FILES / "ledger-1-plain" / "ledger.json").read_text(encoding="utf-8"))
+    with pytest.raises(
+        InputValueError, match=r"data must be a stored propriety\.forecast_table; got 'propriety\.ledger'"
+    ):
+        pr.ForecastTable.from_dict(ledger)
+    (tmp_path / "ledger.json").write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(
+        InputValueError, match=r"data must be a stored propriety\.ledger; got 'propriety\.forecast_table'"
+    ):
+        pr.Ledger.from_parquet(tmp_path)
+
+
+def test_a_newer_parquet_file_is_refused(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    table = parquet.read_table(FILES / f"{stem}.parquet")
+    table = parquet.read_table(FILES / "forecast_table-1-plain.parquet")
     facts = json.loads(table.schema.metadata[b"propriety"]) | {"version": 3}
     later = tmp_path / "later.parquet"
     parquet.write_table(table.replace_schema_metadata({b"propriety": json.dumps(facts)}), later)
-    with pytest.raises(InputValueError, match=f"must have version {READ[stem.split('-')[0]]}; got 3"):
-        kind_of(stem).from_parquet(later)
+    with pytest.raises(InputValueError, match="must have version 1 or 2; got 3"):
+        pr.ForecastTable.from_parquet(later)
 
 
 def first_version(table):

@@ -1,11 +1,13 @@
 """Writes the files of the schemas as they are now; run once for a new version, and never over files of an earlier one."""
 
+import datetime as dt
 import json
 import sys
 from pathlib import Path
 
 import propriety as pr
 from propriety.cli.machine import document, evaluation_document, written
+from propriety.ledger.ledger_files import VERSION
 
 FILES = Path(__file__).resolve().parent / "files"
 CASES = {
@@ -15,6 +17,9 @@ CASES = {
     "weight": [1.0, 2.0, 0.5, 1.0, 1.0, 3.0, 1.0, 1.0, 0.25, 1.0, 2.0, 1.0],
     "site": ["north", "north", "south", "south", "north", "south"] * 2,
     "patient": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
+    "day": [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2],
+    "grade": ["low", "mid", "low", "high", "high", "low", "mid", "mid", "high", "low", "low", "mid"],
+    "rows": [(0.5, 0.25, 0.25), (0.25, 0.5, 0.25), (0.75, 0.125, 0.125), (0.0, 0.25, 0.75)] * 3,
 }
 
 
@@ -27,16 +32,23 @@ def tables():
     return {"plain": plain, "dropped": dropped, "grid": plain.grid(8), "refined": refined, "weighted": weighted}
 
 
-def moments():
-    """Return moments of losses with and without groups and clusters, by name."""
+def ledgers():
+    """Return ledgers of an event and of grades, with and without keys, weights, clusters and a grid, by name."""
     models = {"a": CASES["a"], "b": CASES["b"]}
-    weight = CASES["weight"]
+    keys = {"day": [dt.date(2026, 1, day) for day in CASES["day"]], "site": CASES["site"]}
+    shared = {"sample_weight": CASES["weight"], "cluster": CASES["patient"]}
+    rules = [pr.BoundedBrier(0.05, 0.2), pr.NetBenefit(0.2).rule]
     return {
-        "plain": pr.loss_moments(CASES["y"], models),
-        "grouped": pr.loss_moments(
-            CASES["y"], models, by=CASES["site"], cluster=CASES["patient"], sample_weight=weight
+        "plain": pr.condense(CASES["y"], models),
+        "keyed": pr.condense(CASES["y"], models, by=keys, rules=rules, **shared),
+        "grid": pr.condense([*CASES["y"], None], {"a": [*CASES["a"], 0.5]}, missing="drop", cells=8),
+        "grades": pr.condense(
+            CASES["grade"], {"g": CASES["rows"]}, labels=["low", "mid", "high"], ordered=True, time=CASES["patient"]
         ),
     }
+
+
+PARTITIONS = {"keyed": ["day"]}
 
 
 def documents():
@@ -54,13 +66,16 @@ def documents():
 
 def main():
     """Write what is not there yet."""
-    for kind, results in (("forecast_table", tables()), ("loss_moments", moments())):
-        for name, result in results.items():
-            data = result.to_dict()
-            stem = FILES / f"{kind}-{data['version']}-{name}"
-            if not stem.with_suffix(".json").exists():
-                stem.with_suffix(".json").write_text(json.dumps(data) + "\n", encoding="utf-8")
-                result.to_parquet(stem.with_suffix(".parquet"))
+    for name, result in tables().items():
+        data = result.to_dict()
+        stem = FILES / f"forecast_table-{data['version']}-{name}"
+        if not stem.with_suffix(".json").exists():
+            stem.with_suffix(".json").write_text(json.dumps(data) + "\n", encoding="utf-8")
+            result.to_parquet(stem.with_suffix(".parquet"))
+    for name, ledger in ledgers().items():
+        folder = FILES / f"ledger-{VERSION}-{name}"
+        if not folder.exists():
+            ledger.to_parquet(folder, partition=PARTITIONS.get(name, ()))
     for kind, data in documents().items():
         path = FILES / f"{kind}-{data['version']}.json"
         if not path.exists():

@@ -12,7 +12,10 @@ import calls
 
 THREADS = 8
 # Sums over so many cases that BLAS would share them among its threads.
-LARGE = ("compare", "compare with clusters", "delong", "interval", "interval with clusters", "loss_moments")
+LARGE = (
+    *("compare", "compare with clusters", "compare of areas", "compare of skill", "condense"),
+    *("estimate", "estimate with clusters", "estimate of an area", "estimate of a slope"),
+)
 
 
 def asked(d, large, turn=0):

@@ -101,34 +101,42 @@ DRAWN: dict[str, Callable[..., Any]] = {
     "ReliabilityCurve.with_consistency_band": lambda *given, **options: pr.reliability_curve(
         *given, **options
     ).with_consistency_band(method="resampling", n_resamples=DRAWS, seed=7),
-    "interval": lambda *given, **options: pr.interval(*given, n_resamples=DRAWS, seed=7, **options),
-    "interval of a number of the table": lambda *given, **options: pr.interval(
-        *given, of=lambda found: found.mean_forecast, n_resamples=DRAWS, seed=7, **options
+    "estimate": lambda *given, **options: pr.estimate(*given, n_resamples=DRAWS, seed=7, **options),
+    "estimate of a part": lambda *given, **options: pr.estimate(
+        *given, measure=pr.Miscalibration(), n_resamples=DRAWS, seed=7, **options
+    ),
+    "estimate of a number of the table": lambda *given, **options: pr.estimate(
+        *given, measure=lambda found: found.mean_forecast, n_resamples=DRAWS, seed=7, **options
     ),
     "miscalibration_test": lambda *given, **options: pr.miscalibration_test(
         *given, n_resamples=DRAWS, seed=7, **options
     ),
 }
 OF_MODELS: dict[str, Callable[[Data], Any]] = {
-    "Evaluation.from_tables": lambda d: pr.Evaluation.from_tables({"p": table(d)}, n_resamples=DRAWS, seed=7),
     "calibration_bracket": lambda d: pr.calibration_bracket(table(d).grid(64)),
     "compare": lambda d: pr.compare(d.y, d.models, **d.binary),
     "compare with clusters": lambda d: pr.compare(d.y, d.models, cluster=d.cluster, **d.binary),
     "compare over time": lambda d: pr.compare(
         d.y, d.models, time=d.cluster, method="block bootstrap", n_resamples=DRAWS, seed=7, **d.binary
     ),
-    "compare_moments": lambda d: pr.compare_moments(
-        pr.loss_moments(d.y, d.models, cluster=d.cluster, **d.binary),
-        method="block bootstrap",
-        n_resamples=DRAWS,
-        seed=7,
+    "compare of a ledger": lambda d: pr.compare(
+        pr.condense(d.y, d.models, time=d.cluster, **d.binary), method="block bootstrap", n_resamples=DRAWS, seed=7
     ),
-    "delong": lambda d: pr.delong(d.y, d.models, cluster=d.cluster, **d.binary),
+    "compare of areas": lambda d: pr.compare(d.y, d.models, pr.AreaUnderRoc(), cluster=d.cluster, **d.binary),
+    "compare of skill": lambda d: pr.compare(d.y, d.models, pr.Skill(pr.Log()), **d.binary),
+    "compare by drawing": lambda d: pr.compare(
+        d.y, d.models, pr.IntegratedCalibrationIndex(), n_resamples=DRAWS, seed=7, **d.binary
+    ),
+    "condense": lambda d: pr.condense(d.y, d.models, by=d.group, cluster=d.cluster, **d.binary),
+    "condense and add": lambda d: sum([pr.condense(d.y, d.models, by=d.group, **d.binary)] * 2),
+    "evaluate of tables": lambda d: pr.evaluate({"p": table(d)}, n_resamples=DRAWS, seed=7),
     "evaluate": lambda d: pr.evaluate(d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary),
-    "interval with clusters": lambda d: pr.interval(d.y, d.p, cluster=d.cluster, n_resamples=DRAWS, seed=7, **d.binary),
-    "loss_moments": lambda d: pr.loss_moments(d.y, d.models, by=d.group, cluster=d.cluster, **d.binary),
+    "estimate with clusters": lambda d: pr.estimate(d.y, d.p, cluster=d.cluster, n_resamples=DRAWS, seed=7, **d.binary),
+    "estimate of an area": lambda d: pr.estimate(d.y, d.p, pr.AreaUnderRoc(), time=d.cluster, **d.binary),
+    "estimate of a slope": lambda d: pr.estimate(d.y, d.p, pr.CalibrationSlope(), cluster=d.cluster, **d.binary),
     "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),
     "slices": lambda d: pr.slices(d.y, d.models, by=d.group, smallest=5, **d.binary),
+    "slices by area": lambda d: pr.slices(d.y, d.models, pr.AreaUnderRoc(), by=d.group, smallest=5, **d.binary),
 }
 OF_CLASSES: dict[str, Callable[[Data], Any]] = {
     "RetentionCurve.with_interval": lambda d: pr.retention_curve(d.grade, d.rows, **d.classes).with_interval(
@@ -137,6 +145,7 @@ OF_CLASSES: dict[str, Callable[[Data], Any]] = {
     "evaluate of grades": lambda d: pr.evaluate(
         d.grade, {"rows": d.rows}, ordered=True, n_resamples=DRAWS, seed=7, **d.classes
     ),
+    "condense grades": lambda d: pr.condense(d.grade, {"rows": d.rows}, ordered=True, by=d.group, **d.classes),
     "expected_cost": lambda d: pr.expected_cost(d.grade, d.rows, **d.classes),
     "penalized_brier_score": lambda d: pr.penalized_brier_score(d.grade, d.rows, **d.classes),
     "penalized_log_score": lambda d: pr.penalized_log_score(d.grade, d.rows, **d.classes),
@@ -158,6 +167,7 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
 OF_NO_CASES: dict[str, Callable[[Data], Any]] = {
     "advise": lambda d: pr.advise(thresholds=(0.05, 0.2), rare=True),
     "audit": lambda d: pr.audit(pr.PenalizedLog(), classes=3, seed=7),
+    "register_rule": lambda d: pr.register_rule(pr.Brier).__name__,
 }
 
 
@@ -173,10 +183,10 @@ CALLS: dict[str, Callable[[Data], Any]] = {
     **OF_NO_CASES,
 }
 # What makes many analyses takes as long as all the rest.
-QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate", "Evaluation")))
+QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate")))
 # Their draws are of cases one by one, so that the order of the cases is part of what is given.
 DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
-DRAWS_OF_WEIGHTED_CASES = ("evaluate", "interval of a number of the table", "miscalibration_test")
+DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 
 
 def public_calls() -> set[str]:
@@ -210,6 +220,10 @@ def parts(answer: Any) -> Any:
         curves = [parts(curve) for own in answer.reliability.values() for curve in own.values()]
         made = [parts(one) for one in (answer.scores, answer.ranking, answer.comparison, answer.slices)]
         return [*made, *curves, answer.summary()]
+    if isinstance(answer, pr.Ledger):
+        facts = [answer.models, answer.kind, answer.n, answer.keys, [*answer.rates.values()]]
+        moments = [answer.moments(rule).to_dict() for rule in answer.rules]
+        return [*facts, moments, answer.to_frame(backend="pyarrow").to_pydict()]
     if isinstance(answer, pr.Result | pr.Score):
         return answer.to_dict()
     return answer.tolist() if isinstance(answer, np.ndarray) else answer

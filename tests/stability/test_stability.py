@@ -134,11 +134,11 @@ def test_engines_give_the_answers_of_arrays(engine):
         assert exact(call(made)) == exact(call(table(d))), name
 
 
-@pytest.mark.parametrize("of", [pr.Miscalibration(), lambda found: found.mean_forecast], ids=["overfit", "number"])
-def test_the_number_of_workers_does_not_matter(of):
+@pytest.mark.parametrize("measure", [pr.Miscalibration(), lambda found: found.mean_forecast], ids=["overfit", "number"])
+def test_the_number_of_workers_does_not_matter(measure):
     d = cases(N)
     answer, *others = (
-        exact(pr.interval(d.y, d.p, of=of, n_resamples=200, seed=7, workers=workers)) for workers in (1, 2, 5)
+        exact(pr.estimate(d.y, d.p, measure, n_resamples=200, seed=7, workers=workers)) for workers in (1, 2, 5)
     )
     assert others == [answer, answer]
 

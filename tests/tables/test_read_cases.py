@@ -275,9 +275,9 @@ def test_several_keys_are_read_by_name():
 def test_each_argument_is_read_once(monkeypatch):
     read = []
 
-    def counted(values, argument):
+    def counted(values, argument, **options):
         read.append(argument)
-        return read_array(values, argument)
+        return read_array(values, argument, **options)
 
     monkeypatch.setattr(validation, "read_array", counted)
     monkeypatch.setattr(keys, "read_array", counted)

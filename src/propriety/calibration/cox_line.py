@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.special import expit, logit
@@ -12,6 +11,7 @@ from propriety.calibration.logistic import fit_logistic
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 
 __all__ = ["CoxLine", "cox_line"]
 
@@ -19,7 +19,7 @@ GROUPS = 2**12  # Rows of the first fit, whose coefficients are off by about a m
 MOST_STEPS = 20
 LAST_STEP = 1e-12
 
-_KNOWN: WeakKeyDictionary[ForecastTable, dict[bool, CoxLine]] = WeakKeyDictionary()
+_KNOWN: IdentityCache[dict[bool, CoxLine]] = IdentityCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ def cox_line(table: ForecastTable, *, slope: bool) -> CoxLine:
     --------
     >>> table = ForecastTable(forecast=[0.1, 0.8], events=[10, 30], non_events=[30, 10])
     >>> cox_line(table, slope=True).coefficients.round(3)
-    array([0.613, 0.248])
+    array([0.613, 0.249])
     """
     known = _KNOWN.setdefault(table, {})
     if slope not in known:

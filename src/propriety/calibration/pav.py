@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 from propriety.tables.pooling import isotonic_starts
 
 __all__ = ["Blocks", "pool_adjacent_violators"]
 
-POOLED: WeakKeyDictionary[ForecastTable, Blocks] = WeakKeyDictionary()
+POOLED: IdentityCache[Blocks] = IdentityCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,5 +76,5 @@ def pool_adjacent_violators(table: ForecastTable) -> Blocks:
     """
     blocks = POOLED.get(table)
     if blocks is None:
-        blocks = POOLED[table] = Blocks.of(table.events, table.non_events)
+        blocks = POOLED.setdefault(table, Blocks.of(table.events, table.non_events))
     return blocks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ import click
 import narwhals as nw
 
 from propriety.cli.files import Opened
+from propriety.cli.texts import LabelRole
 from propriety.errors import InputValueError, sentence
 from propriety.tables.frames import checked_columns
 
@@ -53,6 +55,19 @@ class Cases:
             "--time": self.time,
         }
         return [option for option, value in options.items() if value]
+
+    def labels(self) -> dict[str, LabelRole]:
+        """Return the columns of labels, which in CSV must not be read as numbers that merge some of them."""
+        keys: list[str | None] = [*self.by, self.cluster]
+        named = self.classes is not None or self.pos_label is not None
+        values = [self.time, self.outcome if named else None]
+        roles: dict[str, LabelRole] = {name: "label" for name in keys if name is not None}
+        return roles | {name: "value" for name in values if name is not None}
+
+    def numbers(self) -> list[str]:
+        """Return the columns that hold numbers, as far as their names were typed."""
+        listed = [name for typed in self.forecasts for name in (typed, *typed.partition("=")[2].split(","))]
+        return [name for name in (*listed, self.weight) if name]
 
     def arguments(self, opened: Opened, *, in_memory: bool = False) -> dict[str, Any]:
         """Return the arguments of `propriety.evaluate`, with the frame as `y_true`.
@@ -107,8 +122,10 @@ class Cases:
         forecasts = [name for own in models.values() for name in ([own] if isinstance(own, str) else own)]
         names = dict.fromkeys(name for name in (self.outcome, *forecasts, *shared) if name is not None)
         schema = checked_columns(opened.frame, list(names))
-        # Warehouses keep probabilities as decimals, which arrays do not know.
-        columns = [nw.col(name).cast(nw.Float64) if schema[name].is_decimal() else nw.col(name) for name in names]
+        # Warehouses keep probabilities as decimals, which arrays do not know; keys stay what they are.
+        numbers = {self.outcome, *forecasts, self.weight} - {*self.by, self.cluster, self.time}
+        cast = {name for name in numbers if name is not None and schema[name].is_decimal()}
+        columns = [nw.col(name).cast(nw.Float64) if name in cast else nw.col(name) for name in names]
         return opened.frame.select(*columns)
 
 
@@ -148,6 +165,8 @@ def _label(text: str, kind: nw.dtypes.DType) -> str | float | bool:
         return TRUTHS[text.lower()]
     if not kind.is_numeric():
         return text
+    if re.fullmatch(r"[-+]?\d+", text):
+        return int(text)  # A float would merge large labels.
     try:
         number = float(text)
     except ValueError:

@@ -50,7 +50,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
 @case_options
 @problem_options
 @click.option(
-    "--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. Repeat it to cross several columns."
+    "--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. Repeat it for several columns."
 )
 @click.option(
     *("--measure", "measures"),
@@ -132,7 +132,7 @@ def evaluation_of_files(
             raise InputValueError(sentence(f"{given} belongs to files of cases; these are forecast tables"))
         yield evaluate_cases(_tables(files), **options)
         return
-    with open_relation(files, nulls=cases.nulls) as opened:
+    with open_relation(files, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
         stages.watch(opened)
         with stages.stage("reading"), held():
             evaluation = evaluate_cases(**cases.arguments(opened, in_memory=in_memory), ordered=ordered, **options)
@@ -175,7 +175,7 @@ def _print_slices(found: Slices) -> None:
     # No mapping, because a key may have the name of another column.
     columns: list[tuple[str, list[str]]] = [
         ("model", found.model.tolist()),
-        (", ".join(found.by), found.group.tolist()),
+        (found.by[0] if len(found.by) == 1 else "group", found.group.tolist()),
         ("cases", [f"{count:,}" for count in found.n.tolist()]),
         (found.measure.label, _estimates(found.value, found.low, found.high)),
     ]

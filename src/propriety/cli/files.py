@@ -6,18 +6,19 @@ import glob
 import itertools
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from propriety.cli.expansion import check_expansion
 from propriety.cli.footers import check_columns, checked_footer
 from propriety.cli.inputs import Format, format_of, shown
 from propriety.cli.interrupts import held, stopped_by_interrupt
+from propriety.cli.text_heads import TOO_LONG, Compression
+from propriety.cli.texts import LabelRole, Texts
 from propriety.errors import InputValueError, sentence
 from propriety.tables.frames import pyarrow
 
@@ -29,8 +30,7 @@ __all__ = ["Opened", "open_relation"]
 LINES = 3
 LETTERS = 200  # Of a line of what DuckDB says, which may quote a line of the file.
 MEMORY = "400MB"  # What DuckDB may hold; what is more goes to a temporary folder.
-LINE, BUFFER = 2**21, 2**22  # Bytes of the longest line, and of the text at a time; the more, the longer it guesses.
-TEXT: dict[Format, Literal["none", "gzip", "zstd"]] = {"csv": "none", "gzip": "gzip", "zstd": "zstd"}
+TEXT: dict[Format, Compression] = {"csv": "none", "gzip": "gzip", "zstd": "zstd"}
 SETTINGS = {
     # A file must not make the program fetch code.
     "autoinstall_known_extensions": "false",
@@ -57,10 +57,17 @@ class Opened:
 
 
 @contextmanager
-def open_relation(files: Sequence[Path], *, nulls: Sequence[str] = ()) -> Iterator[Opened]:
-    """Open the files as one lazy frame; nothing is read but their beginnings.
+def open_relation(
+    files: Sequence[Path],
+    *,
+    nulls: Sequence[str] = (),
+    labels: Mapping[str, LabelRole] | None = None,
+    numbers: Sequence[str] = (),
+) -> Iterator[Opened]:
+    """Open the files as one lazy frame; nothing is read but their beginnings, and columns of labels in CSV.
 
-    `nulls` are texts that mean a missing value in CSV, beside an empty field.
+    `nulls` are texts that mean a missing value in CSV, beside an empty field; the columns `labels` stay text in it
+    unless nothing is lost, and the columns `numbers` must be such.
     """
     with held():
         import duckdb
@@ -69,43 +76,35 @@ def open_relation(files: Sequence[Path], *, nulls: Sequence[str] = ()) -> Iterat
     if len(formats) > 1:
         law = f"files must be of one format; they are {', '.join(sorted(formats))}"
         raise InputValueError(sentence(law))
+    form = formats.pop()
+    texts = Texts.of(files, TEXT[form], nulls) if form in TEXT else None
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
         connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": folder})
         with stopped_by_interrupt(connection.interrupt) as interrupted:
             try:
                 # Progress is measured only where a bar is asked for; ours is drawn elsewhere.
                 connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-                relation = _relation(connection, files, formats.pop(), nulls)
+                if texts is None:
+                    relation = _relation(connection, files, form)
+                else:
+                    relation = texts.relation(connection, list(map(_literal, files)), labels or {})
+                    texts.check_numbers(relation, numbers)
                 yield Opened(nw.from_native(relation), _rows(files), lambda: _share(connection.query_progress()))
             except (duckdb.Error, RuntimeError) as error:
                 if interrupted.is_set():
                     raise KeyboardInterrupt from error
                 if not isinstance(error, duckdb.Error):
                     raise
-                raise InputValueError(_reason(error)) from error
+                told = None if texts is None else texts.reason(error)
+                raise InputValueError(told or _reason(error)) from error
             finally:
                 connection.close()
 
 
-def _relation(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], form: Format, nulls: Sequence[str]
-) -> duckdb.DuckDBPyRelation:
+def _relation(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], form: Format) -> duckdb.DuckDBPyRelation:
     pa, _ = pyarrow()
-    names = [_literal(path) for path in files]
     if form == "parquet":
-        return connection.read_parquet(names, union_by_name=True)
-    if form in TEXT:
-        for path in files:
-            check_expansion(path, shown(path), TEXT[form])
-        # By name, because files whose columns stand in another order would be read askew.
-        return connection.read_csv(
-            names,  # type: ignore[arg-type]  # a list is taken, too
-            union_by_name=True,
-            na_values=["", *nulls],
-            compression=TEXT[form],
-            buffer_size=BUFFER,
-            max_line_size=LINE,
-        )
+        return connection.read_parquet([_literal(path) for path in files], union_by_name=True)
     try:
         if form == "arrow":
             from pyarrow import dataset
@@ -143,8 +142,7 @@ def _reason(error: Exception) -> str:
         law = f"the files cannot be read in {MEMORY} of memory"
         return sentence(law, hint="keep the columns of the outcomes and forecasts, or write them as Parquet.")
     if "Maximum line size" in str(error):
-        law = f"lines of text must have at most {LINE // 2**20} MB; there is a longer one"
-        return sentence(law, hint="look for a quote that is not closed, and for too many columns.")
+        return TOO_LONG
     lines = [_cut(line.strip().rstrip(".")) for line in str(error).splitlines() if line.strip()]
     told = itertools.takewhile(lambda line: not line.endswith(":") and not line.startswith("Possible"), lines[:LINES])
     return sentence(f"the files cannot be read: {'; '.join(map(_cut, told))}")

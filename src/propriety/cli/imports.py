@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
-from propriety.inference.measures import Measure, read_measure
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Measure
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["imported", "imported_measure"]

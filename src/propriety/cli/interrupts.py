@@ -8,13 +8,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["check_interrupt", "hear_signals", "held", "stopped_by_interrupt", "was_interrupted"]
+__all__ = ["check_interrupt", "exit_code", "hear_signals", "held", "stopped_by_interrupt", "was_interrupted"]
 
 # A closed terminal, which Windows does not tell, is one of them.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 AGAIN = 0.1  # Seconds after which the next query is stopped, too.
 
 _heard = threading.Event()
+_first: list[int] = []  # The number of the signal that was heard first.
 _holding = threading.Event()
 
 
@@ -25,8 +26,9 @@ def hear_signals() -> None:
     the process wants ignored, as `nohup` does, stays ignored.
     """
 
-    def interrupt(*_: object) -> None:
+    def interrupt(number: int, _: object) -> None:
         again = _heard.is_set()
+        _first.append(number)
         _heard.set()
         if again or not _holding.is_set():
             raise KeyboardInterrupt
@@ -39,6 +41,11 @@ def hear_signals() -> None:
 def was_interrupted() -> bool:
     """Whether there was a signal."""
     return _heard.is_set()
+
+
+def exit_code() -> int:
+    """Return what shells expect of a program that a signal has stopped: 128 and the number of the signal."""
+    return 128 + (_first[0] if _first else signal.SIGINT)
 
 
 def check_interrupt() -> None:

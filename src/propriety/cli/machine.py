@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from propriety.evaluation.evaluation import Evaluation
-from propriety.results import Result
+from propriety.results import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
 
@@ -61,22 +60,10 @@ def written(data: Mapping[str, Any]) -> str:
       "3": "x"
     }
     """
-    return json.dumps(_plain(data), indent=2, allow_nan=False)
+    return json.dumps(strict(data), indent=2, allow_nan=False)
 
 
 def _records(result: Result) -> list[dict[str, Any]]:
     """Return the rows of a result, each with the names of the columns."""
     columns = result.rows()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(name): _plain(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)

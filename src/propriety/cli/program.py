@@ -14,7 +14,7 @@ from propriety.cli.advise import advise
 from propriety.cli.audit import audit
 from propriety.cli.compare import compare
 from propriety.cli.evaluate import evaluate
-from propriety.cli.interrupts import hear_signals, was_interrupted
+from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.messages import block, in_options, one_line, visible
 from propriety.cli.plot import plot
 from propriety.cli.tables import merge, table
@@ -23,7 +23,7 @@ from propriety.errors import MissingDependencyError, ProprietyError
 __all__ = ["program", "run"]
 
 STOPPED = "Interrupted; nothing is left half-written."
-USAGE, EXTRA, FAULT, INTERRUPTED, PIPE = 2, 3, 70, 130, 141
+USAGE, EXTRA, FAULT, PIPE = 2, 3, 70, 141
 LONGEST = 4000  # Letters of an error, which may list every column of a file.
 
 
@@ -41,7 +41,7 @@ class Program(click.Group):
         except click.ClickException as error:
             code = _fail(_usage(error), USAGE)
         except (click.Abort, KeyboardInterrupt):
-            code = _fail(STOPPED, INTERRUPTED)
+            code = _fail(STOPPED, exit_code())
         except MissingDependencyError as error:
             code = _fail(one_line(error), EXTRA)
         except ProprietyError as error:
@@ -83,7 +83,9 @@ class Program(click.Group):
                 "2    wrong usage or bad input; the error says which",
                 "3    an optional library is missing; the error says what to install",
                 "70   a fault of the program itself",
-                "130  interrupted (Ctrl-C, SIGTERM); nothing is left half-written",
+                "129  the terminal was closed (SIGHUP); nothing is left half-written",
+                "130  interrupted (Ctrl-C), likewise",
+                "143  stopped (SIGTERM), likewise",
                 "141  whoever read the output stopped reading (a closed pipe)",
             ),
             block(
@@ -115,10 +117,10 @@ def run() -> None:
     try:
         program.main(prog_name="propriety")
     except SystemExit as end:
-        if end.code == INTERRUPTED:
+        if was_interrupted() and end.code == exit_code():
             # All is put away. At Python's own end libraries that were stopped midway would still have words to say.
             sys.stderr.flush()
-            os._exit(INTERRUPTED)
+            os._exit(exit_code())
         raise
 
 
@@ -130,7 +132,7 @@ def _usage(error: click.ClickException) -> str:
 
 def _last_resort() -> int:
     if was_interrupted():  # A library may turn the interrupt into an error of its own.
-        return _fail(STOPPED, INTERRUPTED)
+        return _fail(STOPPED, exit_code())
     traceback.print_exc()
     return _fail("This is a fault of propriety itself; please report it with the lines above.", FAULT)
 

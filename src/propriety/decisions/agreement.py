@@ -174,7 +174,7 @@ def read_decisions(
 
     Whole numbers need no labels; they are then those of so many `classes`, or of as many as occur.
     """
-    decided = read_array(y_pred, "y_pred")
+    decided = read_array(y_pred, "y_pred", role="outcomes")
     if decided.values.ndim != 1:
         try:
             cases = read_cases(y_true, y_pred, labels=labels, missing=missing, kind="classes", **options)
@@ -183,7 +183,7 @@ def read_decisions(
             error.add_note("y_proba is y_pred.")
             raise
         return DecidedCases(outcomes, decide(forecast), weight, cases.labels or (), dropped=cases.dropped)
-    outcome = read_array(y_true, "y_true")
+    outcome = read_array(y_true, "y_true", role="outcomes")
     labels = None if labels is None else _listed(labels)
     names = _names(outcome, decided, classes) if labels is None else labels
     cases = read_outcomes(outcome, len(names), beside=decided, labels=labels, missing=missing, **options)

@@ -25,7 +25,7 @@ class BandedCurves(Mapping[Any, ReliabilityCurve]):
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 1], [0.2, 0.4, 0.9])
     >>> curves = BandedCurves({"event": table}, level=0.9, n_resamples=10, seed=1)
-    >>> list(curves), curves["event"].band.level
+    >>> list(curves), curves["event"].bands[0].level
     (['event'], 0.9)
     """
 

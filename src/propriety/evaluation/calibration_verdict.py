@@ -126,8 +126,7 @@ def _outcome(cox: CoxTest, p_value: float, alpha: float) -> Outcome:
 def _without_certain(table: ForecastTable) -> ForecastTable | None:
     """Return the cases with forecasts inside (0, 1), if there are any and they are counted, not weighted."""
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
-    weight = float(table.weights[inside].sum())
-    if table.is_weighted or weight == 0.0:
+    if table.is_weighted or not inside.any():
         return None
     return ForecastTable(
         forecast=table.forecast[inside],

@@ -12,7 +12,7 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
 from propriety.inference.dependence import check_times
 from propriety.inference.estimation import rules_of
-from propriety.inference.measures import read_measure
+from propriety.inference.measure_reading import read_measure
 from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
@@ -65,7 +65,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     ordered : bool
         Whether the classes have an order, that of `labels` or of the columns.
     by : mapping of str to array-like, or array-like; with a frame str or list of str; optional
-        Keys whose groups are to be reported on; several keys are crossed.
+        Keys whose groups are to be reported on, each key by itself.
     cluster, time, sample_weight : array-like of shape (n,), or str with a frame, optional
         The cluster (patient, site) or the time within which cases may depend on each other, one of the two; weights.
     measures : sequence of measures

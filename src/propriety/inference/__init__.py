@@ -1,1 +1,1 @@
-"""What a sample says about the next one: moments of losses, intervals, comparisons, monitoring."""
+"""What a sample says about the next one: measures, estimates, comparisons, groups, monitoring."""

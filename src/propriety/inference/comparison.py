@@ -16,7 +16,8 @@ from propriety.inference.comparison_words import comparison_words, method_in_wor
 from propriety.inference.dependence import check_times
 from propriety.inference.estimates import INDEPENDENT, few
 from propriety.inference.estimation import check_event
-from propriety.inference.measures import Mean, Measure, Skill, Smooth, read_measure
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import Paired, paired_by_bootstrap, paired_by_influence, paired_by_moments
 from propriety.inference.verdicts import (

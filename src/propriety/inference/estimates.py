@@ -146,8 +146,12 @@ def few_in_words(numbers: Mapping[str, int | None]) -> str:
 
 
 def units_of(ledger: Ledger) -> int:
-    """Return the number of clusters or times with weight, or of cases."""
-    cases = None if ledger.dependence is None else ledger.cases  # A lazy frame would bring them into memory.
+    """Return the number of clusters or times with weight, or of cases; known moments tell it without the cases."""
+    if ledger.dependence is None:
+        return ledger.n
+    if ledger.rules:
+        return ledger.moments(ledger.rules[0]).units
+    cases = ledger.cases
     if cases is None:
         return ledger.n
     keys = cases.cluster if ledger.dependence == "cluster" else cases.time
@@ -221,7 +225,7 @@ def without_limits(ledger: Ledger, measure: Measure, value: float, level: float)
         method="without an interval",
         measure=measure,
         n=ledger.n,
-        units=ledger.n,
+        units=units_of(ledger),
         note=ledger.why_no_cases("an interval"),
         dropped=ledger.dropped,
     )

@@ -11,7 +11,8 @@ from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.estimates import Estimate
 from propriety.inference.influence import estimate_from_influence
 from propriety.inference.mean_estimates import estimate_from_moments
-from propriety.inference.measures import Mean, Measure, Skill, Smooth, read_measure
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.inference.part_estimates import estimate_part, is_part
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger

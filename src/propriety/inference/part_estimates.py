@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeGuard
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from propriety.results import Floats
 from propriety.rules.rule import BinaryRule
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 
 __all__ = ["draws_for", "estimate_part", "is_part", "overfits"]
 
@@ -31,7 +31,7 @@ WORK = 10_000_000  # Outcomes of weighted cases that are drawn for one interval 
 FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
 ROUNDING = 1e-12
 
-_OVERFITS: WeakKeyDictionary[ForecastTable, dict[tuple[BinaryRule, Drawing], Floats]] = WeakKeyDictionary()
+_OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
 
 
 def is_part(measure: Measure) -> TypeGuard[Miscalibration | Discrimination]:

@@ -17,7 +17,8 @@ from propriety.inference.estimates import counted
 from propriety.inference.estimation import check_event
 from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.mean_estimates import measured_moments
-from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill, read_measure
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.slice_estimates import estimate_groups
 from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names, holm

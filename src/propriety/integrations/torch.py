@@ -98,6 +98,11 @@ class TorchLogits:
     ----------
     formulas : TorchOperations
         The vocabulary that rules are written in.
+
+    Examples
+    --------
+    >>> TorchLogits(TorchOperations(torch.float64)).log_sigmoid(torch.zeros(1, dtype=torch.float64))
+    tensor([-0.6931], dtype=torch.float64)
     """
 
     formulas: TorchOperations

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from propriety.errors import InputValueError
-from propriety.ledger.key_index import ordered_labels
 from propriety.tables.cases import TOLERANCE, Cases, Keys
+from propriety.tables.label_codes import code_labels
 from propriety.tables.lazy_cases import LazyCases
 
 __all__ = ["BUDGET", "cases_of_engine"]
@@ -23,21 +21,22 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
         columns = lazy.collected(BUDGET)
     except InputValueError:
         return None
+
+    def keys(column: str, labels: Sequence[Any]) -> Keys:
+        return Keys(*code_labels(labels, lazy.key_kinds[column].order))
+
     cases = Cases(
         outcome=columns.outcome == 1 if lazy.labels is None else columns.outcome,
         forecasts=columns.forecasts,
         labels=lazy.labels,
         weight=columns.weight,
-        keys={name: _keys(labels, lazy.orders.get(name, ())) for name, labels in columns.keys.items()},
-        cluster=None if columns.cluster is None else _keys(columns.cluster),
-        time=None if columns.time is None else _keys(columns.time),
+        keys={
+            name: keys(column, columns.keys[name])
+            for name, column in zip(lazy.keys, lazy.key_columns(lazy.keys), strict=True)
+        },
+        cluster=None if columns.cluster is None else keys("cluster", columns.cluster),
+        time=None if columns.time is None else keys("time", columns.time),
         tolerance=TOLERANCE if lazy.tolerance is None else lazy.tolerance,
         dropped=dropped,
     )
     return cases if columns.weight is None or columns.weight.all() else cases.where(columns.weight > 0.0)
-
-
-def _keys(labels: Sequence[Any], order: Sequence[Any] = ()) -> Keys:
-    ordered = ordered_labels(labels, order)
-    code = {label: place for place, label in enumerate(ordered)}
-    return Keys(ordered, np.array([code[label] for label in labels], dtype=np.intp))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, MissingValuesError, sentence
-from propriety.ledger.key_index import KeyIndex, ordered_labels
+from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables, inside_cells
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counted, Counts, count, count_groups
@@ -95,7 +94,7 @@ def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tup
     labels, codes = [], []
     kept = counted.labels.filter(lawful)  # Rows that are dropped need no label.
     for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
-        own, code = _coded(kept.column(column), cases.orders.get(name, ()))
+        own, code = cases.coded(column, kept.column(column))
         if None in own:
             _refuse_missing(f"by[{name!r}]", counted, lawful, code == own.index(None))
         labels.append(own)
@@ -109,15 +108,6 @@ def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missi
     hint = f"leave these rows out, or give each of them a label of its own in {key}."
     count_ = f"{absent:,} of {all_cases:,} rows"
     raise MissingValuesError(sentence(f"{key} must be known of every case", count=count_, hint=hint))
-
-
-def _coded(column: Any, order: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-    """Return the distinct labels of a column in order, and the place of each row's label among them."""
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    distinct = encoded.dictionary.to_pylist()
-    labels = ordered_labels(distinct, order)
-    place = {label: code for code, label in enumerate(labels)}
-    return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
 
 
 def _keyed(

@@ -15,7 +15,7 @@ from propriety.errors import InputValueError, MissingValuesError, UnsupportedOpe
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.results import Floats
-from propriety.rules.operations import JUDGED, Column, Operations
+from propriety.rules.operations import JUDGED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
@@ -81,7 +81,10 @@ def moments_of_engine(cases: LazyCases, rules: Sequence[Rule], *, dropped: int =
     if dependent is not None:
         labels[dependent] = sums.units or []
     _check_labels(labels, sums.n)
-    index = KeyIndex.of_columns(labels, cases.orders)
+    orders = dict(zip(cases.keys, cases.orders(cases.key_columns(cases.keys)), strict=True))
+    if dependent is not None:
+        orders |= {dependent: cases.key_kinds[dependent].order}
+    index = KeyIndex.of_columns(labels, orders)
     shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares, "index": index}
     found = {}
     for rule, own in zip(rules, sums.rules, strict=True):
@@ -95,7 +98,7 @@ def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
     for name, own in labels.items():
         absent = [place for place, label in enumerate(own) if label is None]
         if absent:
-            argument = name if name in ("cluster", "time") else "by"
+            argument = name if name in ("cluster", "time") else f"by[{name!r}]"
             count = f"{n[absent].sum():,} of {n.sum():,} rows"
             hint = f"leave these rows out, or give each of them a label of its own in {argument}."
             raise MissingValuesError(sentence(f"{argument} must be known of every case", count=count, hint=hint))
@@ -150,10 +153,7 @@ def sums_of_lazy(
     if not occupied.any():
         raise InputValueError(sentence("no row has a positive weight and keeps every law"))
     columns = {name: column[occupied] for name, column in columns.items()}
-    labels = {
-        name: [label for label, kept in zip(table.column(name).to_pylist(), occupied, strict=True) if kept]
-        for name in by
-    }
+    labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by}
     return LossSums(
         keys=dict(zip(keys, map(labels.__getitem__, cases.key_columns(keys)), strict=True)),
         classes=[int(place) for place in labels["class"]] if by_class else None,
@@ -163,6 +163,14 @@ def sums_of_lazy(
         weight_squares=columns.get("squares", columns["n"]),
         rules=tuple(_moments(columns, place, len(cases.models)) for place in range(len(rules))),
     )
+
+
+def _labels(cases: LazyCases, name: str, found: Any) -> list[Any]:
+    """Return the label of every cell: the place of a class, or a key as it was given."""
+    if name not in cases.key_kinds:
+        return list(found.to_pylist())
+    labels, codes = cases.coded(name, found)
+    return [labels[code] for code in codes.tolist()]
 
 
 def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], *, parted: bool) -> Lazy:
@@ -210,7 +218,7 @@ def _whole(table: Any, by: list[str]) -> Any:
 def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
     """Return the lawful rows of forecasts of an event, and the losses of the models under each rule."""
     models = range(len(cases.models))
-    (event,) = cases.events
+    (event,), ops = cases.events, _operations(cases)
     rows = cases.lawful_rows().select(
         **kept,
         event=cases.happened(event),
@@ -219,8 +227,8 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr])
     )
     losses = {
         f"x_{place}_{model}": nw.when(nw.col("event") > 0.5)
-        .then(rule.loss(nw.col(f"p_{model}"), event=True, ops=JUDGED))
-        .otherwise(rule.loss(nw.col(f"p_{model}"), event=False, ops=JUDGED))
+        .then(rule.loss(nw.col(f"p_{model}"), event=True, ops=ops))
+        .otherwise(rule.loss(nw.col(f"p_{model}"), event=False, ops=ops))
         for place, rule in enumerate(map(_binary, rules))
         for model in models
     }
@@ -241,10 +249,14 @@ def _of_classes(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr
     losses = {}
     for model in models:
         p = [nw.col(f"p_{model}_{place}") for place in places]
-        ops = cast("Operations", _WithTop(p, nw.col(f"top_{model}")))
+        ops = cast("Operations", _WithTop(p, nw.col(f"top_{model}"), _operations(cases)))
         for place, rule in enumerate(map(_by_class, rules)):
             losses[f"x_{place}_{model}"] = rule.class_loss(p, outcome=outcome, ops=ops)
     return rows, losses
+
+
+def _operations(cases: LazyCases) -> Operations:
+    return QUIET if cases.engine == "dask" else JUDGED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,14 +269,15 @@ class _WithTop:
 
     p: Sequence[nw.Expr]
     top: nw.Expr
+    others: Operations
 
     def maximum(self, *columns: Column) -> Column:
         """Return the largest of the columns."""
         known = len(columns) == len(self.p) and all(one is own for one, own in zip(columns, self.p, strict=True))
-        return self.top if known else JUDGED.maximum(*columns)
+        return self.top if known else self.others.maximum(*columns)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(JUDGED, name)
+        return getattr(self.others, name)
 
 
 def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
@@ -281,12 +294,6 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
         spread = squared - mean * (2.0 * tilted - mean * squares)
         same = spread <= ROUNDING * n * squared
     return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread))
-
-
-def _objects(labels: list[Any]) -> NDArray[np.object_]:
-    found = np.empty(len(labels), dtype=object)
-    found[:] = labels
-    return found
 
 
 def _binary(rule: Rule) -> BinaryRule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.tables.cases import Keys
+from propriety.tables.label_codes import code_labels, ordered_labels
 
-__all__ = ["KeyIndex", "merged_labels", "ordered_labels"]
+__all__ = ["KeyIndex", "merged_labels"]
 
 Codes = NDArray[np.intp]
 NONE: Mapping[str, Sequence[Any]] = MappingProxyType({})
@@ -62,16 +63,15 @@ class KeyIndex:
         return cls((), (), np.zeros((1, 0), dtype=np.intp))
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, Sequence[Any]], orders: Mapping[str, Sequence[Any]] = NONE) -> KeyIndex:
-        """Return the index whose entries have these labels, in the order given; `orders` are those of the labels."""
+    def of_columns(
+        cls, columns: Mapping[str, Sequence[Any]], orders: Mapping[str, Sequence[Any] | None] | None = None
+    ) -> KeyIndex:
+        """Return the index whose entries have these labels; the labels of a key are in their own order, or its own."""
         if not columns:
             return cls.single()
-        labels = [ordered_labels(column, orders.get(name, ())) for name, column in columns.items()]
-        codes = [
-            _coded(column, {label: code for code, label in enumerate(own)})
-            for column, own in zip(columns.values(), labels, strict=True)
-        ]
-        return cls(tuple(columns), tuple(labels), np.stack(codes, axis=1))
+        known = orders or {}
+        labels, codes = zip(*(code_labels(own, known.get(name)) for name, own in columns.items()), strict=True)
+        return cls(tuple(columns), labels, np.stack(codes, axis=1))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -95,7 +95,7 @@ class KeyIndex:
         for name, given in wanted.items():
             place = self.place(name)
             codes = {label: code for code, label in enumerate(self.labels[place])}
-            several = given if isinstance(given, list | set | frozenset) else [given]
+            several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
             unknown = [label for label in several if label not in codes]
             if unknown:
                 law = f"{name} must be one of its labels; got {unknown[0]!r}"
@@ -146,9 +146,14 @@ class KeyIndex:
         places = [other.place(name) for name in self.names]
         own = KeyIndex(self.names, tuple(other.labels[place] for place in places), other.codes[:, places])
         _, code = KeyIndex.joined([self, own]).distinct()
-        entry = np.empty(code.max() + 1, dtype=np.intp)
+        entry = np.full(code.max() + 1, -1, dtype=np.intp)
         entry[code[: len(self)]] = np.arange(len(self))
-        return entry[code[len(self) :]]
+        found = entry[code[len(self) :]]
+        if (found < 0).any():
+            at = int(np.flatnonzero(found < 0)[0])
+            told = ", ".join(f"{name}={own.column(name)[at]!r}" for name in self.names)
+            raise InputValueError(sentence(f"the ledger has no cases with {told}"))
+        return found
 
     def flat(self) -> NDArray[np.int64]:
         """Return one number per entry, in the order of the combinations."""
@@ -186,23 +191,6 @@ class KeyIndex:
         return KeyIndex(first.names, tuple(labels), np.stack(columns, axis=1))
 
 
-def ordered_labels(labels: Iterable[Any], order: Sequence[Any] = ()) -> tuple[Any, ...]:
-    """Return distinct labels in an order that is given, or in their own; those of several kinds as they first come.
-
-    Examples
-    --------
-    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1]), ordered_labels(["a", "b"], ["c", "b", "a"])
-    ((1, 2), ('b', 1), ('b', 'a'))
-    """
-    distinct = dict.fromkeys(labels)
-    first = {label: None for label in order if label in distinct}
-    rest = [label for label in distinct if label not in first]
-    try:
-        return (*first, *sorted(rest))
-    except TypeError:
-        return (*first, *rest)
-
-
 def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     """Return the labels of all parts: sorted where each part is, and otherwise in an order that each part keeps.
 
@@ -225,8 +213,9 @@ def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
         return plain
 
 
-def _coded(column: Sequence[Any], code: Mapping[Any, int]) -> Codes:
-    return np.array([code[label] for label in column], dtype=np.intp)
+def _is_in(label: Any, codes: Mapping[Any, int]) -> bool:
+    """Whether something is a label itself, as a frozenset may be."""
+    return isinstance(label, Hashable) and label in codes
 
 
 def _shortened(labels: Sequence[Any], most: int = 10) -> str:

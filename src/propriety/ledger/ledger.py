@@ -23,7 +23,7 @@ from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
-from propriety.tables.events import Event
+from propriety.tables.events import Event, event_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
 
@@ -295,6 +295,8 @@ class Ledger:
         >>> list(ledger.over("day").keys)
         ['site']
         """
+        if not names:
+            return self
         for name in names:
             self.index.place(name)
         kept = tuple(name for name in self.index.names if name not in names)
@@ -303,8 +305,7 @@ class Ledger:
             for rule, one in self._moments.items()
         }
         if isinstance(self.source, Cases):
-            keys = {name: self.source.keys[name] for name in kept}
-            found = Ledger.of_source(replace(self.source, keys=keys), self.events)
+            found = Ledger.of_source(self.source.with_keys(kept), self.events)
             return replace(found, _whole=dict(self._whole), _moments=moments)
         index, codes = self.index.only(kept)
         tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
@@ -394,18 +395,7 @@ class Ledger:
         return model
 
     def _event(self, event: Any) -> Event:
-        """Return the event that a label stands for."""
-        if isinstance(event, Event):
-            return event
-        if self.labels is None:
-            if event is not None:
-                raise InputValueError(sentence(f"the forecasts are of one event; got event={event!r}"))
-            return self.events[0]
-        kind: Literal["cut", "class"] = "cut" if self.kind == "ordinal" else "class"
-        known = self.labels[:-1] if kind == "cut" else self.labels
-        if event not in known:
-            raise InputValueError(sentence(f"event must be one of {list(known)}; got {event!r}"))
-        return Event(kind, self.labels.index(event))
+        return event if isinstance(event, Event) else event_of(event, self.labels, ordered=self.kind == "ordinal")
 
     def __repr__(self) -> str:
         keys = f", keys={ {name: len(labels) for name, labels in self.keys.items()} }" if self.keys else ""

@@ -19,13 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.ledger.key_index import KeyIndex, merged_labels, ordered_labels
+from propriety.ledger import stored_laws
+from propriety.ledger.key_index import KeyIndex, merged_labels
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments
+from propriety.ledger.stored_laws import SCHEMA, label_column, number_column, series_column
 from propriety.results import Floats
 from propriety.rules.registry import rule_from_dict, rule_to_dict
 from propriety.tables import frames
 from propriety.tables.events import Event
+from propriety.tables.label_codes import code_labels, ordered_labels, plain_labels
+from propriety.tables.queries import encoded
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_ledger", "stored_tables", "write_ledger"]
 
-SCHEMA, VERSION = "propriety.ledger", 1
+VERSION = 1
 FACTS, PART = "ledger.json", "part-0.parquet"
 SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")
 PER_CELL, PER_SERIES = ("n", "weight", "weight_squares"), ("mean", "lean", "spread")
@@ -57,6 +61,8 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
     if reserved:
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
         raise InputValueError(sentence(law, hint="give the key another name."))
+    for name in partition:
+        ledger.index.place(name)  # It must be a key.
     facts = _facts(ledger, partition)
     there = _facts_to_add_to(root, facts)
     targets = _partitions(stored_tables(ledger), partition, root / "tables")
@@ -88,9 +94,14 @@ def read_ledger(folder: str | PathLike[str]) -> Ledger:
     index, entry = _index(rows, list(facts["keys"]), facts["keys"])
     belongs = _belongs(rows, models, events)
     tables = {
-        place: _keyed(rows, belongs == number, entry, len(index))
+        place: _keyed(rows, belongs == number, entry, len(index), is_weighted=facts["is_weighted"])
         for number, place in enumerate(itertools.product(models, events))
     }
+    stored_laws.check_tables(list(tables.values()))
+    moments = _read_moments(root, facts)
+    for one in moments:
+        n = next(iter(tables.values())).n
+        stored_laws.check_moments(one, index, n, 2 if facts["labels"] is None else len(facts["labels"]))
     return Ledger(
         models=models,
         events=events,
@@ -100,7 +111,7 @@ def read_ledger(folder: str | PathLike[str]) -> Ledger:
         is_weighted=facts["is_weighted"],
         dropped=facts["dropped"],
         _tables=tables,
-        _moments={one.rule: one for one in _read_moments(root, facts)},
+        _moments={one.rule: one for one in moments},
     )
 
 
@@ -142,15 +153,16 @@ def _read_moments(root: Path, facts: Mapping[str, Any]) -> list[Moments]:
         return []
     cells = _read(root / "moments")
     names = [OUTCOME, *facts["keys"], *([] if facts["dependence"] is None else [facts["dependence"]])]
+    series = len(facts["models"]) * (len(facts["models"]) + 1) // 2
     found = []
     for place, stored in enumerate(facts["rules"]):
-        own = cells.filter(_numbers(cells, "rule") == place)
+        own = cells.filter(number_column(cells, "rule", whole=True) == place)
         index, entry = _index(own, names, facts["keys"])
         one = Moments(
-            n=_numbers(own, "n"),
-            weight=_numbers(own, "weight"),
-            weight_squares=_numbers(own, "weight_squares"),
-            **{name: _matrix(own.column(name)) for name in PER_SERIES},
+            n=number_column(own, "n", whole=True),
+            weight=number_column(own, "weight"),
+            weight_squares=number_column(own, "weight_squares"),
+            **{name: series_column(own, name, series) for name in PER_SERIES},
             models=tuple(facts["models"]),
             rule=rule_from_dict(stored),
             index=KeyIndex(index.names, index.labels, index.codes[entry]),
@@ -174,11 +186,14 @@ def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
         "partition": list(partition),
         "dropped": ledger.dropped,
     }
+    law = "the labels of classes must be numbers or texts to be stored"
     try:
-        return dict(json.loads(json.dumps(facts)))
+        stored = dict(json.loads(json.dumps(facts)))
     except TypeError as error:
-        law = "the labels of classes must be numbers or texts to be stored"
         raise InputTypeError(sentence(law, offender=str(error))) from error
+    if stored["labels"] != facts["labels"]:
+        raise InputTypeError(sentence(law, offender=f"they are {facts['labels']!r}"))
+    return stored
 
 
 def _order(labels: tuple[Any, ...]) -> list[Any] | None:
@@ -220,11 +235,13 @@ def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | N
 def _stored_facts(root: Path) -> dict[str, Any]:
     try:
         facts = json.loads((root / FACTS).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except OSError:
         raise InputValueError(sentence(f"{root} must be a folder that holds a ledger; it has no {FACTS}")) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputValueError(sentence(f"{root / FACTS} must be JSON", offender=str(error))) from error
-    return frames.checked_schema(facts, SCHEMA, VERSION, [*SAME, "keys", "dropped"])
+    found = frames.checked_schema(facts, SCHEMA, VERSION, [*SAME, "keys", "dropped"])
+    stored_laws.check_facts(found, RESERVED)
+    return found
 
 
 def _read(folder: Path) -> Any:
@@ -232,12 +249,18 @@ def _read(folder: Path) -> Any:
     pa, _ = frames.pyarrow()
     from pyarrow import dataset
 
+    law = f"{folder} must hold whole Parquet files of a ledger"
+    paths = sorted(map(str, folder.rglob("*.parquet")))
+    if not paths:
+        raise InputValueError(sentence(law, offender="there are none"))
     try:
         # The labels are columns of the files, so that the names of the folders need not be read.
-        return dataset.dataset(folder, format="parquet").to_table().combine_chunks()
-    except (pa.ArrowException, OSError) as error:
-        law = f"{folder} must hold whole Parquet files of a ledger"
+        rows = dataset.dataset(paths, format="parquet").to_table().combine_chunks()
+    except (pa.ArrowException, UnicodeError, OSError) as error:
         raise InputValueError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+    if not rows.num_rows:
+        raise InputValueError(sentence(law, offender="they have no rows"))
+    return rows
 
 
 def _index(
@@ -246,17 +269,15 @@ def _index(
     """Return the combinations of labels that occur, and the entry of each row."""
     if not names:
         return KeyIndex.single(), np.zeros(rows.num_rows, dtype=np.intp)
-    coded = [_coded(rows.column(name), orders.get(name)) for name in names]
+    coded = [_coded(label_column(rows, name), orders.get(name)) for name in names]
     codes = np.stack([codes for _, codes in coded], axis=1)
     return KeyIndex(tuple(names), tuple(labels for labels, _ in coded), codes).distinct()
 
 
-def _coded(column: Any, order: list[str] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-    encoded = column.combine_chunks().dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
-    labels = ordered_labels(distinct, order or ())
-    place = {label: code for code, label in enumerate(labels)}
-    return labels, np.array([place[label] for label in distinct], dtype=np.intp)[encoded.indices.to_numpy()]
+def _coded(column: Any, order: list[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    held, places = encoded(column)
+    labels, codes = code_labels(plain_labels(held), order)
+    return labels, codes[places]
 
 
 def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> NDArray[np.intp]:
@@ -270,12 +291,16 @@ def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> N
     return np.array(places, dtype=np.intp)[entry]
 
 
-def _keyed(rows: Any, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: int) -> KeyedTables:
+def _keyed(
+    rows: Any, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: int, *, is_weighted: bool
+) -> KeyedTables:
     """Return the tables of one model and event; parts on different grids are brought to the coarsest."""
-    columns = {name: _numbers(rows, name)[own] for name in COLUMNS[:3]}
+    if not own.any():
+        raise InputValueError(sentence(f"a {SCHEMA} must have tables of all of its models and events"))
+    columns = {name: number_column(rows, name)[own] for name in COLUMNS[:3]}
     for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
-        columns[name] = _numbers(rows, name)[own] if name in rows.column_names else columns[weight]
-    at, grids = entry[own], _numbers(rows, "cells")[own]
+        columns[name] = number_column(rows, name)[own] if is_weighted else columns[weight]
+    at, grids = entry[own], number_column(rows, "cells", whole=True)[own]
     none = np.zeros(entries, dtype=np.int64)
     parts = []
     for cells in np.unique(grids).tolist():
@@ -285,7 +310,7 @@ def _keyed(rows: Any, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: 
         parts.append(KeyedTables(entry=at[order], **picked, n=none, n_events=none, cells=cells or None))
     merged = KeyedTables.merge(parts, [np.arange(entries)] * len(parts), entries)
     counts: dict[str, Any] = {
-        name: np.bincount(at, _numbers(rows, name)[own], minlength=entries).astype(np.int64)
+        name: np.bincount(at, number_column(rows, name, whole=True)[own], minlength=entries).astype(np.int64)
         for name in ("n", "n_events")
     }
     return replace(merged, **counts)
@@ -309,11 +334,16 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     """Return the labels of rows as an Arrow array."""
     pa, _ = frames.pyarrow()
     place = index.place(name)
+    law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(index.labels[place])
     try:
-        labels = pa.array(list(index.labels[place]))
-    except (pa.ArrowException, OverflowError) as error:
-        law = f"the labels of {name} must be of one kind that Arrow knows to be stored"
+        labels = pa.array(own)
+        back = plain_labels(labels.to_pylist())
+    except (pa.ArrowException, OverflowError, TypeError) as error:
         raise InputTypeError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+    changed = next((pair for pair in zip(own, back, strict=True) if pair[0] != pair[1]), None)
+    if changed is not None:  # Of a tuple, for example, Arrow makes a list.
+        offender = f"{changed[0]!r} would come back as {changed[1]!r}"
+        raise InputTypeError(sentence(law, offender=offender, hint="turn them into text first."))
     return labels.take(pa.array(index.codes[entry, place]))
 
 
@@ -325,13 +355,3 @@ def _repeated(text: str, rows: int) -> Any:
 def _lists(matrix: Floats) -> Any:
     pa, _ = frames.pyarrow()
     return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])
-
-
-def _matrix(column: Any) -> Floats:
-    values = column.combine_chunks()
-    matrix: Floats = values.flatten().to_numpy().reshape(len(values), -1)
-    return matrix
-
-
-def _numbers(rows: Any, name: str) -> NDArray[Any]:
-    return np.asarray(rows.column(name).to_numpy())

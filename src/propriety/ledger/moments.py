@@ -349,6 +349,9 @@ def _counted(
 def _pool(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
     """Put the parts with the same code together; every code below `cells` must occur."""
     order = np.argsort(codes, kind="stable")
+    if len(codes) == cells:  # Each by itself: nothing is added, so that nothing is rounded.
+        alone: Any = [column[order] for column in parts]
+        return Sums(*alone)
     starts = np.searchsorted(codes[order], np.arange(cells))
     ordered = codes[order]
 

@@ -216,6 +216,6 @@ def _of_frame(
 
 
 def _stacked(columns: list[Any]) -> Any:
-    series = [nw.from_native(column, series_only=True) for column in columns]
+    series = [nw.from_native(column, series_only=True).alias("values") for column in columns]
     # What holds no numbers is left for the checks of the values to refuse.
     return np.column_stack([(one.cast(nw.Float64) if one.dtype.is_numeric() else one).to_numpy() for one in series])

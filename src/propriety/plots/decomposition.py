@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
 from propriety.calibration.decomposition import Decomposition
@@ -15,6 +18,15 @@ from propriety.results import Floats
 
 __all__ = ["plot_decompositions"]
 
+# Where a label may stand beside its marker: how it is aligned, and by how many points to the right and up.
+SIDES: tuple[tuple[Literal["left", "center", "right"], Literal["bottom", "top"], float, float], ...] = (
+    ("left", "bottom", 7, 3),
+    ("center", "bottom", 0, 8),
+    ("left", "top", 7, -3),
+    ("center", "top", 0, -8),
+    ("right", "bottom", -7, 3),
+    ("right", "top", -7, -3),
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -57,7 +69,7 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     right = 1.25 * max([1e-6, *(parts.miscalibration for parts in finite.values())])
     top = 1.2 * max([1e-6, *(parts.discrimination for parts in finite.values())])
     uncertainty = next(iter(finite.values())).uncertainty
-    _draw_isolines(ax, right, top, uncertainty)
+    scores = _draw_isolines(ax, right, top, uncertainty)
     ax.set(
         xlim=(0, right),
         ylim=(0, top),
@@ -67,8 +79,10 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     ax.locator_params(axis="both", nbins=5)
+    ax.figure.figure.draw_without_rendering()  # A layout settles where points and labels lie.
     points = ax.transData.transform([(parts.miscalibration, parts.discrimination) for parts in finite.values()])
     taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in points]
+    taken += [score.get_window_extent() for score in scores]
     for index, (name, parts) in enumerate(finite.items()):
         color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
         place = (parts.miscalibration, parts.discrimination)
@@ -78,53 +92,32 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     note = f"lines of equal score, UNC {shown(uncertainty)}" + (
         f"\nnot shown, infinite: {', '.join(absent)}" if absent else ""
     )
-    ax.text(
-        0.98,
-        0.02,
-        note,
-        transform=ax.transAxes,
-        ha="right",
-        va="bottom",
-        fontsize=SMALL,
-        color=GREY["text"],
-        bbox=on_white(),
-    )
+    # Above the axes, because inside them any place may hold a model.
+    ax.text(1.0, 1.01, note, transform=ax.transAxes, ha="right", va="bottom", fontsize=SMALL, color=GREY["text"])
     return ax
 
 
 def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: list[Bbox]) -> Bbox:
-    """Write a label beside its point, on the first side where it covers no other label and stays within the axes."""
+    """Write a label beside its point, on the side where it covers least and stays within the axes if it can."""
     inside = ax.get_window_extent()
-    sides = (
-        ("left", "bottom", 7, 3),
-        ("center", "bottom", 0, 8),
-        ("left", "top", 7, -3),
-        ("center", "top", 0, -8),
-        ("right", "bottom", -7, 3),
-        ("right", "top", -7, -3),
-    )
-    label = ax.annotate("", place)
-    for across, along, right, up in sides:
-        label.remove()
-        label = ax.annotate(
-            text,
-            place,
-            xytext=(right, up),
-            textcoords="offset points",
-            ha=across,
-            va=along,
-            fontsize=SMALL,
-            color=color,
-            zorder=3.1,
-        )
+    shared: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "color": color, "zorder": 3.1}
+    best, fewest = SIDES[0], math.inf
+    for side in SIDES:
+        across, along, right, up = side
+        label = ax.annotate(text, place, xytext=(right, up), ha=across, va=along, **shared)
         box = label.get_window_extent()
-        if inside.x0 <= box.x0 and box.x1 <= inside.x1 and not any(box.overlaps(other) for other in taken):
-            break
-    return label.get_window_extent()
+        label.remove()
+        outside = not (inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0)
+        covered = sum(box.overlaps(other) for other in taken) + 2 * outside
+        if covered < fewest:
+            best, fewest = side, covered
+    across, along, right, up = best
+    return ax.annotate(text, place, xytext=(right, up), ha=across, va=along, **shared).get_window_extent()
 
 
-def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> None:
-    """Draw lines of equal score, DSC = MCB + UNC - score, and write the score at their ends."""
+def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> list[Annotation]:
+    """Draw lines of equal score, DSC = MCB + UNC - score, and return the scores that are written at their ends."""
+    written = []
     levels = uncertainty - _nice_steps(-right, top)
     for level in levels:
         start = uncertainty - level
@@ -135,7 +128,7 @@ def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> No
         )
         end = (right, right + start) if right + start <= top else (top - start, top)
         if 0.1 * right < end[0] and 0.1 * top < end[1]:
-            ax.annotate(
+            score = ax.annotate(
                 shown(level),
                 end,
                 xytext=(-2, -2),
@@ -147,6 +140,8 @@ def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> No
                 bbox=on_white(),
                 zorder=1.1,
             )
+            written.append(score)
+    return written
 
 
 def _nice_steps(low: float, high: float) -> Floats:

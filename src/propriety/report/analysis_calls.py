@@ -7,8 +7,9 @@ from typing import Any
 from propriety.evaluation.calls import EACH, written
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RANKED
+from propriety.inference.slice_table import Slices
 
-__all__ = ["call_for_class", "call_for_cut_points", "call_for_each", "call_for_ranking"]
+__all__ = ["call_for_class", "call_for_cut_points", "call_for_each", "call_for_groups", "call_for_ranking"]
 
 # Analyses of rows of classes that a ledger has the tables for, and no function takes them.
 OF_CLASSES = {"decompose": "decompositions", "probability_means": "probability_means"}
@@ -38,10 +39,25 @@ def call_for_cut_points(evaluation: Evaluation) -> str:
     return f"pr.plots.plot_cut_point_decompositions({{name: {each} for name in forecasts}})"
 
 
+def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
+    """Return the call of the groups; those of several keys are the evaluation's, as `propriety.slices` crosses keys."""
+    if len(found.by) > 1:
+        return f"{_evaluation(evaluation)}.slices"
+    threshold = {} if found.threshold is None else {"threshold": found.threshold}
+    return evaluation.call("slices", measure=found.measure, **threshold)
+
+
 def call_for_ranking(evaluation: Evaluation) -> str:
     """Return the call of the ranking map."""
     interval = evaluation.problem.interval
     if evaluation.calls.is_ledger:
-        given = {} if interval is None else {"thresholds": interval}
-        return f"{evaluation.call('evaluate', **given)}.ranking"
+        return f"{_evaluation(evaluation)}.ranking"
     return evaluation.call("ranking_map", **({} if interval is None else {"interval": interval}))
+
+
+def _evaluation(evaluation: Evaluation) -> str:
+    """Return the call of the whole evaluation."""
+    given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
+    if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:
+        given["ordered"] = True
+    return evaluation.call("evaluate", **given)

@@ -15,7 +15,7 @@ from propriety.inference.comparison import Comparison
 __all__ = ["comparison_with_short_names", "named", "ranking_with_short_names", "short_names", "steady"]
 
 LONGEST = 26
-LONGEST_OF_PAIR = 16  # A row of the picture of differences holds two names and a verdict with one of them.
+LONGEST_OF_PAIR = 20  # A row of the picture of differences holds two names and a verdict with one of them.
 NAMELESS = "(no name)"
 # Control and format characters, among them those that turn the direction of the text around, lone surrogates and the
 # code points that nobody has assigned: none can be drawn, and XML refuses some.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,19 @@ from propriety.inference.measures import MeanScore, Measure, Skill
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
 from propriety.report import texts
-from propriety.report.analysis_calls import call_for_each
+from propriety.report.analysis_calls import call_for_each, call_for_groups
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.labels import comparison_with_short_names
-from propriety.report.page import Figure, Section, Table
+from propriety.report.page import Figure, Section, Table, Width
 from propriety.results import Floats
 
 __all__ = ["comparison", "groups", "means", "scores"]
 
 AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE = (
     "Where you would act",
-    "Scores",
-    "Calibration",
+    "Overall",
+    "Level and slope",
     "Parts and ranking",
     "Further measures",
 )
@@ -37,13 +38,12 @@ AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE = (
 
 def scores(evaluation: Evaluation) -> Section:
     """Every measure of every model, with its interval; a few measures to a table."""
-    notes = sorted({note for note in evaluation.scores.note.tolist() if note})
     problem = evaluation.problem
     words = texts.SCORES.format(headline=problem.headline.label, level=percent(evaluation.level, 6))
     return Section(
         id="scores",
         title="Scores",
-        words=(f"{words} {texts.merits_words(problem.measures)}", *(f"Beware: {note}." for note in notes)),
+        words=(f"{words} {texts.merits_words(problem.measures)}", *_notes(evaluation)),
         items=tuple(_scores(evaluation, title, measures) for title, measures in _parts(problem).items() if measures),
     )
 
@@ -81,7 +81,6 @@ def comparison(evaluation: Evaluation, found: Comparison) -> Section:
 
 def groups(evaluation: Evaluation, found: Slices) -> Section:
     """Scores, calibration and decisions in each group."""
-    by = ", ".join(found.by)
     optional = {
         "event rate": None if found.event_rate is None else found.event_rate.tolist(),
         "observed \N{MINUS SIGN} forecast": _optional(found.excess, found.excess_low, found.excess_high),
@@ -96,11 +95,11 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         found.measure.label: _estimates(found.value, found.low, found.high),
         **{name: column for name, column in optional.items() if column is not None},
         "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
-        "note": [note or None for note in found.note.tolist()],
     }
-    # A key may be called as another column is, and then stands in the title alone.
-    columns = {by if name == "group" and by not in columns else name: column for name, column in columns.items()}
-    threshold = {} if found.threshold is None else {"threshold": found.threshold}
+    if not found.is_judged.all():
+        columns["note"] = [note or None for note in found.note.tolist()]
+    if len(found.by) == 1 and found.by[0] not in (*columns, "note"):
+        columns = {found.by[0] if name == "group" else name: column for name, column in columns.items()}
     words = (texts.GROUPS,) if found.events is None else (texts.GROUPS, texts.GROUPS_OF_AN_EVENT)
     return Section(
         id="slices",
@@ -110,8 +109,8 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
             Table(
                 title=f"Groups by {listed(found.by)}",
                 columns=columns,
-                call=evaluation.call("slices", measure=found.measure, **threshold),
-                note=f"Groups with few cases{'' if found.events is None else ' or events'} have no interval.",
+                call=call_for_groups(evaluation, found),
+                note="" if found.is_judged.all() else texts.SMALL_GROUPS,
             ),
         ),
     )
@@ -176,12 +175,26 @@ def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Tabl
     return Table(title=title, columns=columns, call="\n".join(calls), best=best, note=notes.get(title, ""))
 
 
+def _notes(evaluation: Evaluation) -> Iterator[str]:
+    """Yield what to beware of, with the measures and models it is about where it is not about all of them."""
+    found = evaluation.scores
+    for note in dict.fromkeys(filter(None, found.note.tolist())):
+        own = found.note == note
+        labels, models = (list(dict.fromkeys(names[own].tolist())) for names in (found.label, found.model))
+        about = "" if set(labels) == set(found.label.tolist()) else listed(labels)
+        about += "" if len(models) == len(evaluation.models) else f"{' ' if about else ''}of {listed(models)}"
+        yield f"Beware: {note} ({about})." if about else f"Beware: {note}."
+
+
 def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any], call: str) -> tuple[Figure, Figure]:
     """Draw the differences of the pairs, and the models by rank."""
     pictured = comparison_with_short_names(found, evaluation.models)
-    across = 8.0 if max(map(len, pictured.standings.model)) > 10 else 6.0  # Inches: long names need their room.
     pairs, models = len(found.model), len(evaluation.models)
     label = found.measure.label
+    # Long names need their room, and many models a whole row of the page.
+    wide = models > 3 or max(map(len, pictured.standings.model)) > 10
+    across = 9.0 if wide else 6.0
+    width: Width = "whole" if wide else "half"
     return (
         figure_of(
             lambda ax: plots.draw(pictured, ax),
@@ -190,7 +203,7 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
             table=columns | {"difference": found.difference.tolist()},
             call=f"{call}.plot()",
             size=(across, 1.2 + 0.42 * pairs),
-            width="whole" if models > 3 else "half",
+            width=width,
         ),
         figure_of(
             lambda ax: plots.draw(pictured.standings, ax),
@@ -198,8 +211,8 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
             caption=f"{capitalized(label)} of each model with its interval, and the ranks not excluded.",
             table={"model": found.standings.model.tolist(), label: found.standings.value.tolist()},
             call=f"{call}.standings.plot()",
-            size=(across, 1.2 + 0.42 * max(models, pairs if pairs < 5 else 0)),
-            width="whole" if models > 3 else "half",
+            size=(across, 1.2 + 0.42 * (models if wide else max(models, pairs))),
+            width=width,
         ),
     )
 

@@ -130,22 +130,9 @@ def events(evaluation: Evaluation) -> Section:
     best = evaluation.best
     curves = evaluation.reliability[best]
     own = [(label, curves[label]) for label in itertools.islice(curves, MOST_CURVES)]
-    width: Width = "third" if len(own) > 2 else "half"
-    items: list[Item] = [_parts(evaluation, "third" if len(own) > 2 else "half")]
-    if ordinal:
-        parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
-        items.append(
-            figure_of(
-                lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
-                title="Parts of the score by cut point",
-                caption="Which cut point adds how much to miscalibration and to discrimination.",
-                table=_stacked({name: one.rows() for name, one in parts.items()}),
-                call=call_for_cut_points(evaluation),
-                size=(9.6, 3.6),
-                whole=True,
-                width="whole",
-            )
-        )
+    width: Width = "third" if len(own) > 1 else "half"
+    items: list[Item] = [_cut_points(evaluation)] if ordinal else []
+    items.append(_parts(evaluation, width))
     items += [
         _banded(
             curve,
@@ -166,6 +153,20 @@ def events(evaluation: Evaluation) -> Section:
             + _left_out(len(own), len(curves), ordinal=ordinal),
         ),
         items=tuple(items),
+    )
+
+
+def _cut_points(evaluation: Evaluation) -> Figure:
+    parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
+    return figure_of(
+        lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
+        title="Parts of the score by cut point",
+        caption="Which cut point adds how much to miscalibration and to discrimination.",
+        table=_stacked({name: one.rows() for name, one in parts.items()}),
+        call=call_for_cut_points(evaluation),
+        size=(9.6, 3.6),
+        whole=True,
+        width="whole",
     )
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "PARTS",
     "RANKING",
     "SCORES",
+    "SMALL_GROUPS",
     "calls_words",
     "merits_words",
 ]
@@ -54,13 +55,14 @@ DEPENDENT_RANKING = (
     "{what}."
 )
 GROUPS = (
-    "The same measure within each group, and a test of each group against the rest. The p-values are adjusted for the "
-    "number of groups and models."
+    "The same measure within each group, and a test of each group against all other cases. The p-values are adjusted "
+    "for the number of groups and models."
 )
 GROUPS_OF_AN_EVENT = (
     "Observed \N{MINUS SIGN} forecast is the event rate less the mean forecast: positive where events are more "
     "frequent than forecast. A group with another event rate has another score even if it is forecast equally well."
 )
+SMALL_GROUPS = "Groups that are too small to be judged have neither interval nor test."
 GROUPS_IN_TIME = "Intervals and tests take neighbours in time for independent, and may be too narrow and too sure."
 MEANS = (
     "Means of the probability that the model gave to what happened: arithmetic (decisiveness), geometric (accuracy, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from propriety.rules.elementary import check_inside
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties, Rule
 
@@ -48,6 +49,9 @@ class NetLoss(BinaryRule):
     label: ClassVar[str] = "net benefit, sign turned"
 
     threshold: float
+
+    def __post_init__(self) -> None:
+        check_inside(self.threshold, "threshold")
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return what acting costs, if the forecast reaches the threshold."""

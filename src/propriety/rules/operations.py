@@ -6,6 +6,7 @@ builds expressions for any engine that narwhals knows; another kind of column ne
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol, TypeAlias
 
 import narwhals as nw
@@ -14,7 +15,9 @@ from scipy import special
 
 from propriety.errors import UnsupportedOperationError
 
-__all__ = ["JUDGED", "NARWHALS", "NUMPY", "Column", "Operations"]
+__all__ = ["JUDGED", "NARWHALS", "NUMPY", "QUIET", "Column", "Operations"]
+
+SMALLEST = math.nextafter(0.0, 1.0)
 
 Column: TypeAlias = Any  # A NumPy array, a narwhals expression, or a number where one stands for all cases.
 
@@ -103,7 +106,7 @@ class _Narwhals:
         # Engines lack log1p. The rounding of 1 + x, which is known, moves its logarithm by nearly its share of 1 + x.
         # At x = -1 nothing was rounded, and the bound keeps 0 from being divided by 0.
         grown = x + 1.0
-        return grown.log() - ((grown - 1.0) - x) / grown.clip(2.0**-60, None)
+        return self.log(grown) - ((grown - 1.0) - x) / grown.clip(2.0**-60, None)
 
     def power(self, x: Column, exponent: float) -> Column:
         return x**exponent
@@ -137,6 +140,13 @@ class _Judged(_Narwhals):
         return nw.when(condition).then(_expression(yes)).otherwise(_expression(no))
 
 
+class _Quiet(_Judged):
+    """Of Dask, whose workers warn of the logarithm of 0."""
+
+    def log(self, x: Column) -> Column:
+        return nw.when(x > 0.0).then(x.clip(SMALLEST, None).log()).otherwise(nw.lit(-math.inf))
+
+
 def _is_column(values: object, kind: type[np.generic] = np.float64) -> bool:
     return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == kind
 
@@ -148,3 +158,4 @@ def _expression(column: Column) -> nw.Expr:
 NUMPY: Operations = _NumPy()
 NARWHALS: Operations = _Narwhals()
 JUDGED: Operations = _Judged()
+QUIET: Operations = _Quiet()

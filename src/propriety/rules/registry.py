@@ -95,10 +95,12 @@ def rule_from_dict(data: Mapping[str, Any]) -> Rule:
         given = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
         return UnknownRule(name if "(" in name else f"{name}({given})")
     try:
-        return known(**parameters)
+        found = known(**parameters)
+        hash(found)  # Moments are found by their rule.
     except TypeError as error:
         law = f"the parameters of {name} must be those of its class; got {dict(parameters)!r}"
         raise InputValueError(sentence(law)) from error
+    return found
 
 
 @cache

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, missing_cases
+from propriety.tables.label_codes import is_rounded
 from propriety.tables.labels import kind_in_words
 
 __all__ = ["Arguments", "Kind", "about", "check_kind", "check_rows", "numbers_of"]
@@ -22,6 +24,7 @@ Kind: TypeAlias = Literal["any", "event", "classes"]
 
 FORECAST = "y_proba"
 MATRIX = 2  # The dimensions of rows of probabilities.
+REAL = (bool, int, float, np.bool_, np.integer, np.floating, Decimal)
 TINY = float(np.finfo(np.float64).tiny)  # Floats below it have fewer digits.
 
 
@@ -87,7 +90,7 @@ class Arguments:
 
     def truth(self, rows: NDArray[np.intp] | None, *, labelled: bool) -> NDArray[Any]:
         """Return the outcomes of the rows kept."""
-        truth = _narrowed(self.outcome.values if rows is None else self.outcome.values[rows])
+        truth = _narrowed(self.outcome.values if rows is None else self.outcome.values[rows], exact=True)
         if labelled:
             # A NaN equals no label, so it would pass for "the other one".
             laws.refuse_missing_floats("y_true", truth)
@@ -199,15 +202,23 @@ def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
     raise InputTypeError(sentence(law, hint=hint))
 
 
-def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers that were held as objects, beside missing values or as categories, in an array of numbers."""
+def _narrowed(values: NDArray[Any], *, exact: bool = False) -> NDArray[Any]:
+    """Return numbers that were held as objects, beside missing values or as categories, in an array of numbers.
+
+    Exact ones stay objects where an array of floats would round whole numbers.
+    """
     if values.dtype != object:
         return values
     kinds = set(map(type, values.ravel().tolist()))
-    if not all(issubclass(kind, bool | int | float | np.bool_ | np.integer | np.floating) for kind in kinds):
+    if not all(issubclass(kind, REAL) for kind in kinds):
         return values
-    numbers = np.asarray(values.tolist())
-    return values if numbers.dtype == object else numbers
+    plain = values.tolist()
+    if Decimal in kinds:
+        decimals = [value for value in plain if isinstance(value, Decimal)]
+        convert = int if all(value == value.to_integral_value() for value in decimals) else float
+        plain = [convert(value) if isinstance(value, Decimal) else value for value in plain]
+    numbers = np.asarray(plain)
+    return values if (exact and is_rounded(numbers)) or numbers.dtype == object else numbers
 
 
 def _have_same_index(one: Reading, other: Reading) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -11,10 +13,14 @@ from narwhals.dependencies import is_into_dataframe, is_into_lazyframe, is_into_
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.tables.label_codes import is_rounded
 
-__all__ = ["Reading", "missing_cases", "read_array"]
+__all__ = ["Reading", "Role", "missing_cases", "read_array"]
 
-OUTCOME = "y_true"
+# Numbers are computed with, outcomes are labels or numbers, keys are labels, which tuples can be, too.
+Role: TypeAlias = Literal["numbers", "outcomes", "keys"]
+
+NESTED = (nw.List, nw.Array, nw.Struct)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +38,11 @@ class Reading:
     index: Any = None
 
 
-def read_array(values: object, argument: str) -> Reading:
-    """Turn `values` into a `Reading`, unless they are one; nothing about the content is judged here."""
+def read_array(values: object, argument: str, *, role: Role = "numbers") -> Reading:
+    """Turn `values` into a `Reading`, unless they are one; nothing about the content is judged here.
+
+    Whole numbers stay whole beside missing values, and labels stay what they are: decimals, zoned times, categories.
+    """
     if isinstance(values, Reading):
         return values
     if isinstance(values, np.ma.MaskedArray):
@@ -43,9 +52,10 @@ def read_array(values: object, argument: str) -> Reading:
         return Reading(argument, data, mask if mask.any() else None)
     values = _from_torch(values)
     if isinstance(values, np.ndarray | list | tuple):  # First, because narwhals takes long to say what they are not.
-        return _read_plain(values, argument)
+        return _read_plain(values, argument, role)
     if is_into_series(values):
-        return _read_series(nw.from_native(values, series_only=True), argument)
+        # Polars would take some names of a series for patterns.
+        return _read_series(nw.from_native(values, series_only=True).alias("values"), argument, role)
     if is_into_dataframe(values):
         try:
             frame = nw.from_native(values, eager_only=True)
@@ -56,7 +66,7 @@ def read_array(values: object, argument: str) -> Reading:
     if is_into_lazyframe(values):
         law = f"{argument} must be an array, a series or an eager frame; got a lazy {type(values).__name__}"
         raise InputTypeError(sentence(law, hint="collect the column first."))
-    return _read_plain(values, argument)
+    return _read_plain(values, argument, role)
 
 
 def _from_torch(values: object) -> object:
@@ -86,51 +96,88 @@ def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:
     return missing if missing.ndim == 1 else np.any(missing, axis=1)
 
 
-def _read_plain(values: object, argument: str) -> Reading:
-    array = _as_array(values, argument)
+def _read_plain(values: object, argument: str, role: Role) -> Reading:
+    array = _as_array(values, argument, role)
     return Reading(argument, array, _missing_objects(array) if array.dtype == object else None)
 
 
-def _read_series(series: nw.Series[Any], argument: str) -> Reading:
+def _read_series(series: nw.Series[Any], argument: str, role: Role) -> Reading:
     missing = series.is_null().to_numpy().astype(bool)
-    return Reading(argument, _values(series), missing if missing.any() else None, index=nw.maybe_get_index(series))
+    values = _numbers(series) if role == "numbers" else _labels(series, argument)
+    if values.dtype == object:
+        hidden = _missing_objects(values)
+        missing = missing if hidden is None else missing | hidden
+    return Reading(argument, values, missing if missing.any() else None, index=nw.maybe_get_index(series))
 
 
 def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
     if not frame.columns:
         raise InputValueError(sentence(f"{argument} must have columns; the frame has none"))
-    columns = [frame.get_column(name) for name in frame.columns]
+    columns = [frame.get_column(name).alias("values") for name in frame.columns]
     missing = np.column_stack([column.is_null().to_numpy().astype(bool) for column in columns])
     return Reading(
         argument,
-        np.column_stack([_values(column) for column in columns]),
+        np.column_stack([_numbers(column) for column in columns]),
         missing if missing.any() else None,
         names=tuple(frame.columns),
         index=nw.maybe_get_index(frame),
     )
 
 
-def _values(series: nw.Series[Any]) -> NDArray[Any]:
-    if series.dtype in (nw.Categorical, nw.Enum):
-        return np.asarray(series.to_list(), dtype=object)
+def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     if series.dtype == nw.Decimal:
         series = series.cast(nw.Float64)
+    return _whole(series) if _is_whole(series.dtype) else _plain(series)
+
+
+def _labels(series: nw.Series[Any], argument: str) -> NDArray[Any]:
+    kind = series.dtype
+    if kind in NESTED:
+        law = f"{argument} must hold single labels; got values of dtype {kind}"
+        raise InputTypeError(sentence(law, hint="turn them into text first."))
+    if _is_whole(kind):
+        return _whole(series)
+    zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
+    # An array of NumPy would have lost the zone of a time, or have made a float of a decimal.
+    return _objects(series.to_list()) if zoned or kind in (nw.Decimal, nw.Time, nw.Unknown) else _plain(series)
+
+
+def _is_whole(kind: nw.dtypes.DType) -> bool:
+    return kind == nw.Boolean or (kind.is_integer() and kind not in (nw.Int128, nw.UInt128))
+
+
+def _whole(series: nw.Series[Any]) -> NDArray[Any]:
+    """Return whole numbers in their own width; NumPy would make floats of them beside missing ones."""
+    filler = False if series.dtype == nw.Boolean else 0
+    values = np.asarray((series.fill_null(filler) if series.is_null().any() else series).to_numpy())
+    return _objects(series.to_list()) if values.dtype.kind not in "biu" else values
+
+
+def _plain(series: nw.Series[Any]) -> NDArray[Any]:
+    if series.dtype in (nw.Categorical, nw.Enum):
+        return _objects(series.to_list())
     if series.dtype in (nw.Int128, nw.UInt128):
         if series.drop_nulls().is_between(-(2**63), 2**63 - 1).all():
-            series = series.cast(nw.Int64)
-        else:
-            return np.asarray(series.to_list(), dtype=object)
+            return _whole(series.cast(nw.Int64))
+        return _objects(series.to_list())
     return np.asarray(series.to_numpy())
 
 
-def _as_array(values: object, argument: str) -> NDArray[Any]:
+def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    """Return an array with these entries, also where they are sequences themselves."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
+    if role == "keys" and isinstance(values, list | tuple) and any(isinstance(label, tuple) for label in values):
+        return _objects(values)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as error:
         ragged = "inhomogeneous" in str(error)
         law = f"{argument} must be a 1-D array or an array of rows that are equally long"
         raise (InputValueError if ragged else InputTypeError)(sentence(law, offender=str(error))) from error
-    lossy = array.dtype.kind in "US" or (argument == OUTCOME and _is_rounded(array))
+    lossy = array.dtype.kind in "US" or (role != "numbers" and is_rounded(array))
     if lossy and not isinstance(values, np.ndarray):
         # NumPy turns a list of strings and NaN or None into strings such as "nan", and one of whole numbers and NaN
         # into floats, which tell large labels no longer apart; objects keep them.
@@ -139,11 +186,6 @@ def _as_array(values: object, argument: str) -> NDArray[Any]:
         law = f"{argument} must be an array with one entry per case; got a single {type(values).__name__}"
         raise InputTypeError(sentence(law, hint=f"put it into a list, [{argument}], or into an array."))
     return array
-
-
-def _is_rounded(array: NDArray[Any]) -> bool:
-    """Whether floats are so large that they may stand for several whole numbers."""
-    return array.dtype.kind == "f" and bool((np.abs(array) >= 2.0**53).any())
 
 
 def _missing_objects(array: NDArray[np.object_]) -> NDArray[np.bool_] | None:
@@ -156,4 +198,6 @@ def _is_missing(value: object) -> bool:
     # pandas.NA and NaT are known by name, so that pandas need not be imported.
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
     return isinstance(value, float | np.floating) and bool(np.isnan(value))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -180,6 +180,12 @@ class Cases:
         object.__setattr__(own, "_checked", self._checked)
         return own
 
+    def with_keys(self, names: Iterable[str]) -> Cases:
+        """Return the same cases with some of their keys."""
+        own = replace(self, keys={name: self.keys[name] for name in names})
+        object.__setattr__(own, "_checked", self._checked)
+        return own
+
     def where(self, kept: NDArray[Any]) -> Cases:
         """Return some of the cases, marked or by their places; keys keep the labels that still occur.
 
@@ -335,9 +341,9 @@ def rounding_of_rows(classes: int, *, eps: float, tiny: float) -> float:
     Examples
     --------
     >>> single, half = np.finfo(np.float32), np.finfo(np.float16)
-    >>> round(rounding_of_rows(32_000, eps=single.eps, tiny=single.tiny), 7)
+    >>> round(float(rounding_of_rows(32_000, eps=single.eps, tiny=single.tiny)), 7)
     2.14e-05
-    >>> round(rounding_of_rows(10, eps=half.eps, tiny=half.tiny), 5)
+    >>> round(float(rounding_of_rows(10, eps=half.eps, tiny=half.tiny)), 5)
     0.00098
     """
     return eps + math.sqrt(classes) * min(eps, SINGLE) + classes * eps * tiny

@@ -21,7 +21,7 @@ from propriety.results import Floats
 from propriety.tables import frames
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import Lazy, fetched, flag, unsupported
+from propriety.tables.queries import Lazy, encoded, fetched, flag, unsupported
 
 __all__ = ["Counted", "Counts", "Group", "TableKey", "Within", "aggregate", "count", "count_groups"]
 
@@ -282,16 +282,19 @@ def _confined(cases: LazyCases, model: int, event: Event, by: Sequence[str], wit
     patterns: dict[tuple[bool, ...], list[tuple[Group, Floats]]] = {}
     for group, cells in within.of(model, event).items():
         patterns.setdefault(tuple(label is None for label in group), []).append((group, cells))
+    # The labels go back as what they came, because their kind cannot always be told from them.
+    kinds: Any = fetched(cases.frame.select(*by).head(0)).schema if by else None
     parts = []
     for pattern, wanted in patterns.items():
         known = [name for name, absent in zip(by, pattern, strict=True) if not absent]
         part = rows
         for name, absent in zip(by, pattern, strict=True):
             part = part.filter(nw.col(name).is_null()) if absent else part
-        columns = {"cell": np.concatenate([cells for _, cells in wanted])}
+        columns = {"cell": pa.array(np.concatenate([cells for _, cells in wanted]))}
         for place, name in enumerate(by):
             if name in known:
-                columns[name] = [group[place] for group, cells in wanted for _ in range(len(cells))]  # type: ignore[assignment]  # labels
+                labels = [group[place] for group, cells in wanted for _ in range(len(cells))]
+                columns[name] = pa.array(labels, kinds.field(name).type)
         parts.append(part.join(_beside(part, pa.table(columns)), on=["cell", *known], how="semi"))
     return parts[0] if len(parts) == 1 else nw.concat(parts)
 
@@ -336,8 +339,8 @@ def _split(table: Any, keys: Sequence[str]) -> Iterator[tuple[Group, Any]]:
         return
     codes = np.zeros(table.num_rows, dtype=np.int64)
     for key in keys:
-        encoded = table.column(key).combine_chunks().dictionary_encode(null_encoding="encode")
-        _, codes = np.unique(codes * len(encoded.dictionary) + encoded.indices.to_numpy(), return_inverse=True)
+        labels, places = encoded(table.column(key))
+        _, codes = np.unique(codes * len(labels) + places, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
         if len(rows):

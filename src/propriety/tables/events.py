@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-__all__ = ["CUMULATIVE_DECIMALS", "Event", "events_of"]
+from propriety.errors import InputValueError, sentence
+
+__all__ = ["CUMULATIVE_DECIMALS", "Event", "event_of", "events_of"]
 
 CUMULATIVE_DECIMALS = 12  # Digits of the forecasts of cut points, because the noise of their sums would split ties.
 
@@ -38,3 +40,21 @@ def events_of(classes: int | None, *, ordered: bool = False) -> tuple[Event, ...
         return (Event("event"),)
     cuts = tuple(Event("cut", place) for place in range(classes - 1)) if ordered else ()
     return (*cuts, *(Event("class", place) for place in range(classes)))
+
+
+def event_of(label: Any, labels: tuple[Any, ...] | None, *, ordered: bool) -> Event:
+    """Return the event that a label stands for: a class, or of ordered classes the cut point "at most this class".
+
+    Examples
+    --------
+    >>> event_of("b", ("a", "b", "c"), ordered=True)
+    Event(kind='cut', place=1)
+    """
+    if labels is None:
+        if label is not None:
+            raise InputValueError(sentence(f"the forecasts are of one event; got event={label!r}"))
+        return Event("event")
+    known = labels[:-1] if ordered else labels
+    if label not in known:
+        raise InputValueError(sentence(f"event must be one of {list(known)}; got {label!r}"))
+    return Event("cut" if ordered else "class", labels.index(label))

@@ -228,8 +228,9 @@ class ForecastTable(Result):
         if isinstance(found, nw.LazyFrame):
             cases = read_lazy_cases(found, {forecast: forecast}, outcome=outcome, weight=weight, by=by, **options)
             fields = table_fields(cases, keys=cases.keys, exact=exact, budget=budget, cells=cells)
+            groups = {key: cases.group(cases.keys, key.group) for key in fields}
             one = isinstance(by, str)
-            tables = {key.group[0] if one else key.group: cls(**given) for key, given in fields.items()}
+            tables = {groups[key][0] if one else groups[key]: cls(**given) for key, given in fields.items()}
             return tables[()] if by is None else tables
         columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
         if by is None:
@@ -306,6 +307,16 @@ class ForecastTable(Result):
 
     def __len__(self) -> int:
         return len(self.forecast)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two tables hold the same numbers."""
+        if not isinstance(other, ForecastTable):
+            return NotImplemented
+        names = [field.name for field in fields(self)]
+        return self is other or all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.n, self.n_events, self.dropped, self.cells))
 
     @classmethod
     def merge(cls, tables: Iterable[ForecastTable]) -> ForecastTable:

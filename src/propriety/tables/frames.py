@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
 import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError, sentence
+from propriety.tables.arrays import missing_cases, read_array
+from propriety.tables.keys import code_keys, ordered_categories
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -27,7 +31,6 @@ __all__ = [
     "groups_of",
     "in_group",
     "known",
-    "ordered",
     "pyarrow",
     "read_parquet",
     "write_parquet",
@@ -93,9 +96,24 @@ def groups_of(
     """Yield each group's key, a tuple where `by` names several columns, with its keyword arguments, in order."""
     keys = group_keys(by)
     eager = _eager(frame, [name for name in [*columns.values(), *keys] if name is not None])
-    groups = {tuple(map(_key, key)): group for key, group in eager.group_by(keys)}
-    for key in ordered(groups):
-        yield (key[0] if isinstance(by, str) else key), _arguments(groups[key], columns)
+    labels, codes = zip(*(_coded(eager.get_column(key), key) for key in keys), strict=True)
+    groups, entry = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    order = np.argsort(entry.reshape(-1), kind="stable")
+    starts = np.cumsum(np.bincount(entry.reshape(-1), minlength=len(groups)))[:-1]
+    for group, rows in zip(groups.tolist(), np.split(order, starts), strict=True):
+        key = tuple(own[code] for own, code in zip(labels, group, strict=True))
+        yield (key[0] if isinstance(by, str) else key), _arguments(eager, columns, rows)
+
+
+def _coded(series: nw.Series[Any], key: str) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    """Return the labels of a column in order, a missing one last as None, and the code of each row."""
+    argument, native = f"by={key!r}", series.to_native()
+    reading = read_array(native, argument, role="keys")
+    absent = missing_cases(reading, kinds="fmM")
+    known = code_keys(reading.values[~absent], argument, ordered_categories(native))
+    codes = np.full(len(absent), len(known), dtype=np.intp)
+    codes[~absent] = known.codes
+    return (*known.labels, *([None] if absent.any() else [])), codes
 
 
 def in_group(group: object, make: Callable[..., Made], *arguments: Any, **options: Any) -> Made:
@@ -107,31 +125,21 @@ def in_group(group: object, make: Callable[..., Made], *arguments: Any, **option
         raise
 
 
-def _key(value: Any) -> Any:
-    """Return a group's label; a missing one is None in every library."""
-    return None if value is None or value != value else value  # noqa: PLR0124  (only NaN differs from itself)
-
-
-def ordered(keys: Collection[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return the labels of groups in order."""
-    try:
-        return sorted(keys)
-    except TypeError:  # Labels of several kinds, or missing ones, have no order of their own.
-        return sorted(keys, key=repr)
-
-
-def _arguments(frame: nw.DataFrame[Any], columns: Mapping[str, str | None]) -> dict[str, Any]:
-    return {argument: frame.get_column(name).to_native() for argument, name in columns.items() if name is not None}
+def _arguments(
+    frame: nw.DataFrame[Any], columns: Mapping[str, str | None], rows: NDArray[np.intp] | None = None
+) -> dict[str, Any]:
+    found = {argument: frame.get_column(name) for argument, name in columns.items() if name is not None}
+    return {argument: (one if rows is None else one[rows]).to_native() for argument, one in found.items()}
 
 
 def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
-    """Return the named columns of an eager frame."""
+    """Return an eager frame that has the named columns."""
     table = known(frame)
     if isinstance(table, nw.LazyFrame):
         law = f"frame must be eager so far; got a lazy {type(frame).__name__}"
         raise InputTypeError(sentence(law, hint="collect the columns first."))
     checked_columns(table, names)
-    return table.select([nw.col(name) for name in dict.fromkeys(names)])
+    return table
 
 
 def checked_schema(

@@ -14,8 +14,9 @@ from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables.arguments import Arguments
 from propriety.tables.arrays import missing_cases, read_array
 from propriety.tables.cases import Keys
+from propriety.tables.label_codes import WHOLE, code_labels, plain_labels
 
-__all__ = ["check_one_key", "read_keys"]
+__all__ = ["check_exact", "check_one_key", "code_keys", "ordered_categories", "read_keys"]
 
 
 def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray[np.intp] | None) -> Keys:
@@ -23,7 +24,7 @@ def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray
 
     The labels are in their own order, or in that of the categories if these are ordered.
     """
-    reading, cases = read_array(values, argument), len(beside)
+    reading, cases = read_array(values, argument, role="keys"), len(beside)
     if reading.values.shape != (cases,):
         law = f"{argument} must have one entry per case, {cases:,} in all; got shape {reading.values.shape}"
         raise InputValueError(sentence(law))
@@ -36,15 +37,33 @@ def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray
         count = f"{len(absent):,} of {len(rows):,} rows"
         hint = f"leave these rows out of every argument, or give each of them a label of its own in {argument}."
         raise MissingValuesError(sentence(law, offender=f"row {absent[0]:,} is missing", count=count, hint=hint))
-    categories = _ordered_categories(values)
-    if categories is not None:
-        held = set(kept.tolist())
-        return _coded(kept, [label for label in categories if label in held])
-    try:
+    return code_keys(kept, argument, ordered_categories(values))
+
+
+def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = None) -> Keys:
+    """Return the codes of labels that are known of every case."""
+    if categories is None and kept.dtype != object:
+        # The sort of an array finds equal labels, because those of every kind but objects have a total order.
         labels, codes = np.unique(kept, return_inverse=True)
-    except TypeError:  # Labels of several kinds have no order of their own.
-        return _coded(kept, sorted(set(kept.tolist()), key=repr))
-    return Keys(tuple(_plain(labels)), codes.reshape(-1))
+        found = Keys(tuple(plain_labels(labels)), codes.reshape(-1))
+    else:
+        try:
+            found = Keys(*code_labels(plain_labels(kept), categories))
+        except TypeError as error:
+            law = f"{argument} must hold labels that can be told apart"
+            hint = "pass texts, numbers, times or tuples of them."
+            raise InputTypeError(sentence(law, offender=str(error), hint=hint)) from error
+    check_exact(found.labels, argument)
+    return found
+
+
+def check_exact(labels: tuple[Any, ...], argument: str) -> None:
+    """Refuse floats that may each stand for several whole numbers, as identifiers that were read as floats do."""
+    rounded = next((label for label in labels if isinstance(label, float) and abs(label) >= WHOLE), None)
+    if rounded is not None:
+        law = f"{argument} must hold exact labels; {rounded!r} is a float that may stand for several whole numbers"
+        hint = 'keep large identifiers as integers (in pandas of dtype "Int64" beside missing values) or as text.'
+        raise InputValueError(sentence(law, hint=hint))
 
 
 def check_one_key(by: object) -> None:
@@ -54,26 +73,15 @@ def check_one_key(by: object) -> None:
         raise InputTypeError(sentence(law))
 
 
-def _ordered_categories(values: object) -> list[Any] | None:
+def ordered_categories(values: object) -> list[Any] | None:
     """Return the categories in their order, of a series that has such."""
     if not is_into_series(values):
         return None
     series = nw.from_native(values, series_only=True)
-    if series.dtype != nw.Enum:  # As which ordered categories of pandas count too.
-        return None
-    return list(series.dtype.categories)
-
-
-def _coded(kept: NDArray[Any], ordered: list[Any]) -> Keys:
-    place = {label: code for code, label in enumerate(ordered)}
-    return Keys(tuple(ordered), np.array([place[label] for label in kept.tolist()], dtype=np.intp))
-
-
-def _plain(labels: NDArray[Any]) -> list[Any]:
-    """Return labels as Python has them; of times finer than it has, which would be bare numbers, to a microsecond."""
-    found: list[Any] = labels.tolist()
-    if labels.dtype.kind not in "mM" or not isinstance(found[0], int):
-        return found
-    coarse = labels.astype(f"{labels.dtype.kind}8[us]")
-    exact = np.datetime_data(labels.dtype)[0] == "ns" and bool((coarse == labels).all())
-    return coarse.tolist() if exact else list(labels)
+    if series.dtype == nw.Enum:  # As which ordered categories of pandas count too.
+        return list(series.dtype.categories)
+    if series.dtype == nw.Categorical and series.implementation.is_pyarrow():
+        native = series.to_native()
+        if native.type.ordered and native.num_chunks:
+            return list(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
+    return None

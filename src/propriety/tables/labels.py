@@ -11,8 +11,18 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.tables import laws
+from propriety.tables.label_codes import WHOLE, is_rounded
 
-__all__ = ["Labels", "class_labels", "distinct_labels", "happened_of", "kind_in_words", "labels_of_event", "places_of"]
+__all__ = [
+    "Labels",
+    "check_float_label",
+    "class_labels",
+    "distinct_labels",
+    "happened_of",
+    "kind_in_words",
+    "labels_of_event",
+    "places_of",
+]
 
 Labels: TypeAlias = Sequence[Any] | NDArray[Any]
 
@@ -99,6 +109,14 @@ def kind_in_words(values: NDArray[Any]) -> str:
     return names.get(values.dtype.kind, f"values of dtype {values.dtype}")
 
 
+def check_float_label(label: object) -> None:
+    """Refuse, beside outcomes that are floats, a label that floats cannot tell from its neighbours."""
+    if isinstance(label, int) and abs(label) >= WHOLE:
+        law = f"y_true must hold whole numbers for the label {label!r}; it holds floats, which merge it with others"
+        hint = 'keep large labels as integers (in pandas of dtype "Int64" beside missing values) or as text.'
+        raise InputValueError(sentence(law, hint=hint))
+
+
 def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np.bool_]:
     if not isinstance(pos_label, Hashable) or np.ndim(pos_label) != 0:  # type: ignore[arg-type]  # any label
         raise InputTypeError(sentence(f"pos_label must be a single label; got {type(pos_label).__name__}"))
@@ -118,6 +136,10 @@ def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np
 
 
 def _equals(outcome: NDArray[Any], label: object) -> NDArray[np.bool_]:
+    if outcome.dtype.kind in "iu" and isinstance(label, float) and label.is_integer():
+        label = int(label)  # Beside a float NumPy makes floats of the outcomes, which merge large ones.
+    if is_rounded(outcome):
+        check_float_label(label)
     if outcome.dtype == object:
         # As an object, because NumPy would cut zeros off the end of a text that it reads itself.
         held = np.empty((), dtype=object)
@@ -133,6 +155,8 @@ def _equals(outcome: NDArray[Any], label: object) -> NDArray[np.bool_]:
 def _labelled(outcome: NDArray[Any], labels: tuple[Any, ...], rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
     """Return the place of each outcome among the labels."""
     if outcome.dtype.kind != "O" and len(labels) > FEW_LABELS:
+        for label in labels if is_rounded(outcome) else ():
+            check_float_label(label)
         values, inverse = np.unique(outcome, return_inverse=True)
         place = {label: position for position, label in enumerate(labels)}
         index = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)[inverse]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
-from propriety.tables import frames
 from propriety.tables.events import Event
-from propriety.tables.queries import Lazy, excluding_nan, fetched, flag, is_missing
+from propriety.tables.key_columns import KeyColumn
+from propriety.tables.label_codes import code_labels
+from propriety.tables.queries import Lazy, encoded, excluding_nan, fetched, flag, is_missing
 from propriety.tables.table_laws import check_budget
 
 __all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
@@ -89,8 +90,6 @@ class LazyCases:
         The events whose tables are wanted.
     keys : tuple of str
         Names of the keys, in the order of their columns.
-    orders : mapping of str to tuple
-        The labels in order, of keys whose categories are ordered.
     cluster, time : str or None
         Names that the columns `cluster` and `time` had.
     weighted, drop : bool
@@ -108,6 +107,8 @@ class LazyCases:
         The labels that the user gave; none by default.
     pos_label : label or None
         The label of the event, where the user gave it without the other one.
+    key_kinds : mapping
+        How the labels of `key_0`, ..., `cluster` and `time` are held, and in which order they are shown.
     """
 
     frame: Lazy
@@ -125,7 +126,7 @@ class LazyCases:
     held: tuple[Any, ...] | None
     named: tuple[Any, ...]
     pos_label: object
-    orders: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    key_kinds: Mapping[str, KeyColumn]
 
     @property
     def tables(self) -> tuple[tuple[int, Event], ...]:
@@ -140,6 +141,22 @@ class LazyCases:
     def key_columns(self, keys: Sequence[str]) -> list[str]:
         """Return the columns of some of the keys."""
         return [f"key_{self.keys.index(key)}" for key in keys]
+
+    def coded(self, column: str, found: Any) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+        """Return the labels of a column that an engine returned, in their order, and the code of each row."""
+        kind = self.key_kinds[column]
+        held, places = encoded(found)
+        labels, codes = code_labels(kind.labels(held), kind.order)
+        return labels, codes[places]
+
+    def orders(self, columns: Sequence[str]) -> list[tuple[Any, ...] | None]:
+        """Return the order of the labels of columns, None where it is their own."""
+        return [self.key_kinds[column].order for column in columns]
+
+    def group(self, keys: Sequence[str], held: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the labels of a group that an engine holds as these."""
+        columns = self.key_columns(keys)
+        return tuple(self.key_kinds[column].labels([one])[0] for column, one in zip(columns, held, strict=True))
 
     def forecasts(self, model: int) -> list[nw.Expr]:
         """Return the forecasts by a model: one of the event, or one of each class."""
@@ -233,11 +250,12 @@ class LazyCases:
         labels: dict[str, NDArray[np.object_]] = {}
         numbers: dict[str, NDArray[Any]] = {}
         for name in names:
-            column = table.column(name).combine_chunks()
-            if name.startswith("key_") or name in ("cluster", "time"):
-                labels[name], numbers[name] = _coded(column)
+            column = table.column(name)
+            if name in self.key_kinds:
+                known, numbers[name] = self.coded(name, column)
+                labels[name] = np.fromiter(known, dtype=object, count=len(known))
             else:
-                numbers[name] = column.to_numpy(zero_copy_only=False).astype(np.float64) + 0.0  # Of -0 it makes 0.
+                numbers[name] = column.to_numpy().astype(np.float64) + 0.0  # Of -0 it makes 0.
         order = np.lexsort([numbers[name] for name in reversed(names)])
         rows = np.repeat(order, table.column("cases").to_numpy()[order])
 
@@ -303,14 +321,3 @@ class LazyCases:
 
     def _excluding_nan(self, condition: nw.Expr, column: nw.Expr) -> nw.Expr:
         return excluding_nan(condition, column, self.engine)
-
-
-def _coded(column: Any) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
-    """Return the distinct labels of a column in order, and the place of each row's label among them."""
-    encoded = column.dictionary_encode(null_encoding="encode")
-    labels = encoded.dictionary.to_pylist()
-    places = {label: place for place, (label,) in enumerate(frames.ordered([(label,) for label in labels]))}
-    distinct = np.empty(len(places), dtype=object)
-    distinct[:] = list(places)
-    codes = np.array([places[label] for label in labels], dtype=np.int64)
-    return distinct, codes[encoded.indices.to_numpy()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import reduce
 from itertools import accumulate
 from numbers import Real
@@ -16,8 +17,10 @@ import numpy as np
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.tables import frames
 from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
-from propriety.tables.labels import Labels, class_labels, distinct_labels, labels_of_event
+from propriety.tables.key_columns import KeyColumn, key_column
+from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.lazy_columns import Column, named_columns
 from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, unsupported
 from propriety.tables.validation import TOLERANCE, Missing, check_options
 
@@ -28,16 +31,13 @@ WHOLE = 2.0**52  # From here on floats are whole numbers, so that adding it roun
 
 
 class _Cast(NamedTuple):
-    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were.
-
-    `orders` are the categories of columns whose categories are ordered, by their names in the user's frame.
-    """
+    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were."""
 
     frame: Lazy
     engine: str
     outcomes: Literal["text", "whole", "real"]
     kind: nw.dtypes.DType
-    orders: dict[str, tuple[Any, ...]]
+    key_kinds: dict[str, KeyColumn]
 
 
 def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they are read)
@@ -104,7 +104,6 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         labels=known,
         events=events_of(classes, ordered=ordered),
         keys=keys,
-        orders={key: cast.orders[key] for key in keys if key in cast.orders},
         cluster=cluster,
         time=time,
         weighted=weight is not None,
@@ -115,6 +114,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         held=held,
         named=named,
         pos_label=None if labels is not None else pos_label,
+        key_kinds=cast.key_kinds,
     )
 
 
@@ -159,22 +159,24 @@ def _cast(
     keys: Mapping[str, str],
 ) -> _Cast:
     own = [column for column, _ in forecasts.values()]
-    schema = frames.checked_columns(frame, [outcome, *own, *([] if weight is None else [weight]), *keys.values()])
-    engine, outcomes = engine_of(frame), _held_as(schema[outcome], named)
-    columns = {name: _number(column, schema, argument) for name, (column, argument) in forecasts.items()}
+    engine = engine_of(frame)
+    plain, known = named_columns(frame, [outcome, *own, *([] if weight is None else [weight]), *keys.values()])
+    truth, outcomes = known[outcome], _held_as(known[outcome].kind, named)
+    columns = {name: _number(known[column], argument) for name, (column, argument) in forecasts.items()}
     if outcomes == "text":
-        columns["outcome"] = nw.col(outcome).cast(nw.String)
+        columns["outcome"] = truth.values.cast(nw.String)
     elif outcomes == "whole":
-        columns["outcome"] = nw.col(outcome) if schema[outcome] == nw.UInt64 else nw.col(outcome).cast(nw.Int64)
+        columns["outcome"] = truth.values if truth.kind == nw.UInt64 else truth.values.cast(nw.Int64)
     else:
-        columns["outcome"] = _number(outcome, schema, "y_true")
+        columns["outcome"] = _number(truth, "y_true")
     if weight is not None:
-        columns["weight"] = _number(weight, schema, "sample_weight")
-    columns |= {name: _label(column, schema, engine) for name, column in keys.items()}
-    kinds = {column: schema[column] for column in keys.values()}
-    orders = {column: tuple(kind.categories) for column, kind in kinds.items() if isinstance(kind, nw.Enum)}
+        columns["weight"] = _number(known[weight], "sample_weight")
+    kinds = {
+        name: key_column(known[column], name if name in ("cluster", "time") else "by") for name, column in keys.items()
+    }
+    columns |= {name: kind.held for name, kind in kinds.items()}
     try:
-        return _Cast(frame.select(**columns), engine, outcomes, schema[outcome], orders)
+        return _Cast(plain.select(**columns), engine, outcomes, truth.kind, kinds)
     except NotImplementedError as error:
         raise unsupported(engine, "a cast of the columns", error) from error
 
@@ -190,23 +192,13 @@ def _held_as(kind: nw.dtypes.DType, labels: tuple[Any, ...]) -> Literal["text", 
     return "whole" if whole else "real"
 
 
-def _number(column: str, schema: Mapping[str, nw.dtypes.DType], argument: str) -> nw.Expr:
-    kind = schema[column]
-    if kind == nw.Boolean:
-        return nw.col(column).cast(nw.Int32).cast(nw.Float64)
-    if not kind.is_numeric():
-        law = f"{argument} must hold real numbers; got values of dtype {kind}"
-        raise InputTypeError(sentence(law, hint=f"cast {column!r} first."))
-    return nw.col(column).cast(nw.Float64)
-
-
-def _label(column: str, schema: Mapping[str, nw.dtypes.DType], engine: str) -> nw.Expr:
-    kind = schema[column]
-    if kind in (nw.Categorical, nw.Enum):
-        return nw.col(column).cast(nw.String)
-    if kind.is_float():  # A missing label is null in every engine.
-        return nw.when(~is_missing(nw.col(column), engine)).then(nw.col(column))
-    return nw.col(column)
+def _number(column: Column, argument: str) -> nw.Expr:
+    if column.kind == nw.Boolean:
+        return column.values.cast(nw.Int32).cast(nw.Float64)
+    if not column.kind.is_numeric():
+        law = f"{argument} must hold real numbers; got values of dtype {column.kind}"
+        raise InputTypeError(sentence(law, hint=f"cast {column.name!r} first."))
+    return column.values.cast(nw.Float64)
 
 
 def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[Any, Any] | None:
@@ -232,13 +224,21 @@ def _held(label: Any, cast: _Cast) -> Any:
     if cast.outcomes == "text" and isinstance(label, str):
         return label
     if cast.outcomes != "text" and _is_number(label) and -LARGEST <= label <= LARGEST:
-        return int(label) if cast.outcomes == "whole" else float(label)
+        return int(label) if cast.outcomes == "whole" else _real(label, cast)
     law = f"y_true must hold labels of the kind of pos_label={label!r}; got values of dtype {cast.kind}"
     raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
 
 
 def _is_number(label: object) -> bool:
-    return isinstance(label, Real | np.bool_)
+    return isinstance(label, Real | np.bool_ | Decimal)
+
+
+def _real(label: Any, cast: _Cast) -> float:
+    """Return a label as a float, which must not merge it with others that the column can hold."""
+    wide = cast.kind.is_decimal() or cast.kind in (nw.Int128, nw.UInt128)
+    if abs(label) < (2**128 if wide else 2**64 if cast.kind.is_integer() else LARGEST):
+        check_float_label(int(label) if isinstance(label, Decimal) else label)
+    return float(label)
 
 
 def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tuple[Any, ...]:
@@ -246,12 +246,12 @@ def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tu
     if cast.outcomes == "text" and not labelled:
         law = "y_true holds strings, which cannot be matched to the columns of y_proba"
         raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
-    if not all(isinstance(label, str if cast.outcomes == "text" else Real) for label in labels):
+    if not all(isinstance(label, str) if cast.outcomes == "text" else _is_number(label) for label in labels):
         law = f"y_true must hold only the labels {list(labels)}; got values of dtype {cast.kind}"
         raise InputValueError(sentence(law, hint="name every class in labels=, as y_true holds it."))
     if cast.outcomes == "text":
         return labels
-    return tuple(int(label) if cast.outcomes == "whole" else float(label) for label in labels)
+    return tuple(int(label) if cast.outcomes == "whole" else _real(label, cast) for label in labels)
 
 
 def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_points: bool) -> Lazy:

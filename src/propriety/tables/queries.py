@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
 
 from propriety.errors import UnsupportedOperationError, sentence
 from propriety.tables import frames
 
-__all__ = ["Lazy", "engine_of", "excluding_nan", "fetched", "flag", "is_missing", "unsupported"]
+__all__ = ["Lazy", "encoded", "engine_of", "excluding_nan", "fetched", "flag", "is_missing", "unsupported"]
 
 Lazy: TypeAlias = nw.LazyFrame[Any]
 
@@ -28,6 +30,21 @@ def fetched(query: Lazy) -> Any:
     """Run a query and return a PyArrow table."""
     frames.pyarrow()
     return query.collect(backend="pyarrow").to_native()
+
+
+def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Return the distinct values of a PyArrow column, of which one may be None, and the place of each row's value."""
+    pa, _ = frames.pyarrow()
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        found = column.dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError:  # Of intervals, which DuckDB has.
+        values = column.to_pylist()
+        place = {value: code for code, value in enumerate(dict.fromkeys(values))}
+        return list(place), np.array([place[value] for value in values], dtype=np.intp)
+    return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.intp)
 
 
 def flag(condition: nw.Expr) -> nw.Expr:

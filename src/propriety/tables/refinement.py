@@ -27,6 +27,7 @@ from propriety.results import Floats
 from propriety.tables import frames, pooling
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
+from propriety.tables.label_codes import ordered_groups
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.table_laws import COLUMNS, COUNTS, check_budget, check_cells
 
@@ -140,7 +141,7 @@ def table_fields(
     counted = aggregate(cases, level, keys=keys, ends=exact and level is not None)
     if not counted:
         raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
-    for counts in _in_order(cases, counted):
+    for counts in _in_order(cases, counted, keys):
         kept, dropped = _judged(cases, counts, keys)
         table = counts.table
         first[table] = Rows.of(kept, level)
@@ -218,11 +219,13 @@ def _finer(level: int, cells: int, rows: float, budget: int) -> int | None:
     return min(level + max(_level(budget // cells), 1), FINEST)
 
 
-def _in_order(cases: LazyCases, counted: list[Counts]) -> list[Counts]:
+def _in_order(cases: LazyCases, counted: list[Counts], keys: Sequence[str]) -> list[Counts]:
     """Put the counts in the order of the models, of their events and of the labels of the groups."""
     tables = {table: place for place, table in enumerate(cases.tables)}
-    groups = {group: place for place, group in enumerate(frames.ordered({counts.group for counts in counted}))}
-    return sorted(counted, key=lambda counts: (tables[counts.model, counts.event], groups[counts.group]))
+    found = {counts.group: cases.group(keys, counts.group) for counts in counted}
+    ordered = ordered_groups(list(dict.fromkeys(found.values())), cases.orders(cases.key_columns(keys)))
+    groups = {group: place for place, group in enumerate(ordered)}
+    return sorted(counted, key=lambda counts: (tables[counts.model, counts.event], groups[found[counts.group]]))
 
 
 def _means(counts: Counts, level: int) -> Floats:
@@ -237,7 +240,8 @@ def _means(counts: Counts, level: int) -> Floats:
 def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
     if not counts.group:
         return judged(cases, counts, keys)
-    label = counts.group[0] if len(counts.group) == 1 else counts.group
+    group = cases.group(keys, counts.group)
+    label = group[0] if len(group) == 1 else group
     return frames.in_group(label, judged, cases, counts, keys)
 
 

@@ -239,7 +239,7 @@ def _arguments(
         if values is None:
             with about(names[model]):
                 raise InputTypeError(sentence("y_proba is needed beside y_true", hint="or pass one ForecastTable."))
-    outcome = read_array(y_true, "y_true")
+    outcome = read_array(y_true, "y_true", role="outcomes")
     readings = {}
     for model, values in forecasts.items():
         with about(names[model]):

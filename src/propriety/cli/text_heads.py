@@ -1,0 +1,140 @@
+"""CSV as it is written: the separator and the header of a file, and which line is at fault where it cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from propriety.cli.inputs import shown
+from propriety.errors import InputValueError, sentence
+from propriety.tables.frames import pyarrow
+
+__all__ = ["LINE", "TOO_LONG", "Compression", "Head", "first_offender", "ragged_line", "read_heads"]
+
+Compression: TypeAlias = Literal["none", "gzip", "zstd"]
+
+LINE = 2**21  # Bytes of the longest line.
+SEPARATORS = (",", ";", "\t", "|")
+LETTERS = 60  # Of a line that is shown.
+TOO_LONG = sentence(
+    f"lines of text must have at most {LINE // 2**20} MB; there is a longer one",
+    hint="look for a quote that is not closed, and for too many columns.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The separator of a file and the names of its columns."""
+
+    separator: str
+    names: tuple[str, ...]
+
+
+def read_heads(files: Sequence[Path], form: Compression) -> dict[Path, Head]:
+    """Read the header of each file, which must have names that differ; none where a file cannot be read at all."""
+    heads = {path: _read_head(path, form) for path in files}
+    known = {path: head for path, head in heads.items() if head is not None}
+    first = next(iter(known), files[0])
+    for path, head in known.items():
+        named = [name for name in head.names if name]  # pandas leaves the column of its index without a name.
+        twice = next((name for place, name in enumerate(named) if name in named[:place]), None)
+        if twice is not None:
+            law = f"columns must have different names; line 1 of {shown(path)} has {twice!r} twice"
+            raise InputValueError(sentence(law, hint="rename one of them."))
+        if head.separator != known[first].separator:
+            law = f"files must have the same separator; {shown(first)} has {known[first].separator!r}"
+            raise InputValueError(sentence(law, offender=f"{shown(path)} has {head.separator!r}"))
+    return known if len(known) == len(heads) else {}
+
+
+def ragged_line(path: Path, form: Compression, head: Head) -> str | None:
+    """Say which line has more or fewer fields than the header; None where none has."""
+    width = len(head.names)
+    for line, fields in _records(path, form, head):
+        if not fields or len(fields) == width:  # An empty line is skipped.
+            continue
+        law = "every line must have a field for each column"
+        told = f"line {line:,} of {shown(path)} has {_count(len(fields))} and the header {width:,}"
+        if len(fields) < width:
+            return sentence(law, offender=f"{told}: it ends before {head.names[len(fields)]!r}")
+        hint = f"put a field that holds {head.separator!r} in double quotes."
+        return sentence(law, offender=f"{told}: it is {_cut(fields)!r}", hint=hint)
+    return None
+
+
+def first_offender(
+    path: Path, form: Compression, head: Head, column: str, is_lawful: Callable[[str], bool]
+) -> tuple[int, str] | None:
+    """Return the line and the text of the first field of a column that breaks a law."""
+    if column not in head.names:
+        return None
+    place = head.names.index(column)
+    for line, fields in _records(path, form, head):
+        if len(fields) > place and not is_lawful(fields[place]):
+            return line, fields[place]
+    return None
+
+
+def _read_head(path: Path, form: Compression) -> Head | None:
+    pa, _ = pyarrow()
+    try:
+        with _opened(path, form) as text:
+            beginning = text.read(LINE + 1)
+    except UnicodeError as error:
+        law = f"text must be UTF-8; {shown(path)} is not"
+        raise InputValueError(sentence(law, hint="convert it, for example with iconv -t utf-8.")) from error
+    except (pa.ArrowException, OSError):
+        return None  # What is broken is for the reader of the cases to say.
+    if len(beginning) > LINE and "\n" not in beginning and "\r" not in beginning:
+        raise InputValueError(TOO_LONG)
+    candidates = [Head(sign, tuple(_first_record(beginning, sign))) for sign in SEPARATORS]
+    return max(candidates, key=lambda head: len(head.names))
+
+
+def _first_record(text: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    except csv.Error:  # A field is longer than Python takes.
+        raise InputValueError(TOO_LONG) from None
+
+
+def _records(path: Path, form: Compression, head: Head) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each record after the header, with the line that it ends in."""
+    before, start = csv.field_size_limit(LINE), 1
+    try:
+        with _opened(path, form) as text:
+            reader = csv.reader(text, delimiter=head.separator, strict=True)
+            next(reader, None)
+            start = reader.line_num + 1
+            for fields in reader:
+                yield reader.line_num, fields
+                start = reader.line_num + 1
+    except csv.Error as error:
+        if "limit" in str(error):
+            raise InputValueError(TOO_LONG) from None
+        law = f"quotes must be closed, and doubled within a field; from line {start:,} of {shown(path)} on one is not"
+        raise InputValueError(sentence(law)) from error
+    finally:
+        csv.field_size_limit(before)
+
+
+@contextmanager
+def _opened(path: Path, form: Compression) -> Iterator[io.TextIOWrapper]:
+    pa, _ = pyarrow()
+    with path.open("rb") as file:
+        stream: Any = file if form == "none" else pa.CompressedInputStream(pa.PythonFile(file), form)
+        yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+
+
+def _count(fields: int) -> str:
+    return "1 field" if fields == 1 else f"{fields:,} fields"
+
+
+def _cut(fields: Sequence[str]) -> str:
+    line = ",".join(fields)
+    return line if len(line) <= LETTERS else f"{line[:LETTERS]}..."

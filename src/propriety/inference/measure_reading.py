@@ -1,0 +1,77 @@
+"""What a user asks to be measured: a rule, a measure, or any function of a forecast table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.inference.measures import MeanScore, Measure
+from propriety.rules.rule import Rule
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["read_measure"]
+
+OfTable: TypeAlias = Callable[[ForecastTable], float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """The user's own function of a table."""
+
+    function: OfTable
+
+    higher_is_better: ClassVar[bool] = False
+
+    @property
+    def key(self) -> str:
+        """What the function is called."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    @property
+    def label(self) -> str:
+        """What the function is called, in words."""
+        return self.key.replace("_", " ")
+
+    def __repr__(self) -> str:
+        return self.key
+
+    def value(self, table: ForecastTable) -> float:
+        """Return what the function returns, which must be one number."""
+        try:
+            value = self.function(table)
+        except ArithmeticError as error:
+            law = f"a measure must return a number; {self.key} failed with {type(error).__name__}: {error}"
+            raise InputValueError(sentence(law)) from error
+        if not isinstance(value, Real | np.bool_) and not (isinstance(value, np.ndarray) and value.ndim == 0):
+            law = f"a measure must return a number; {self.key} returned {type(value).__name__}"
+            raise InputTypeError(sentence(law))
+        return float(value)
+
+
+def read_measure(measure: Any) -> Measure:
+    """Check what is asked for: a rule, for its mean score, a measure, or any function of a table.
+
+    Examples
+    --------
+    >>> from propriety.rules.families import Brier
+    >>> read_measure(Brier()).label
+    'Brier score'
+    >>> read_measure(lambda table: table.event_rate).key
+    '<lambda>'
+    """
+    if isinstance(measure, Rule):
+        return MeanScore(measure)
+    if isinstance(measure, type):
+        law = f"measure must be a rule, a measure or a function of a ForecastTable; got the class {measure.__name__}"
+        raise InputTypeError(sentence(law, hint=f"instantiate it, {measure.__name__}(...)."))
+    if isinstance(measure, Measure):
+        return measure
+    if callable(measure):
+        return _Own(measure)
+    law = f"measure must be a rule, a measure or a function of a ForecastTable; got {type(measure).__name__}"
+    raise InputTypeError(sentence(law, hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ..."))

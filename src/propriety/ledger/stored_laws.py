@@ -1,0 +1,157 @@
+"""What a stored ledger must be: files that were changed, cut or mixed up are refused and not believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, sentence
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.keyed_tables import KeyedTables
+from propriety.ledger.moments import OUTCOME, Moments
+from propriety.results import Floats
+from propriety.tables.events import events_of
+from propriety.tables.table_laws import ROUNDING, check_cells, weights_agree, whole_number
+
+__all__ = [
+    "SCHEMA",
+    "check_facts",
+    "check_moments",
+    "check_tables",
+    "label_column",
+    "number_column",
+    "series_column",
+]
+
+SCHEMA = "propriety.ledger"
+LARGEST = 1e140  # Of a loss by its weight; the sums of squares of all cases are numbers then.
+Scalar = str | int | float
+
+
+def check_facts(facts: Mapping[str, Any], reserved: set[str]) -> None:
+    """Refuse facts that no ledger has."""
+    models, labels, keys = facts["models"], facts["labels"], facts["keys"]
+    sound = _are_names(models) and len(models) > 0
+    sound &= labels is None or (_are_labels(labels) and len(labels) > 1)
+    sound &= isinstance(keys, dict) and all(order is None or _are_labels(order) for order in keys.values())
+    sound &= facts["dependence"] in (None, "cluster", "time") and isinstance(facts["is_weighted"], bool)
+    sound &= isinstance(facts["rules"], list) and all(isinstance(rule, dict) for rule in facts["rules"])
+    sound &= _are_names(facts["partition"])
+    if not sound or not set(facts["partition"]) <= set(keys) or set(keys) & reserved:
+        _refuse("its facts must name the models, labels, keys and rules that it is about")
+    classes = None if labels is None else len(labels)
+    wanted = [[list(event) for event in events_of(classes, ordered=ordered)] for ordered in (False, True)]
+    if facts["events"] not in wanted[: 1 if classes is None else 2]:
+        _refuse("its events must be those of its labels")
+    whole_number("dropped", facts["dropped"], 0)
+
+
+def number_column(rows: Any, name: str, *, whole: bool = False) -> NDArray[Any]:
+    """Return a column of numbers, of which none is missing."""
+    from pyarrow import types
+
+    column = _column(rows, name)
+    if not (types.is_integer(column.type) or (types.is_floating(column.type) and not whole)) or column.null_count:
+        _refuse(f"its column {name} must hold {'whole ' if whole else ''}numbers; it is of {column.type}")
+    return np.asarray(column.to_numpy()).astype(np.int64 if whole else np.float64, copy=False)
+
+
+def label_column(rows: Any, name: str) -> Any:
+    """Return a column of labels, of which none is missing."""
+    from pyarrow import types
+
+    column = _column(rows, name)
+    if types.is_nested(column.type) or types.is_null(column.type) or column.null_count:
+        _refuse(f"its column {name} must hold a label in every row; it is of {column.type}")
+    return column.combine_chunks()
+
+
+def series_column(rows: Any, name: str, series: int) -> Floats:
+    """Return a column of lists with a number for each series."""
+    from pyarrow import types
+
+    column = _column(rows, name).combine_chunks()
+    kind = column.type
+    listed = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if not listed or column.null_count or not types.is_floating(kind.value_type):
+        _refuse(f"its column {name} must hold lists of numbers; it is of {kind}")
+    values = column.flatten()
+    lengths = np.asarray(column.value_lengths()) if not types.is_fixed_size_list(kind) else np.array([kind.list_size])
+    if values.null_count or (lengths != series).any():
+        _refuse(f"its column {name} must hold a number for each of {series} series")
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, series)
+
+
+def check_tables(tables: Sequence[KeyedTables]) -> None:
+    """Refuse tables that no cases have, or not the same cases; each is checked once more when it is asked for."""
+    for one in tables:
+        weights = (one.events, one.non_events, one.event_squares, one.non_event_squares)
+        if not all((column >= 0.0).all() and (column < np.inf).all() for column in weights):
+            _refuse("the weights of its tables must be finite and not negative")
+        if not ((one.forecast >= 0.0).all() and (one.forecast <= 1.0).all()):
+            _refuse("the forecasts of its tables must lie in [0, 1]")
+        if not (one.events + one.non_events > 0.0).all():
+            _refuse("every row of its tables must have a weight")
+        if not ((one.n >= 1).all() and (one.n_events >= 0).all() and (one.n_events <= one.n).all()):
+            _refuse("every table must hold a case")
+        if not np.array_equal(one.n, tables[0].n) or one.cells != tables[0].cells:
+            _refuse("its tables must all be of the same cases, on the same grid")
+        if one.cells is not None:
+            check_cells(one.cells)
+
+
+def check_moments(moments: Moments, index: KeyIndex, n: NDArray[np.int64], outcomes: int) -> None:
+    """Refuse moments that no losses have, or of other cases than those of the tables, so many by entry of an index."""
+    places = moments.index.labels[moments.index.place(OUTCOME)]
+    if not all(isinstance(place, int) and 0 <= place < outcomes for place in places):
+        _refuse(f"its outcomes must be places of {outcomes} classes")
+    counted = np.bincount(index.entry_of(moments.index), moments.n, minlength=len(index))
+    if not np.array_equal(counted, n):
+        _refuse("its moments must be of the cases of its tables")
+    _check_cells(*(getattr(moments, name).astype(np.float64) for name in ("n", "weight", "weight_squares")))
+    _check_spread(moments.weight_squares[:, None], moments.mean, moments.lean, moments.spread)
+
+
+def _check_cells(n: Floats, weight: Floats, squares: Floats) -> None:
+    if not ((n >= 1.0) & (weight > 0.0)).all():
+        _refuse("every cell of its moments must hold a case with a positive weight")
+    sound = (squares > 0.0) & (squares < np.inf)
+    if not weights_agree(n, weight, np.where(sound, squares, np.nan)).all():
+        _refuse("the weights of every cell must be finite and agree with their squares and number")
+
+
+def _check_spread(squares: Floats, mean: Floats, lean: Floats, spread: Floats) -> None:
+    """Refuse what contradicts Cauchy and Schwarz: the square of `lean` is at most `squares * spread`."""
+    bad = spread < 0.0  # What is not a number comes of infinite losses.
+    root = np.sqrt(squares)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for moment, size in ((mean, root * (1.0 + np.abs(mean))), (lean, np.sqrt(np.abs(lean))), (spread, spread**0.5)):
+            if ((size > LARGEST) & np.isfinite(moment)).any():
+                _refuse("mean, lean and spread must be small enough for sums of squares")
+        limit = root * np.sqrt(np.where(bad, 0.0, spread)) * (1.0 + ROUNDING)
+        bad |= np.abs(lean) > limit + ROUNDING * squares * (1.0 + np.abs(mean))
+    if bad.any():
+        _refuse("mean, lean and spread must be those of some losses")
+
+
+def _column(rows: Any, name: str) -> Any:
+    if rows.column_names.count(name) != 1:
+        _refuse(f"its files must have the column {name} once; they have {rows.column_names}")
+    return rows.column(name)
+
+
+def _are_names(names: object) -> bool:
+    return isinstance(names, list) and all(isinstance(name, str) for name in names) and len(names) == len(set(names))
+
+
+def _are_labels(labels: object) -> bool:
+    if not isinstance(labels, list) or not all(isinstance(label, Scalar) for label in labels):
+        return False
+    return len(labels) == len(set(labels))
+
+
+def _refuse(law: str) -> NoReturn:
+    raise InputValueError(sentence(f"this is no whole {SCHEMA}: {law}"))

@@ -1,0 +1,154 @@
+"""Labels as they were given: which ones are the same, in which order they are shown, and the code of each case.
+
+Two labels are the same if Python finds them equal. They are never compared as numbers or texts made of them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "WHOLE",
+    "code_labels",
+    "in_order",
+    "is_rounded",
+    "ordered_groups",
+    "ordered_labels",
+    "plain_labels",
+]
+
+WHOLE = 2.0**53  # From here on a float may stand for several whole numbers.
+OF_PANDAS = {"Timestamp": ("nanosecond", "to_pydatetime"), "Timedelta": ("nanoseconds", "to_pytimedelta")}
+
+
+def is_rounded(numbers: NDArray[Any]) -> bool:
+    """Whether an array holds floats so large that they may each stand for several whole numbers.
+
+    Examples
+    --------
+    >>> is_rounded(np.array([0.5, 2.0**53])), is_rounded(np.array([0.5, np.inf])), is_rounded(np.array([2**53]))
+    (True, False, False)
+    """
+    if numbers.dtype.kind != "f":
+        return False
+    size = np.abs(numbers.astype(np.float64, copy=False))
+    return bool(((size >= WHOLE) & (size < np.inf)).any())
+
+
+def plain_labels(labels: NDArray[Any] | Sequence[Any]) -> list[Any]:
+    """Return labels as Python has them; times finer than a microsecond, which Python has not, stay NumPy's.
+
+    Examples
+    --------
+    >>> plain_labels([np.int64(3), "0e1", None])
+    [3, '0e1', None]
+    """
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "mM":
+        return _plain_times(labels)
+    found = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        return found
+    plain = [_plain(label) for label in found]
+    fine = next((label for label in plain if isinstance(label, np.datetime64 | np.timedelta64)), None)
+    if fine is None:
+        return plain
+    # All of one kind, so that they can be compared.
+    if isinstance(fine, np.datetime64):
+        return [np.datetime64(label, "ns") if isinstance(label, dt.datetime) else label for label in plain]
+    return [np.timedelta64(label, "ns") if isinstance(label, dt.timedelta) else label for label in plain]
+
+
+def _plain(label: Any) -> Any:
+    if isinstance(label, np.datetime64 | np.timedelta64):
+        return _plain_times(np.asarray([label]))[0]
+    if isinstance(label, np.generic):
+        return label.item()
+    if isinstance(label, dt.datetime | dt.timedelta) and type(label).__name__ in OF_PANDAS:
+        # pandas has subclasses of Python's times; they are known by name, so that pandas need not be imported.
+        finer, convert = OF_PANDAS[type(label).__name__]
+        return getattr(label, "to_numpy" if getattr(label, finer) else convert)()
+    return label
+
+
+def _plain_times(labels: NDArray[Any]) -> list[Any]:
+    found: list[Any] = labels.tolist()
+    if not found or not isinstance(found[0], int):
+        return found
+    coarse = labels.astype(f"{labels.dtype.kind}8[us]")
+    exact = np.datetime_data(labels.dtype)[0] == "ns" and bool((coarse == labels).all())
+    return coarse.tolist() if exact else list(labels)
+
+
+def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Return distinct labels in their order; as they first come, if not all of them have one. A missing one is last.
+
+    Examples
+    --------
+    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1])
+    ((1, 2), ('b', 1))
+    >>> ordered_labels([frozenset("ab"), frozenset("c"), None, frozenset("a")])[2:]
+    (frozenset({'a'}), None)
+    """
+    distinct = dict.fromkeys(labels)
+    missing = (None,) if None in distinct else ()
+    known = [label for label in distinct if label is not None]
+    found = known
+    try:
+        found = sorted(known)
+        # Sets are ordered by inclusion, which leaves some pairs without an order and a sort without a meaning.
+        is_total = all(one < other for one, other in itertools.pairwise(found))
+    except (TypeError, ValueError):
+        is_total = False
+    return (*(found if is_total else known), *missing)
+
+
+def ordered_groups(
+    groups: Collection[tuple[Any, ...]], orders: Sequence[Sequence[Any] | None] | None = None
+) -> list[tuple[Any, ...]]:
+    """Return combinations of labels in order, that of the first label first.
+
+    Examples
+    --------
+    >>> ordered_groups([("b", 2), ("a", None), ("b", 1)])
+    [('a', None), ('b', 1), ('b', 2)]
+    """
+    columns = list(zip(*groups, strict=True))
+    codes = [
+        code_labels(column, order)[1] for column, order in zip(columns, orders or [None] * len(columns), strict=True)
+    ]
+    places = dict(zip(groups, zip(*(own.tolist() for own in codes), strict=True), strict=True)) if columns else {}
+    return sorted(groups, key=lambda group: places.get(group, ()))
+
+
+def in_order(distinct: Iterable[Any], order: Sequence[Any] | None = None) -> tuple[Any, ...]:
+    """Return distinct labels in the given order, those that it lacks last; without one in their own.
+
+    Examples
+    --------
+    >>> in_order(["mid", "low"], order=["low", "mid", "high"])
+    ('low', 'mid')
+    """
+    known = dict.fromkeys(ordered_labels(distinct))
+    if order is None:
+        return tuple(known)
+    first = dict.fromkeys(label for label in order if label in known)
+    return (*first, *(label for label in known if label not in first))
+
+
+def code_labels(labels: Sequence[Any], order: Sequence[Any] | None = None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    """Return the distinct labels, in their own order or the given one, and the place of each label among them.
+
+    Examples
+    --------
+    >>> code_labels(["mid", "low", "mid"], order=["low", "mid", "high"])
+    (('low', 'mid'), array([1, 0, 1]))
+    """
+    known = in_order(labels, order)
+    place = {label: code for code, label in enumerate(known)}
+    return known, np.fromiter((place[label] for label in labels), dtype=np.intp, count=len(labels))

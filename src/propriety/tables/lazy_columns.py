@@ -1,0 +1,74 @@
+"""Columns of a lazy frame, by whatever names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import narwhals as nw
+
+from propriety.errors import InputValueError, sentence
+from propriety.tables import frames
+from propriety.tables.queries import Lazy
+
+__all__ = ["Column", "named_columns"]
+
+
+class Column(NamedTuple):
+    """A column of a lazy frame: its name and kind, and its values in a frame where no name has a second meaning."""
+
+    frame: Lazy
+    name: str
+    kind: nw.dtypes.DType
+    values: nw.Expr
+
+    @property
+    def native_kind(self) -> str:
+        """What the engine itself calls the kind."""
+        native, engine = self.frame.to_native(), self.frame.implementation
+        if engine.is_duckdb():
+            return str(native.types[native.columns.index(self.name)]).lower()
+        if engine.is_ibis():
+            return str(native.schema()[self.name]).lower()
+        if engine.is_spark_like():
+            return str(native.schema[self.name].dataType.simpleString())
+        return str(native.dtypes[self.name]) if engine.is_dask() else "object"
+
+
+def named_columns(frame: Lazy, names: Sequence[str]) -> tuple[Lazy, dict[str, Column]]:
+    """Return a frame in which every column can be named, and the named columns of it.
+
+    A name may mean more to an engine than itself: a dot or a backtick to Spark, a star or a regular expression to
+    Polars.
+    """
+    schema = frames.checked_columns(frame, names)
+    if "" in names and frame.implementation.is_ibis():
+        raise InputValueError(sentence("columns must have names; Ibis cannot refer to one without"))
+    if not any(_has_meaning(frame, name) for name in names):
+        return frame, {name: Column(frame, name, schema[name], nw.col(name)) for name in names}
+    places = {name: place for place, name in enumerate(schema)}
+    plain = {name: f"column_{places[name]}" for name in schema}
+    columns = {name: Column(frame, name, schema[name], nw.col(plain[name])) for name in names}
+    return _renamed(frame, plain), columns
+
+
+def _has_meaning(frame: Lazy, name: str) -> bool:
+    engine = frame.implementation
+    if engine.is_spark_like():
+        return "." in name or "`" in name
+    pattern = engine.is_polars() and name.startswith("^") and name.endswith("$")
+    return pattern or (name == "*" and (engine.is_polars() or engine.is_duckdb()))
+
+
+def _renamed(frame: Lazy, plain: dict[str, str]) -> Lazy:
+    """Rename all columns without naming them in an expression."""
+    native, engine = frame.to_native(), frame.implementation
+    if engine.is_spark_like():
+        native = native.toDF(*plain.values())
+    elif engine.is_duckdb():
+        quoted = [f'"{name.replace(chr(34), 2 * chr(34))}" AS {new}' for name, new in plain.items()]
+        native = native.project(", ".join(quoted))
+    else:
+        native = native.rename(plain)
+    renamed: Lazy = nw.from_native(native)
+    return renamed
