@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import propriety as pr
+from propriety.decisions import ranking_map as module
 from propriety.decisions.ranking_map import ranking_map
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables import cases as chunking
@@ -238,3 +239,18 @@ def test_models_with_different_indices_are_refused():
     series = pd.Series(P)
     with pytest.raises(InputValueError, match="'a' and 'b' carry different indices"):
         ranking_map(Y, {"a": series, "b": series[::-1]})
+
+
+@WEIGHTS
+def test_pairs_that_are_looked_at_one_by_one_give_the_same_map(weight, monkeypatch):
+    rng = np.random.default_rng(3)
+    models = {f"m{place}": np.clip(P + rng.normal(0, 0.1, 300), 0, 1) for place in range(12)}
+    whole = ranking_map(Y, models, sample_weight=weight)
+    assert len(set(zip(whole.winner.tolist(), whole.runner_up.tolist(), strict=True))) > 5
+    monkeypatch.setattr(module, "MOST_SUMS", 1)
+    monkeypatch.setattr(chunking, "CHUNK", 70)
+    parted = ranking_map(Y, models, sample_weight=weight)
+    for name in ("winner", "runner_up"):
+        assert getattr(parted, name).tolist() == getattr(whole, name).tolist()
+    for name in ("regret", "margin", "standard_error"):
+        np.testing.assert_allclose(getattr(parted, name), getattr(whole, name), rtol=1e-9, atol=1e-14)
