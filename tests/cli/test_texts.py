@@ -1,0 +1,135 @@
+"""CSV: labels stay what is written, and what cannot be read is named by line and column."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from propriety.cli.files import open_relation
+
+COLUMNS = ("--outcome", "y", "--forecast", "p")
+FEW = ("--resamples", "20")
+BODY = "y,p,k\n" + "1,0.5,a\n0,0.2,b\n" * 20
+
+
+def answer(result):
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def groups(result):
+    return [row["group"] for row in answer(result)["slices"]["rows"]]
+
+
+def cases(labels, extra="k"):
+    rng = np.random.default_rng(1)
+    rows = [f"{rng.integers(0, 2)},{rng.uniform():.3f},{label}" for label in labels]
+    return "\n".join([f"y,p,{extra}", *rows]) + "\n"
+
+
+def test_labels_that_look_like_numbers_stay_text(run, folder):
+    labels = [f"{one}e{other}" for one in range(5) for other in range(7)]
+    (folder / "x.csv").write_text(cases(labels * 12))
+    assert groups(run("evaluate", "x.csv", *COLUMNS, "--by", "k", *FEW, "--json", "-")) == sorted(labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["1", "2", "10"], ["1", "2", "10"]),
+        (["007", "07", "7"], ["007", "07", "7"]),
+        (["0.5", "-0.25"], ["-0.25", "0.5"]),
+        (["0.5", "0.50"], ["0.5", "0.50"]),
+        (["18446744073709551615", "9223372036854775807"], ["9223372036854775807", "18446744073709551615"]),
+        (["1", "x"], ["1", "x"]),
+        (["2024-01-02", "2024-01-10"], ["2024-01-02", "2024-01-10"]),
+        (["1970-01-01 00:00:00+09:00", "1970-01-01 00:00:00+01:00"], None),
+        (["inf", "infinity"], None),
+        (["True", "true"], None),
+    ],
+    ids=str,
+)
+def test_groups_are_what_is_written(run, folder, labels, expected):
+    (folder / "x.csv").write_text(cases(labels * 20))
+    found = groups(run("evaluate", "x.csv", *COLUMNS, "--by", "k", *FEW, "--json", "-"))
+    assert found == (sorted(labels) if expected is None else expected)
+
+
+def test_unsigned_identifiers_of_clusters_stay_distinct(run, folder):
+    (folder / "x.csv").write_text(cases([2**63 + one // 2 for one in range(400)]))
+    found = answer(run("evaluate", "x.csv", *COLUMNS, "--cluster", "k", *FEW, "--json", "-"))
+    assert "2 clusters" not in found["scores"][0]["note"]
+    with open_relation([folder / "x.csv"], labels={"k": "label"}) as opened:
+        assert opened.frame.select("k").unique().collect().shape[0] == 200
+
+
+def test_times_are_in_order_however_they_are_written(run, folder):
+    times = [f"{one}.0" for one in range(1, 13)]
+    (folder / "x.csv").write_text(cases(times * 20))
+    with open_relation([folder / "x.csv"], labels={"k": "value"}) as opened:
+        assert sorted(opened.frame.select("k").unique().collect()["k"].to_list()) == list(map(float, range(1, 13)))
+
+
+def test_a_label_of_the_outcome_may_turn_up_late(run, folder):
+    (folder / "x.csv").write_text("y,p\n" + "0,0.1\n" * 30_000 + "yes,0.5\n")
+    assert "on 30,001 cases" in run("evaluate", "x.csv", *COLUMNS, "--pos-label", "yes", *FEW).stdout
+
+
+def test_large_labels_of_the_outcome_are_told_apart(run, folder):
+    (folder / "x.csv").write_text("y,p\n" + f"{2**53},0.2\n{2**53 + 1},0.8\n" * 20)
+    result = run("evaluate", "x.csv", *COLUMNS, "--classes", f"{2**53},{2**53 + 1}", *FEW, "--json", "-")
+    assert answer(result)["metrics"]["brier"] == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (BODY + "1,0.5\n", "line 42 of x.csv has 2 fields and the header 3: it ends before 'k'."),
+        (BODY + "1,0.5,c,d\n", "line 42 of x.csv has 4 fields and the header 3: it is '1,0.5,c,d'. Hint: put a field"),
+        ("y,p,k\n" + "1,0.5,a\n" * 30_000 + "1,0.5\n", "line 30,002 of x.csv has 2 fields and the header 3"),
+        ("y,p,p\n1,0.5,0.2\n", "columns must have different names; line 1 of x.csv has 'p' twice"),
+        ("y,p\n" + "1,0.5\n" * 30_000 + "abc,0.5\n", "column 'y' must hold numbers; line 30,002 of x.csv has 'abc'"),
+        ("y,p\n1,0.5\n0,abc\n", "column 'p' must hold numbers; line 3 of x.csv has 'abc'. Hint: --null abc"),
+        ("y;p\n1;0,5\n0;0,2\n", "column 'p' must hold numbers; line 2 of x.csv has '0,5'. Hint: write numbers with"),
+        ('y,p\n1,"0,5"\n', "line 2 of x.csv has '0,5'. Hint: write numbers with a decimal point"),
+        (BODY + '1,0.5,"a\n1,0.5,b\n', "quotes must be closed, and doubled within a field; from line 42 of x.csv on"),
+    ],
+    ids=["short", "long", "late", "twice", "late word", "word", "decimal comma", "quoted comma", "open quote"],
+)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_faults_are_named_by_line_and_column(folder, refusal, content, told, packed):
+    data = content.encode()
+    (folder / "x.csv").write_bytes(gzip.compress(data) if packed else data)
+    assert told in refusal("evaluate", "x.csv", *COLUMNS)
+
+
+def test_text_of_another_encoding_is_refused(folder, refusal):
+    (folder / "x.csv").write_bytes(BODY.encode("utf-16"))
+    assert "text must be UTF-8; x.csv is not. Hint: convert it" in refusal("evaluate", "x.csv", *COLUMNS)
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "with a mark"])
+def test_the_separator_is_that_of_the_header(run, folder, sign, mark):
+    (folder / "x.csv").write_text(mark + BODY.replace(",", sign), encoding="utf-8")
+    assert "on 40 cases" in run("evaluate", "x.csv", *COLUMNS, *FEW).stdout
+
+
+def test_files_of_different_separators_are_refused(folder, refusal):
+    (folder / "a.csv").write_text(BODY)
+    (folder / "b.csv").write_text(BODY.replace(",", ";"))
+    assert "files must have the same separator; a.csv has ','; b.csv has ';'." in refusal(
+        "evaluate", "a.csv", "b.csv", *COLUMNS
+    )
+
+
+def test_a_column_without_a_name_is_none_of_ours(run, folder):
+    lines = BODY.splitlines()
+    (folder / "x.csv").write_text("\n".join(["," + lines[0], *(f"{one},{line}" for one, line in enumerate(lines[1:]))]))
+    assert "on 40 cases" in run("evaluate", "x.csv", *COLUMNS, *FEW).stdout
+
+
+def test_a_sign_of_comments_is_no_comment(run, folder):
+    (folder / "x.csv").write_text("y,p,k\n" + "1,0.5,#a\n0,0.2,b\n" * 20)
+    assert groups(run("evaluate", "x.csv", *COLUMNS, "--by", "k", *FEW, "--json", "-")) == ["#a", "b"]
