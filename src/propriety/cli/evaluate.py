@@ -23,9 +23,9 @@ from propriety.cli.stages import Stages
 from propriety.errors import InputValueError, sentence
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.words import percent
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
+from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable

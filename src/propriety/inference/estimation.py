@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias, get_args
 
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.errors import UNDEFINED, InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.estimates import Estimate
@@ -20,7 +21,7 @@ from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
-__all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "rules_of"]
+__all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "estimate_or_note", "rules_of"]
 
 EstimateMethod: TypeAlias = Literal["auto", "analytic", "bootstrap"]
 
@@ -177,6 +178,35 @@ def estimate_of(
         return estimate_from_moments(ledger, name, measure, level)
     assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; what has a formula is one of these)
     return estimate_from_influence(ledger, name, measure, level)
+
+
+def estimate_or_note(
+    ledger: Ledger, model: str, measure: Measure, *, level: float = 0.95, drawing: Drawing
+) -> Estimate:
+    """Estimate a measure; where the sample has no value, or its draws no interval, say why instead."""
+    try:
+        return estimate_of(ledger, measure, model=model, level=level, drawing=drawing)
+    except UNDEFINED as error:
+        return Estimate(
+            value=_value(ledger, model, measure),
+            low=math.nan,
+            high=math.nan,
+            standard_error=math.nan,
+            level=level,
+            method="",
+            measure=measure,
+            n=ledger.n,
+            units=ledger.n,
+            note=str(error).rstrip("."),
+        )
+
+
+def _value(ledger: Ledger, model: str, measure: Measure) -> float:
+    """Return the value of a measure that has no interval; NaN where it has no value either."""
+    try:
+        return measure.value(ledger.table(model)) if ledger.labels is None else math.nan
+    except UNDEFINED:
+        return math.nan
 
 
 def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> None:

@@ -260,6 +260,13 @@ class Ledger:
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
         return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
 
+    def of_event(self, model: str, event: Any) -> Ledger:
+        """Return the ledger of one event of classes by one model, such as "y is this class", without moments."""
+        found = self._event(event)
+        if isinstance(self.source, Cases):
+            return Ledger.of_source(self.source.event(found, model), (Event("event"),))
+        return replace(Ledger.of_tables({model: self.table(model, found)}), dependence=self.dependence)
+
     def entries(self) -> NDArray[np.intp]:
         """Return the entry of the index that each case belongs to; of a ledger that has its cases."""
         cases = self.cases

@@ -11,10 +11,10 @@ import numpy as np
 from propriety import plots
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import Problem
-from propriety.evaluation.words import percent
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
 from propriety.inference.measures import MeanScore, Measure, Skill
+from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
 from propriety.report import texts

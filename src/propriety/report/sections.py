@@ -14,7 +14,7 @@ from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.ranking_map import RankingMap
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import BRIER, RANKED
-from propriety.evaluation.words import percent
+from propriety.inference.number_words import percent
 from propriety.plots.drawing import COLORS
 from propriety.report import texts
 from propriety.report.analysis_calls import (
