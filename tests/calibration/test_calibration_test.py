@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from propriety.calibration.cox import cox_test
 from scipy.special import logit
 
 from propriety import ForecastTable
-from propriety.calibration.cox import cox_test
 
 cases = st.lists(st.tuples(st.booleans(), st.floats(0.01, 0.99)), min_size=3, max_size=30)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from propriety.calibration.summary import calibration_summary
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
@@ -14,7 +15,6 @@ from propriety import ForecastTable
 from propriety.calibration import cox_line
 from propriety.calibration import summary as module
 from propriety.calibration.logistic import LogisticFit
-from propriety.calibration.summary import calibration_summary
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 
 Z = 1.959963984540054

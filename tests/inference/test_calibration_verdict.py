@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from propriety.evaluation.calibration_verdict import calibration_verdict
 from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.evaluation import calibration_verdict as verdicts
-from propriety.evaluation.calibration_verdict import calibration_verdict
 
 DRAWS = {"seed": 1, "n_resamples": 100}
 

@@ -41,7 +41,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
         "propriety evaluate 'days/*.csv' --outcome died --forecast risk --thresholds 0.05 0.2 --html report.html",
         "propriety evaluate grades.csv --outcome grade --forecast m=p0,p1,p2 --classes low,mid,high --ordered",
         "propriety evaluate - --outcome y --forecast p --json - < predictions.csv",
-        'propriety evaluate p.parquet --outcome y --forecast p --fail-if "miscalibration>0.01"',
+        "propriety evaluate p.parquet --outcome y --forecast p --fail-if miscalibrated",
         'propriety evaluate p.csv --outcome y --forecast p --measure my_measures:Lift --fail-if "lift<2"',
         "propriety evaluate a.parquet b.parquet                          forecast tables",
     ),

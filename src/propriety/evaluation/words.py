@@ -16,7 +16,15 @@ from propriety.inference.verdicts import holm
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
 
-__all__ = ["calibration_words", "cases_words", "headline_words", "is_miscalibrated", "slices_words", "summary"]
+__all__ = [
+    "MOST_EVENTS",
+    "calibration_words",
+    "cases_words",
+    "headline_words",
+    "is_miscalibrated",
+    "slices_words",
+    "summary",
+]
 
 MOST_EVENTS = 100  # Classes or cut points; more are not tested one by one unasked.
 MOST_NAMED = 8

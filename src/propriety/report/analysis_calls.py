@@ -9,7 +9,14 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RANKED
 from propriety.inference.slice_table import Slices
 
-__all__ = ["call_for_class", "call_for_cut_points", "call_for_each", "call_for_groups", "call_for_ranking"]
+__all__ = [
+    "call_for_class",
+    "call_for_cut_points",
+    "call_for_each",
+    "call_for_group_calibration",
+    "call_for_groups",
+    "call_for_ranking",
+]
 
 # Analyses of rows of classes that a ledger has the tables for, and no function takes them.
 OF_CLASSES = {"decompose": "decompositions", "probability_means": "probability_means"}
@@ -45,6 +52,11 @@ def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
         return f"{_evaluation(evaluation)}.slices"
     threshold = {} if found.threshold is None else {"threshold": found.threshold}
     return evaluation.call("slices", measure=found.measure, **threshold)
+
+
+def call_for_group_calibration(evaluation: Evaluation) -> str:
+    """Return the call of the calibration of the groups."""
+    return f"{_evaluation(evaluation)}.group_calibration"
 
 
 def call_for_ranking(evaluation: Evaluation) -> str:

@@ -14,11 +14,11 @@ from propriety.evaluation.problem import Problem
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
 from propriety.inference.measures import MeanScore, Measure, Skill
-from propriety.inference.number_words import percent
+from propriety.inference.number_words import number, percent
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
 from propriety.report import texts
-from propriety.report.analysis_calls import call_for_each, call_for_groups
+from propriety.report.analysis_calls import call_for_each, call_for_group_calibration, call_for_groups
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.labels import comparison_with_short_names
@@ -93,6 +93,7 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         "group": found.group.tolist(),
         "cases": found.n.tolist(),
         found.measure.label: _estimates(found.value, found.low, found.high),
+        **_skill(evaluation),
         **{name: column for name, column in optional.items() if column is not None},
         "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
     }
@@ -100,19 +101,51 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         columns["note"] = [note or None for note in found.note.tolist()]
     if len(found.by) == 1 and found.by[0] not in (*columns, "note"):
         columns = {found.by[0] if name == "group" else name: column for name, column in columns.items()}
-    words = (texts.GROUPS,) if found.events is None else (texts.GROUPS, texts.GROUPS_OF_AN_EVENT)
+    words: tuple[str, ...] = (texts.GROUPS, texts.GROUP_SKILL)
+    if found.events is not None:
+        words = (texts.GROUP_CALIBRATION, *words, texts.GROUPS_OF_AN_EVENT)
     return Section(
         id="slices",
         title="Groups",
         words=(*words, texts.GROUPS_IN_TIME) if evaluation.dependence == "times" else words,
         items=(
+            *_group_calibration(evaluation),
             Table(
-                title=f"Groups by {listed(found.by)}",
+                title=f"Scores by {listed(found.by)}",
                 columns=columns,
                 call=call_for_groups(evaluation, found),
                 note="" if found.is_judged.all() else texts.SMALL_GROUPS,
             ),
         ),
+    )
+
+
+def _skill(evaluation: Evaluation) -> dict[str, list[Any]]:
+    """Return the column of the skill in each group."""
+    skill = evaluation.group_skill
+    return {} if skill is None else {skill.measure.label: _estimates(skill.value, skill.low, skill.high)}
+
+
+def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield the table of calibration by group, which comes before any other."""
+    found = evaluation.group_calibration
+    if found is None or evaluation.slices is None:
+        return
+    ratio, slope = (
+        _estimates(getattr(found, name), getattr(found, f"{name}_low"), getattr(found, f"{name}_high"))
+        for name in ("observed_expected", "slope")
+    )
+    yield Table(
+        title=f"Calibration by {listed(evaluation.slices.by)}",
+        columns={
+            "model": found.model.tolist(),
+            "group": found.group.tolist(),
+            "observed/expected": ratio,
+            "slope": slope,
+            "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
+            "calibration": found.outcome.tolist(),
+        },
+        call=call_for_group_calibration(evaluation),
     )
 
 
@@ -171,8 +204,18 @@ def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Tabl
         if not hasattr(measure, "ideal"):
             best[name] = "highest" if measure.higher_is_better else "lowest"
     calls = [str(found.call[found.measure == measure.key][0]) for measure in measures]
-    notes = {PARTS: texts.PARTS, CALIBRATION: texts.IDEALS}
+    notes = {PARTS: texts.PARTS.format(raw=_raw_words(evaluation)), CALIBRATION: texts.IDEALS}
     return Table(title=title, columns=columns, call="\n".join(calls), best=best, note=notes.get(title, ""))
+
+
+def _raw_words(evaluation: Evaluation) -> str:
+    """Say miscalibration and discrimination of each model as they are in the sample."""
+    told = []
+    for model, own in evaluation.estimates.items():
+        parts = [f"{number(one.raw)} and" for one in own.values() if one.raw is not None]
+        if parts:
+            told.append(f"{' '.join(parts).removesuffix(' and')} ({model})")
+    return listed(told)
 
 
 def _notes(evaluation: Evaluation) -> Iterator[str]:
