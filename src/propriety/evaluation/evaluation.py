@@ -251,7 +251,9 @@ class Evaluation(Result):
     @cached_property
     def group_skill(self) -> Slices | None:
         """The skill of the models in each group, which a higher or lower event rate alone does not change."""
-        return None if self.slices is None else self._by_group(Skill(self._skill_rule))
+        if self.slices is None or not self.ledger.has_moments(self._skill_rule):
+            return None
+        return self._by_group(Skill(self._skill_rule))
 
     @cached_property
     def probability_means(self) -> dict[str, ProbabilityMeans]:

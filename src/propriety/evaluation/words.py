@@ -182,15 +182,17 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
 def _group_score_words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
     """Say where the score of a group differs from that of the rest, and whether its skill does, too."""
     skill = evaluation.group_skill
-    assert skill is not None  # noqa: S101  (for the type checker; there are groups)
     alpha = 1.0 - evaluation.level
-    apart, skilled = found.p_adjusted <= alpha, skill.p_adjusted <= alpha
+    apart = found.p_adjusted <= alpha
+    skilled = np.zeros_like(apart) if skill is None else skill.p_adjusted <= alpha
     if not (apart | skilled).any():
-        yield "No group differs from the rest by more than chance explains."
+        yield "No group is found to differ from the rest."
     for row in np.flatnonzero(skilled).tolist():
+        assert skill is not None  # noqa: S101  (for the type checker; none is skilled without it)
         yield f"{_difference_words(skill, row)}."
     for row in np.flatnonzero(apart).tolist():
-        yield f"{_difference_words(found, row)}{'' if skilled[row] else _rate_words(evaluation, found, row)}."
+        beside = "" if skill is None or skilled[row] else _rate_words(evaluation, found, row)
+        yield f"{_difference_words(found, row)}{beside}."
 
 
 def _difference_words(found: Slices, row: int) -> str:

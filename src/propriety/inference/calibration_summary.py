@@ -31,7 +31,7 @@ from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["CalibrationOutcome", "CalibrationSummary", "Direction", "calibration_of", "calibration_summary"]
+__all__ = ["CalibrationOutcome", "CalibrationSummary", "Direction", "calibration_of", "calibration_summary", "test_of"]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
 Direction: TypeAlias = Literal["refuted", "too high", "too low", "too extreme", "too timid", "other shape", "together"]
@@ -235,7 +235,7 @@ def calibration_of(
     Estimates that are `known` already, by the key of the measure, are not made again.
     """
     table = ledger.table(model)
-    test = _tested(ledger, model, table, drawing)
+    test = test_of(ledger, model, drawing)
     inside = _inside(ledger, model, table)
 
     def estimated(source: Ledger, measure: Measure) -> Estimate:
@@ -271,8 +271,9 @@ def calibration_of(
     return found if test is None else _judged(found, test)
 
 
-def _tested(ledger: Ledger, model: str, table: ForecastTable, drawing: Drawing) -> CalibrationTest | None:
+def test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
     """Test the calibration of a model; None where cases may depend on each other and are not at hand."""
+    table = ledger.table(model)
     draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
     if ledger.dependence is None:
         return calibration_test(table, **draws)

@@ -7,6 +7,7 @@ from typing import Any
 from propriety.evaluation.calls import EACH, written
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RANKED
+from propriety.inference.measures import Skill
 from propriety.inference.slice_table import Slices
 
 __all__ = [
@@ -49,14 +50,15 @@ def call_for_cut_points(evaluation: Evaluation) -> str:
 def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
     """Return the call of the groups; those of several keys are the evaluation's, as `propriety.slices` crosses keys."""
     if len(found.by) > 1:
-        return f"{_evaluation(evaluation)}.slices"
+        return f"{_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
     threshold = {} if found.threshold is None else {"threshold": found.threshold}
     return evaluation.call("slices", measure=found.measure, **threshold)
 
 
 def call_for_group_calibration(evaluation: Evaluation) -> str:
     """Return the call of the calibration of the groups."""
-    return f"{_evaluation(evaluation)}.group_calibration"
+    drawn = {"n_resamples": evaluation.n_resamples, "seed": evaluation.seed}
+    return f"{_evaluation(evaluation, **drawn)}.group_calibration"
 
 
 def call_for_ranking(evaluation: Evaluation) -> str:
@@ -67,9 +69,9 @@ def call_for_ranking(evaluation: Evaluation) -> str:
     return evaluation.call("ranking_map", **({} if interval is None else {"interval": interval}))
 
 
-def _evaluation(evaluation: Evaluation) -> str:
+def _evaluation(evaluation: Evaluation, **given: Any) -> str:
     """Return the call of the whole evaluation."""
-    given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
+    given = ({} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}) | given
     if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:
         given["ordered"] = True
     return evaluation.call("evaluate", **given)

@@ -14,7 +14,7 @@ from propriety.evaluation.problem import Problem
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
 from propriety.inference.measures import MeanScore, Measure, Skill
-from propriety.inference.number_words import number, percent
+from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
 from propriety.report import texts
@@ -93,7 +93,6 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         "group": found.group.tolist(),
         "cases": found.n.tolist(),
         found.measure.label: _estimates(found.value, found.low, found.high),
-        **_skill(evaluation),
         **{name: column for name, column in optional.items() if column is not None},
         "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
     }
@@ -110,6 +109,7 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         words=(*words, texts.GROUPS_IN_TIME) if evaluation.dependence == "times" else words,
         items=(
             *_group_calibration(evaluation),
+            *_skill(evaluation),
             Table(
                 title=f"Scores by {listed(found.by)}",
                 columns=columns,
@@ -120,10 +120,21 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
     )
 
 
-def _skill(evaluation: Evaluation) -> dict[str, list[Any]]:
-    """Return the column of the skill in each group."""
+def _skill(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield the table of the skill in each group."""
     skill = evaluation.group_skill
-    return {} if skill is None else {skill.measure.label: _estimates(skill.value, skill.low, skill.high)}
+    if skill is None:
+        return
+    yield Table(
+        title=f"Skill by {listed(skill.by)}",
+        columns={
+            "model": skill.model.tolist(),
+            "group": skill.group.tolist(),
+            skill.measure.label: _estimates(skill.value, skill.low, skill.high),
+            "adjusted p-value": [PValue(value) for value in skill.p_adjusted.tolist()],
+        },
+        call=call_for_groups(evaluation, skill),
+    )
 
 
 def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
@@ -201,21 +212,13 @@ def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Tabl
         name = f"{measure.label} ({measure.key})" if measure.label in columns else measure.label
         own = found.measure == measure.key
         columns[name] = _estimates(found.value[own], found.low[own], found.high[own])
+        if np.isfinite(found.raw[own]).any():
+            columns[f"{name} in the sample"] = found.raw[own].tolist()
         if not hasattr(measure, "ideal"):
             best[name] = "highest" if measure.higher_is_better else "lowest"
     calls = [str(found.call[found.measure == measure.key][0]) for measure in measures]
-    notes = {PARTS: texts.PARTS.format(raw=_raw_words(evaluation)), CALIBRATION: texts.IDEALS}
+    notes = {PARTS: texts.PARTS, CALIBRATION: texts.IDEALS}
     return Table(title=title, columns=columns, call="\n".join(calls), best=best, note=notes.get(title, ""))
-
-
-def _raw_words(evaluation: Evaluation) -> str:
-    """Say miscalibration and discrimination of each model as they are in the sample."""
-    told = []
-    for model, own in evaluation.estimates.items():
-        parts = [f"{number(one.raw)} and" for one in own.values() if one.raw is not None]
-        if parts:
-            told.append(f"{' '.join(parts).removesuffix(' and')} ({model})")
-    return listed(told)
 
 
 def _notes(evaluation: Evaluation) -> Iterator[str]:

@@ -37,7 +37,7 @@ IDEALS = (
 )
 PARTS = (
     "Brier score = miscalibration \N{MINUS SIGN} discrimination + uncertainty. Both parts are given without the noise "
-    "that recalibration fits; as they are in the sample, they are {raw}."
+    'that recalibration fits, which the columns "in the sample" hold.'
 )
 CALIBRATION = (
     "Of the cases that a calibrated model calls 20%, one in five has the event. The curves show how often the event "
