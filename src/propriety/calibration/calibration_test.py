@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +16,8 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["FEWEST", "CalibrationTest", "calibration_test"]
 
-SHARES = {2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}  # Of the level of the test, for two views and for three.
+# Of the level of the test, for one view, for two and for three.
+SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
 FEWEST = 20.0  # Variance of the number of events below which the law of the test is drawn, and little can be found.
 
 
@@ -30,9 +31,9 @@ class CalibrationTest(Result):
         p-value of all views together; 0 if a forecast is refuted, and 1 if there is nothing to test.
     line_statistic, line_df, line_p_value : float
         Score test of calibration intercept 0 and slope 1.
-    shape_p_value, fine_p_value : float
-        p-values of the tests of the shape that intercept and slope do not see, and of finer shapes; 1 where there are
-        too few cases or distinct forecasts for one.
+    shape_df, shape_p_value, fine_df, fine_p_value : float
+        Tests of the shape that intercept and slope do not see, and of finer shapes; their degrees of freedom are 0 and
+        their p-values 1 where there are too few cases or distinct forecasts for one.
     information : float
         :math:`\sum p (1 - p)`, the variance of the number of events if calibrated; of the effective number of
         weighted or clustered cases.
@@ -43,6 +44,8 @@ class CalibrationTest(Result):
         true.
     n : int
         Number of cases.
+    is_weighted : bool
+        Whether the cases have weights.
     method : str
         The law the statistics are compared with.
     """
@@ -51,14 +54,24 @@ class CalibrationTest(Result):
     line_statistic: float
     line_df: float
     line_p_value: float
+    shape_df: float
     shape_p_value: float
+    fine_df: float
     fine_p_value: float
     information: float
     dispersion: float
     n_certain: float
     n_refuted: float
     n: int
+    is_weighted: bool
     method: str
+
+    def views_against(self, alpha: float) -> tuple[bool, bool, bool]:
+        """Return whether line, shape and finer shapes, each by itself, decide a test with level `alpha`."""
+        names = ("line", "shape", "fine")
+        views = [(getattr(self, f"{name}_p_value"), getattr(self, f"{name}_df")) for name in names]
+        line, shape, fine = (p_value <= alpha for p_value in _shared(views))
+        return line, shape, fine
 
 
 def calibration_test(
@@ -85,8 +98,8 @@ def calibration_test(
     table : ForecastTable
         Forecasts and outcomes.
     n_resamples, seed : int
-        Number and seed of the draws. Where :math:`\sum p (1 - p) < 20`, too little for a shape to be seen, and cases
-        are independent and of equal weight, level and slope are tested alone, against drawn outcomes.
+        Number and seed of the draws. Where :math:`\sum p (1 - p) < 20`, too little for a shape to be seen, level and
+        slope are tested alone; against drawn outcomes, if cases are independent and of equal weight.
     scores : NullScores, optional
         Those of the table, if they are known.
     dispersion : ndarray, optional
@@ -110,15 +123,17 @@ def calibration_test(
     (21.25, 2.0, 0.0, 0.0)
     """
     scores = null_scores(table) if scores is None else scores
-    views = list(_views(scores, dispersion))
-    line, shape, fine = views
-    drawn = scores.information < FEWEST and dispersion is None and not table.is_weighted and line.df > 0
-    line_p_value, joint = line.p_value, _joint([view for view in views if view.df > 0])
+    line, shape, fine = _views(scores, dispersion)
+    few = scores.information < FEWEST
+    if few:
+        shape = fine = _View(0.0, 0.0, 1.0, 1.0)
+    drawn = few and dispersion is None and not table.is_weighted and line.df > 0
+    line_p_value = line.p_value
     if drawn:
         draws = _drawn_line(table, scores, n_resamples, seed)
         # Draws as extreme as the sample must not escape the count by rounding.
         line_p_value = (1 + int(np.count_nonzero(draws >= line.statistic * (1.0 - 1e-9)))) / (1 + n_resamples)
-        joint = line_p_value
+    joint = min(_shared([(line_p_value, line.df), (shape.p_value, shape.df), (fine.p_value, fine.df)]))
     certain = (table.forecast == 0.0) | (table.forecast == 1.0)
     wrong = np.where(table.forecast == 0.0, table.events, table.non_events)
     refuted = float(wrong[certain].sum())
@@ -127,13 +142,16 @@ def calibration_test(
         line_statistic=line.statistic,
         line_df=line.df,
         line_p_value=line_p_value,
+        shape_df=shape.df,
         shape_p_value=shape.p_value,
+        fine_df=fine.df,
         fine_p_value=fine.p_value,
         information=scores.information / line.dispersion,
         dispersion=line.dispersion,
         n_certain=float(table.weights[certain].sum()),
         n_refuted=refuted,
         n=table.n,
+        is_weighted=table.is_weighted,
         method=f"{n_resamples:,} draws of outcomes" if drawn else "chi-squared",
     )
 
@@ -150,7 +168,8 @@ def _views(scores: NullScores, dispersion: Floats | None) -> Iterator[_View]:
     end = 0
     for size in scores.sizes:
         part, end = slice(end, end + size), end + size
-        statistic, df, factor = float((scores.sums[part] ** 2).sum()), float(size), 1.0
+        with np.errstate(over="ignore"):  # Of an event that was all but excluded.
+            statistic, df, factor = float((scores.sums[part] ** 2).sum()), float(size), 1.0
         if dispersion is not None and size:
             factor = max(1.0, float(dispersion[part].mean()))
             uneven = float(dispersion[part].var()) / factor**2 if factor > 1.0 else 0.0
@@ -158,13 +177,20 @@ def _views(scores: NullScores, dispersion: Floats | None) -> Iterator[_View]:
         yield _View(statistic, df, float(chdtrc(df, statistic)) if df else 1.0, factor)
 
 
-def _joint(views: list[_View]) -> float:
-    """Return the p-value of all views together."""
-    if len(views) < 2:
-        return views[0].p_value if views else 1.0
-    shares = SHARES[len(views)]
-    least = min(view.p_value / share for view, share in zip(views, shares, strict=True))
-    return 1.0 - math.prod(1.0 - min(share * least, 1.0) for share in shares)
+def _shared(views: Iterable[tuple[float, float]]) -> list[float]:
+    """Return, of p-values and degrees of freedom, the p-value of all views if each of them decides."""
+    views = list(views)
+    shares = SHARES.get(sum(df > 0.0 for _, df in views), ())
+    tested = iter(shares)
+    return [
+        _any_of([share * p_value / own for share in shares]) if df > 0.0 and (own := next(tested)) else 1.0
+        for p_value, df in views
+    ]
+
+
+def _any_of(chances: list[float]) -> float:
+    """Return the chance that any of independent events happens, with all digits of a small one."""
+    return 1.0 if max(chances) >= 1.0 else 0.0 - math.expm1(math.fsum(math.log1p(-chance) for chance in chances))
 
 
 def _drawn_line(table: ForecastTable, scores: NullScores, n_resamples: int, seed: int) -> Floats:
@@ -175,5 +201,6 @@ def _drawn_line(table: ForecastTable, scores: NullScores, n_resamples: int, seed
     number = np.rint(np.add.reduceat(cases, start)).astype(np.int64)
     mean = np.add.reduceat(expected, start)
     events = np.random.default_rng(seed).binomial(number, np.minimum(mean / number, 1.0), (n_resamples, len(number)))
-    found: Floats = (((events - mean) @ scores.functions[:, : scores.sizes[0]]) ** 2).sum(axis=1)
+    with np.errstate(over="ignore"):
+        found: Floats = (((events - mean) @ scores.functions[:, : scores.sizes[0]]) ** 2).sum(axis=1)
     return found

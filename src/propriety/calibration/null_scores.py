@@ -111,7 +111,7 @@ def residual_variance(table: ForecastTable, rows: slice, variance: Floats) -> Fl
 
     which uses events and non-events alike, where the sum of squared residuals rests on the few events.
     """
-    if not table.is_weighted:
+    if not table.is_weighted or not variance.any():
         return variance
     p = table.forecast[rows]
     events, others = table.event_squares[rows], table.non_event_squares[rows]

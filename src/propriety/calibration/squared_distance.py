@@ -18,6 +18,7 @@ from propriety.tables.identity_cache import IdentityCache
 __all__ = ["Distance", "Part", "Regression", "Spread", "squared_distance"]
 
 GROUPS = 2**10  # Neighbouring forecasts are put together; eight groups a step where there are steps.
+ROUNDING = 1e-12  # A smaller share of the distance is rounding error.
 SAME = 1e-10  # Combinations of functions with a smaller share of their variance are left out.
 CASES_PER_BIN = 10.0
 CLUSTERS_PER_BIN = 40
@@ -121,7 +122,8 @@ def squared_distance(
     spread = _spread(table, given, per_row, total) if spread_of is None else spread_of(given)
     size = float(coefficients @ coefficients)
     factor = spread.units / max(spread.units - 1.0, 1.0)
-    value = max(factor * (size - float(np.trace(spread.covariance))), 0.0)
+    without_noise = size - float(np.trace(spread.covariance))
+    value = factor * without_noise if without_noise > ROUNDING * size else 0.0
     z = float(ndtri(0.5 + level / 2.0))
     kappa = spread.noise / (4.0 * size) if size > 0.0 else 0.0
     tau = max(spread.linear - spread.noise, 0.0) * (value / size if size > 0.0 else 0.0) ** 2
@@ -142,7 +144,7 @@ def squared_distance(
         degrees = skew**2 / squares
         quantile = (float(chdtri(degrees, (1.0 - level) / 2.0)) - degrees) / math.sqrt(2.0 * degrees)
         low = min(max(centre - half(null, quantile), 0.0), value)
-    high = max(centre + half(spread.covariance, z), value)
+    high = max(min(centre + half(spread.covariance, z), 1.0), value)
     error = math.sqrt(spread.linear + 2.0 * float((spread.covariance**2).sum()))
     return Distance(value, low, high, error)
 

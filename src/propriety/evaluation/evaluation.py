@@ -370,7 +370,10 @@ class Evaluation(Result):
         options: dict[str, Any] = {"level": self.level, "drawing": self._drawing}
         if self.kind == "binary":
             return calibration_of(self.ledger, model, **options, known=self.estimates[model])
-        return calibration_of(self.ledger.of_event(model, label), model, **options)
+        whole = self.ledger
+        if whole.dependence is not None and whole.cases is not None:
+            whole = Ledger.of_source(whole.cases, whole.events)
+        return calibration_of(whole.of_event(model, label), model, **options)
 
     @property
     def _drawing(self) -> Drawing:

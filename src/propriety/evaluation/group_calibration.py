@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_summary import CalibrationSummary, calibration_of
+from propriety.inference.calibration_summary import CalibrationSummary, calibration_of, outcomes_of_several
 from propriety.inference.slice_table import Slices, group_names
-from propriety.inference.verdicts import Names, holm
+from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats, Result
 
@@ -66,12 +66,7 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float, drawin
         return None
     rows = list(_rows(ledger, found, level, drawing))
     summaries = [summary for *_, summary in rows]
-    p_value = np.array([one.p_value for one in summaries])
-    p_adjusted = holm(p_value)
-    outcome = [
-        "consistent" if one.outcome in {"miscalibrated", "immaterial"} and adjusted > 1.0 - level else one.outcome
-        for one, adjusted in zip(summaries, p_adjusted.tolist(), strict=True)
-    ]
+    outcome, p_adjusted = outcomes_of_several(summaries)
     columns = {
         f"{name}{suffix}": np.array([getattr(getattr(one, name), limit) for one in summaries])
         for name in ("observed_expected", "slope")
@@ -82,7 +77,7 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float, drawin
         group=np.array([group for _, group, _ in rows]),
         outcome=np.array(outcome),
         **columns,
-        p_value=p_value,
+        p_value=np.array([one.p_value for one in summaries]),
         p_adjusted=p_adjusted,
         level=level,
     )

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propriety.inference.calibration_summary import CalibrationSummary
+from propriety.inference.calibration_summary import CalibrationOutcome, outcomes_of_several
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
 from propriety.inference.slice_table import Slices
-from propriety.inference.verdicts import holm
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
@@ -97,46 +96,49 @@ def calibration_words(evaluation: Evaluation) -> Iterator[str]:
 
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
     """Return 1 if a model is found miscalibrated, for any class with the level held over all; 0 if not; NaN unknown."""
-    judged = _judged_events(evaluation, model)
-    if not judged or all(one.outcome == "not tested" for one in judged.values()):
+    outcomes = _outcomes(evaluation, model)
+    if all(one == "not tested" for one in outcomes.values()):
         return math.nan
-    return float(bool(_found(evaluation, judged)))
+    return float("miscalibrated" in outcomes.values())
 
 
-def _judged_events(evaluation: Evaluation, model: str) -> dict[Any, CalibrationSummary]:
-    """Return the calibration of the events of a model; of none if they are more than can be tested one by one."""
+def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcome]:
+    """Return what is found of each event, with one level for all; nothing of more than can be tested one by one."""
     own = evaluation.calibration[model]
-    return dict(own) if len(own) <= MOST_EVENTS else {}
-
-
-def _found(evaluation: Evaluation, judged: dict[Any, CalibrationSummary]) -> list[Any]:
-    """Return the events for which a model is found miscalibrated, with the level held over all of them."""
-    p_adjusted = holm(np.array([one.p_value for one in judged.values()]))
-    return [
-        label
-        for (label, one), p_value in zip(judged.items(), p_adjusted.tolist(), strict=True)
-        if one.outcome == "miscalibrated" and p_value <= 1.0 - evaluation.level
-    ]
+    if len(own) > MOST_EVENTS:
+        return {}
+    return dict(zip(own, outcomes_of_several(list(own.values()))[0], strict=True))
 
 
 def _classes_words(evaluation: Evaluation, model: str) -> str:
     """Say for which classes, or cut points, a model is miscalibrated."""
-    judged = _judged_events(evaluation, model)
     what = "cut points" if evaluation.kind == "ordinal" else "classes"
-    if not judged:
+    outcomes = _outcomes(evaluation, model)
+    if not outcomes:
         events = len(evaluation.calibration[model])
         return f"{model}: the calibration of {events:,} {what} is not tested; of one of them it can be."
-    found = _found(evaluation, judged)
-    tested = [one for one in judged.values() if one.outcome != "not tested"]
-    if not tested:
-        return f"{model}: calibration was not tested ({next(iter(judged.values())).note})."
-    if found:
-        many = f"{len(found)} of {len(tested)} {what}"
-        named = ", ".join(map(str, found[:MOST_NAMED])) + ", ..." * (len(found) > MOST_NAMED)
-        return f"{model} is miscalibrated for {many}: {named}."
-    if all(one.outcome == "too few events" for one in tested):
-        return f"{model}: too few events of each class to tell whether it is calibrated."
-    return f"{model} is consistent with calibration for each of {len(tested)} {what}."
+    labels: dict[CalibrationOutcome, list[Any]] = {}
+    for label, outcome in outcomes.items():
+        labels.setdefault(outcome, []).append(label)
+    if "not tested" in labels:
+        return f"{model}: calibration was not tested ({evaluation.calibration[model][labels['not tested'][0]].note})."
+    claims: dict[CalibrationOutcome, str] = {
+        "miscalibrated": "is miscalibrated for",
+        "immaterial": "is miscalibrated, but immaterially so, for",
+        "consistent": "is consistent with calibration for",
+        "too few events": "has too few events to tell whether it is calibrated for",
+    }
+    told = []
+    for outcome, claim in claims.items():
+        found = labels.get(outcome, [])
+        if outcome == "consistent" and "miscalibrated" in labels:
+            continue
+        if len(found) == len(outcomes):
+            told.append(f"{claim} each of {len(outcomes)} {what}")
+        elif found:
+            named = ", ".join(map(str, found[:MOST_NAMED])) + ", ..." * (len(found) > MOST_NAMED)
+            told.append(f"{claim} {len(found)} of {len(outcomes)} {what}: {named}")
+    return f"{model} {'; '.join(told)}."
 
 
 def slices_words(evaluation: Evaluation) -> Iterator[str]:
@@ -175,7 +177,7 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
         )
         evidence = f"observed/expected {ratio}, {low} to {high}; adjusted {p_value_words(float(found.p_adjusted[row]))}"
         yield f"{found.model[row]} is miscalibrated in {found.group[row]} ({evidence})."
-    if not len(wrong):
+    if not len(wrong) and np.isfinite(found.p_adjusted).any():
         yield "No group is found miscalibrated."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from propriety.calibration.binning import weighted_quantile
-from propriety.calibration.calibration_test import FEWEST, SHARES, CalibrationTest, calibration_test
+from propriety.calibration.calibration_test import FEWEST, CalibrationTest, calibration_test
 from propriety.calibration.null_scores import null_scores
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
@@ -22,16 +22,28 @@ from propriety.inference.dependent_calibration import dispersion_of_scores
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure, Miscalibration
+from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.results import Result
+from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score, weighted_sum
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
+<<<<<<< HEAD
 __all__ = ["CalibrationOutcome", "CalibrationSummary", "Direction", "calibration_of", "calibration_summary", "test_of"]
+=======
+__all__ = [
+    "CalibrationOutcome",
+    "CalibrationSummary",
+    "Direction",
+    "calibration_of",
+    "calibration_summary",
+    "outcomes_of_several",
+]
+>>>>>>> hE
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
 Direction: TypeAlias = Literal["refuted", "too high", "too low", "too extreme", "too timid", "other shape", "together"]
@@ -288,9 +300,24 @@ def test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | N
 def _judged(found: CalibrationSummary, test: CalibrationTest) -> CalibrationSummary:
     alpha = 1.0 - found.level
     if test.p_value > alpha:
-        return replace(found, outcome="too few events" if test.information < FEWEST else "consistent")
+        return replace(found, outcome=_cleared(test))
     directions = tuple(_directions(found, test, alpha))
     return replace(found, outcome="immaterial" if _immaterial(found, test) else "miscalibrated", directions=directions)
+
+
+def _cleared(test: CalibrationTest) -> CalibrationOutcome:
+    """Return the outcome of a test that found nothing."""
+    return "too few events" if test.information < FEWEST else "consistent"
+
+
+def outcomes_of_several(summaries: Sequence[CalibrationSummary]) -> tuple[list[CalibrationOutcome], Floats]:
+    """Return the outcomes of several tests with one level for all of them, and their p-values adjusted by Holm."""
+    p_adjusted = holm(np.array([one.p_value for one in summaries]))
+    outcomes = [
+        _cleared(one.test) if one.test is not None and p_value > 1.0 - one.level else one.outcome
+        for one, p_value in zip(summaries, p_adjusted.tolist(), strict=True)
+    ]
+    return outcomes, p_adjusted
 
 
 def _directions(found: CalibrationSummary, test: CalibrationTest, alpha: float) -> list[Direction]:
@@ -301,9 +328,8 @@ def _directions(found: CalibrationSummary, test: CalibrationTest, alpha: float) 
     low, high = (ratio.value if math.isnan(limit) else limit for limit in (ratio.low, ratio.high))
     wrong += ["too high"] if high < 1.0 else ["too low"] if low > 1.0 else []
     wrong += ["too extreme"] if slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
-    shares = SHARES[3]
-    if test.shape_p_value <= shares[1] * alpha or test.fine_p_value <= shares[2] * alpha:
-        wrong.append("other shape")
+    _, shape, fine = test.views_against(alpha)
+    wrong += ["other shape"] if shape or fine else []
     return wrong or ["together"]
 
 
@@ -320,12 +346,12 @@ def _inside(ledger: Ledger, model: str, table: ForecastTable) -> Ledger:
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
     if inside.all() or not inside.any():
         return ledger
-    if isinstance(ledger.source, Cases):
-        forecast, _, _ = ledger.source.gathered(model)
-        kept = (forecast > 0.0) & (forecast < 1.0)
-        return Ledger.of_source(ledger.source.of(model).where(kept), ledger.events)
-    if table.is_weighted or ledger.dependence is not None:
-        return ledger
+    if isinstance(ledger.source, Cases) or table.is_weighted or ledger.dependence is not None:
+        cases = ledger.cases
+        if cases is None:
+            return ledger
+        forecast, _, _ = cases.gathered(model)
+        return Ledger.of_source(cases.of(model).where((forecast > 0.0) & (forecast < 1.0)), ledger.events)
     columns = {name: getattr(table, name)[inside] for name in ("forecast", "events", "non_events")}
     return Ledger.of_tables({model: ForecastTable(**columns)})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from propriety.calibration.calibration_test import FEWEST
 from propriety.inference.calibration_summary import CalibrationSummary, Direction
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.number_words import hundredths, number, p_value_words
@@ -46,9 +47,7 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
     """Say how the forecasts are wrong."""
     told = []
     if "refuted" in found.directions and found.test is not None:
-        wrong = found.test.n_refuted
-        whole = math.isclose(wrong, round(wrong), abs_tol=1e-9)
-        many = counted(round(wrong), "forecast") if whole else "forecasts"
+        many = "forecasts" if found.test.is_weighted else counted(round(found.test.n_refuted), "forecast")
         told.append(f"{many} of exactly 0 or 1 did not come true")
     ways = [
         f"{direction} ({evidence})" if evidence else direction
@@ -81,10 +80,12 @@ def _cost(found: CalibrationSummary) -> str:
 
 def _scarce(found: CalibrationSummary) -> str:
     """Name what there is too little of to test calibration."""
-    others = found.n - found.n_events
-    if min(found.n_events, others) >= 40:
-        return "forecasts away from 0 and 1" if found.test is None or found.test.dispersion == 1.0 else "clusters"
-    return "events" if found.n_events <= others else "non-events"
+    others, test = found.n - found.n_events, found.test
+    if min(found.n_events, others) < 40 or test is None:
+        return "events" if found.n_events <= others else "non-events"
+    if test.information * test.dispersion >= FEWEST:
+        return "independent cases"
+    return "cases of like weight" if test.is_weighted else "forecasts away from 0 and 1"
 
 
 def estimate_words(name: str, estimate: Estimate) -> str:

@@ -17,6 +17,8 @@ __all__ = ["dispersion_of_scores", "spread_of_regression"]
 
 def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Floats:
     """Return the variance of each sum of residuals as clusters make it, or as times do over a span of neighbours."""
+    if not scores.sums.size:
+        return np.empty(0)
     forecast, event, weight = cases.gathered()
     group = group_of_cases(scores, table, forecast)
     residual = np.where(group >= 0, np.where(event, 1.0 - forecast, -forecast), 0.0)

@@ -78,6 +78,8 @@ def _by_regression(
     if ledger.dependence is not None and cases is None:
         return replace(without_limits(ledger, measure, found.value, level), raw=raw)
     told = make_estimate(ledger, measure, found.value, found.standard_error, math.inf, level, method, units=units)
+    if found.standard_error == 0.0:
+        return replace(told, raw=raw)
     notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "time" else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
