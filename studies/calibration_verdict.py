@@ -30,7 +30,7 @@ import propriety as pr
 from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_summary import test_of
+from propriety.inference.calibration_testing import test_of
 from propriety.ledger.sources import open_ledger
 
 RESULTS = Path(__file__).parent / "results"

@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-<<<<<<< HEAD
-from propriety.calibration.cox import cox_test
-from scipy.special import logit
-
-from propriety import ForecastTable
-=======
 from scipy import stats
 from scipy.special import expit, logit
 
 from propriety import ForecastTable
 from propriety.calibration.calibration_test import FEWEST, calibration_test
 from propriety.calibration.null_scores import GROUPS, group_of_cases, null_scores
->>>>>>> hE
 
 cases = st.lists(st.tuples(st.booleans(), st.floats(0.01, 0.99)), min_size=3, max_size=30)
 DRAWS = {"n_resamples": 200, "seed": 1}

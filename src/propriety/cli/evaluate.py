@@ -68,7 +68,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
     "--fail-if",
     multiple=True,
     metavar="CONDITION",
-    help='End with exit code 1 if a number is so, such as "miscalibrated", "auc<0.7" or "a/brier_low>=0.2". The keys are '
+    help='End with exit code 1 if it is so, such as "miscalibrated", "auc<0.7" or "a/brier_low>=0.2". The keys are '
     "those of `metrics` in the JSON; without a model they are those of every model. A number that is not known fails. "
     "May be repeated.",
 )

@@ -11,14 +11,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from propriety.calibration.binning import weighted_quantile
-from propriety.calibration.calibration_test import FEWEST, CalibrationTest, calibration_test
-from propriety.calibration.null_scores import null_scores
+from propriety.calibration.calibration_test import FEWEST, CalibrationTest
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
-from propriety.inference.dependent_calibration import dispersion_of_scores
+from propriety.inference.calibration_testing import test_beside_the_line, test_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure, Miscalibration
@@ -32,9 +31,6 @@ from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
-<<<<<<< HEAD
-__all__ = ["CalibrationOutcome", "CalibrationSummary", "Direction", "calibration_of", "calibration_summary", "test_of"]
-=======
 __all__ = [
     "CalibrationOutcome",
     "CalibrationSummary",
@@ -43,7 +39,6 @@ __all__ = [
     "calibration_summary",
     "outcomes_of_several",
 ]
->>>>>>> hE
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
 Direction: TypeAlias = Literal["refuted", "too high", "too low", "too extreme", "too timid", "other shape", "together"]
@@ -280,28 +275,11 @@ def calibration_of(
         dropped=table.dropped,
         note=_note(ledger, table, test),
     )
-    return found if test is None else _judged(found, test)
-
-
-def test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
-    """Test the calibration of a model; None where cases may depend on each other and are not at hand."""
-    table = ledger.table(model)
-    draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
-    if ledger.dependence is None:
-        return calibration_test(table, **draws)
-    cases = ledger.cases
-    if cases is None:
-        return None
-    scores = null_scores(table)
-    dispersion = dispersion_of_scores(cases.of(model), table, scores)
-    return calibration_test(table, **draws, scores=scores, dispersion=dispersion)
-
-
-def _judged(found: CalibrationSummary, test: CalibrationTest) -> CalibrationSummary:
-    alpha = 1.0 - found.level
-    if test.p_value > alpha:
+    if test is None:
+        return found
+    if test.p_value > 1.0 - level:
         return replace(found, outcome=_cleared(test))
-    directions = tuple(_directions(found, test, alpha))
+    directions = tuple(_directions(found, test, inside, model, drawing))
     return replace(found, outcome="immaterial" if _immaterial(found, test) else "miscalibrated", directions=directions)
 
 
@@ -320,7 +298,9 @@ def outcomes_of_several(summaries: Sequence[CalibrationSummary]) -> tuple[list[C
     return outcomes, p_adjusted
 
 
-def _directions(found: CalibrationSummary, test: CalibrationTest, alpha: float) -> list[Direction]:
+def _directions(
+    found: CalibrationSummary, test: CalibrationTest, inside: Ledger, model: str, drawing: Drawing
+) -> list[Direction]:
     """Say in which ways forecasts are wrong that were found to be."""
     wrong: list[Direction] = ["refuted"] if test.n_refuted > 0.0 else []
     ratio, slope = found.observed_expected, found.slope
@@ -328,7 +308,9 @@ def _directions(found: CalibrationSummary, test: CalibrationTest, alpha: float) 
     low, high = (ratio.value if math.isnan(limit) else limit for limit in (ratio.low, ratio.high))
     wrong += ["too high"] if high < 1.0 else ["too low"] if low > 1.0 else []
     wrong += ["too extreme"] if slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
-    _, shape, fine = test.views_against(alpha)
+    # A slope far from 1 bends the curve of residuals, too: what is left beside it is the shape.
+    beside = test_beside_the_line(inside, model, drawing) if wrong else test
+    _, shape, fine = (False, False, False) if beside is None else beside.views_against(1.0 - found.level)
     wrong += ["other shape"] if shape or fine else []
     return wrong or ["together"]
 

@@ -62,7 +62,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
       observed/expected (on the log scale), calibration intercept and slope: the same with influence in place of loss;
     - miscalibration and discrimination under the Brier score, without the noise that recalibration fits: the outcomes
       less the forecast are regressed on smooth functions of the forecast, and in large samples on steps; what noise
-      adds to the squared fit is subtracted. The limits always hold the value. `raw` is the value of `propriety.decompose`,
+      adds to the squared fit is subtracted. The limits always hold the value. `raw` is that of `propriety.decompose`,
       with that noise;
     - miscalibration and discrimination under another rule: the error of the mean difference between the losses of the
       forecast, or of the constant rate, and of the recalibrated forecast, around the value less its bias, which is
