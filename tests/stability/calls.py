@@ -95,9 +95,6 @@ DRAWN: dict[str, Callable[..., Any]] = {
     "Decomposition.with_intervals": lambda *given, **options: pr.decompose(*given, **options).with_intervals(
         n_resamples=DRAWS, seed=7
     ),
-    "ReliabilityCurve.with_confidence_band": lambda *given, **options: pr.reliability_curve(
-        *given, **options
-    ).with_confidence_band(n_resamples=DRAWS, seed=7),
     "ReliabilityCurve.with_consistency_band": lambda *given, **options: pr.reliability_curve(
         *given, **options
     ).with_consistency_band(method="resampling", n_resamples=DRAWS, seed=7),
