@@ -96,9 +96,10 @@ class Brier(BinaryRule, ClassRule):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Log(BinaryRule, ClassRule):
-    r"""Logarithmic score :math:`-\log p_y`, in nats: the only local strictly proper score.
+    r"""Logarithmic score :math:`-\log p_y`, in nats.
 
-    An event that was called impossible and happened costs infinity.
+    With three classes or more it is, up to affine maps, the only strictly proper score that is local; with two classes
+    every score is. An event that was called impossible and happened costs infinity.
 
     Parameters
     ----------
