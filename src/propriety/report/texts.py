@@ -43,8 +43,8 @@ CALIBRATION = (
 )
 BAND = (
     "The grey {level} band is pointwise: at any one forecast it holds the curve of a calibrated model with that "
-    "probability. Somewhere or other the curve of a calibrated model often leaves it; whether the whole curve departs "
-    "from the diagonal is a matter for the tests of calibration."
+    "probability. Even the curve of a calibrated model often leaves it somewhere; the tests of calibration judge the "
+    "curve as a whole."
 )
 DEPENDENT_BAND = (
     f"{BAND} The band would hold if the cases were independent; here they are in {{what}}, and it may be too narrow."
