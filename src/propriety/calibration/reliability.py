@@ -155,6 +155,9 @@ class ReliabilityCurve(Result):
         `propriety.calibration.pointwise`. They assume that the rate does not fall as the forecast rises, and need
         nothing but the table: no draws, no seed.
 
+        In simulations 90% limits held 0.89 to 0.97 of the time, and more where events are few or the rate is close to 0
+        or 1, because Clopper and Pearson's limits are wide there (`studies/pointwise.py`).
+
         A block of weighted cases counts as (sum of weights)^2 / (sum of squared weights) of them. This is wider than
         needed where weights depend on the outcome, as in a case-control study, and too narrow where they differ much
         between the forecasts of a block. The cases are taken to be independent; in clusters the band is too narrow.
