@@ -207,7 +207,7 @@ def test_levels_stand_on_the_page_as_they_are():
     result = pr.evaluate(Y, {"a": TRUTH}, seed=1, n_resamples=20, level=0.995)
     assert "Each number is followed by its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
     band = item_named("Reliability of a", result)
-    assert "grey 99.5% band" in band.caption
+    assert "The grey 99.5% band is pointwise: " in band.caption
     assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call
 
 

@@ -43,10 +43,13 @@ CALIBRATION = (
     "Of the cases that a calibrated model calls 20%, one in five has the event. The curves show how often the event "
     "happened among cases with the same forecast: above the diagonal forecasts were too low, below it too high."
 )
-BAND = "Outside the grey {level} band chance alone does not explain the distance from the diagonal."
+BAND = (
+    "The grey {level} band is pointwise: at any one forecast it holds the curve of a calibrated model with that "
+    "probability. Even the curve of a calibrated model often leaves it somewhere; the tests of calibration judge the "
+    "curve as a whole."
+)
 DEPENDENT_BAND = (
-    "Outside the grey {level} band chance alone would not explain the distance from the diagonal if the cases were "
-    "independent; here they are in {what}, and the band may be too narrow."
+    f"{BAND} The band would hold if the cases were independent; here they are in {{what}}, and it may be too narrow."
 )
 DIFFERENCES = "{side} zero the first model is better."
 DECISIONS = "What a forecast is worth depends on the thresholds at which people act on it."
