@@ -155,6 +155,13 @@ def test_times_to_the_nanosecond_stay_comparable():
     assert as_given(found) == [np.datetime64(one.value, "ns") for one in times]
 
 
+def test_times_to_the_nanosecond_keep_their_zone():
+    times = pd.Series([pd.Timestamp(10**18 + one, tz="Asia/Tokyo") for one in (1, 0, 2)])
+    found = keys_of(times)
+    assert as_given(found) == times.tolist()
+    assert [str(label)[-6:] for label in found.labels] == ["+09:00"] * 3
+
+
 def test_ordered_categories_keep_their_order_in_every_frame():
     levels, values = ["low", "mid", "high"], ["high", "low", "low", "high"]
     columns = [
