@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-# What an engine's own library warns of while it starts or is fed is no fault of what is tested.
+# Warnings are errors in all tests. These are of the engines' own libraries: PySpark's about pandas, Ibis's calls of
+# DuckDB, and the sockets of clusters, which are closed when they are collected.
 QUIET = (
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
-    "ignore::ResourceWarning",
-    "ignore::DeprecationWarning",
+    "ignore:fetch_arrow_table.. is deprecated:DeprecationWarning",
+    "ignore:unclosed .*socket:ResourceWarning",
 )
 
 TABLES = itertools.count()  # Names of the tables of PostgreSQL, which live as long as the connection.
