@@ -148,16 +148,12 @@ def count(
     if not tables:
         return None
     by, names = cases.key_columns(keys), _summed(cases, level)
-    if cases.labels is not None:
-        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
-        cases = replace(cases, frame=cases.frame.with_columns(**faults))
+    several = ["table"] if len(tables) > 1 else []
     try:
-        parts = [_keyed(cases, *table, level, by, within) for table in tables]
-        if len(parts) == 1:
-            rows, several = parts[0], []
+        if within is None:
+            rows = cases.rows(lambda own: _rows(own, tables, level, by, None))
         else:
-            rows = _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
-            several = ["table"]
+            rows = _rows(cases, tables, level, by, within)
         query = rows.group_by(*several, *by, "key").agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
         raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
@@ -168,6 +164,19 @@ def count(
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
     return Counted(tables, found.select([*several, *by]), columns)
+
+
+def _rows(
+    cases: LazyCases, tables: Sequence[tuple[int, Event]], level: int | None, by: Sequence[str], within: Within | None
+) -> Lazy:
+    """Return the plain columns of every table, one below the other."""
+    if cases.labels is not None:
+        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
+        cases = replace(cases, frame=cases.frame.with_columns(**faults))
+    parts = [_keyed(cases, *table, level, by, within) for table in tables]
+    if len(parts) == 1:
+        return parts[0]
+    return _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
 
 
 def _stacked(parts: list[Lazy]) -> Lazy:
