@@ -129,6 +129,12 @@ class KeyIndex:
         if not self.names:
             return KeyIndex.single(), np.zeros(len(self), dtype=np.intp)
         flat = self.flat()
+        if flat.max(initial=0) < 2 * len(flat):  # Without a sort.
+            last = np.full(flat.max(initial=0) + 1, -1)
+            last[flat] = np.arange(len(flat))
+            occupied = last >= 0
+            entry = (np.cumsum(occupied) - 1)[flat]
+            return KeyIndex(self.names, self.labels, self.codes[last[occupied]]), entry
         _, first, entry = np.unique(flat, return_index=True, return_inverse=True)
         return KeyIndex(self.names, self.labels, self.codes[first]), entry.reshape(-1).astype(np.intp, copy=False)
 
