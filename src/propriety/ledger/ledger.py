@@ -221,7 +221,7 @@ class Ledger:
             self._moments.update({rule: moments_of_cases(self.source, rule) for rule in absent})
         elif self.source is not None:
             names = [OUTCOME, *self.index.names, *([] if self.dependence is None else [self.dependence])]
-            found = moments_of_engine(self.source, absent, dropped=self.dropped)
+            found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped)
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
         else:
             law = f"the ledger has no moments of {absent[0]!r}, and no cases to compute them from"
