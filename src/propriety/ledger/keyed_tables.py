@@ -140,17 +140,24 @@ class KeyedTables:
         grids = [one.cells for one in parts if one.cells is not None]
         cells = min(grids) if grids else None
         same = [one if cells is None else one.grid(cells) for one in parts]
-        columns = {name: np.concatenate([getattr(one, name) for one in same]) for name in COLUMNS}
+        is_weighted = any(one.event_squares is not one.events for one in same)
+        columns = {
+            name: np.concatenate([getattr(one, name) for one in same])
+            for name in (COLUMNS if is_weighted else COLUMNS[:3])
+        }
+        for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
+            columns.setdefault(name, columns[weight])
         entry = np.concatenate([own[one.entry] for one, own in zip(same, codes, strict=True)])
+        every = np.concatenate(list(codes))
         counts: dict[str, Any] = {
-            name: np.bincount(
-                np.concatenate(list(codes)),
-                np.concatenate([getattr(one, name) for one in same]),
-                minlength=entries,
-            ).astype(np.int64)
+            name: np.bincount(every, np.concatenate([getattr(one, name) for one in same]), minlength=entries)
             for name in ("n", "n_events")
         }
-        return cls(**_pool(entry, columns, cells), **counts, cells=cells)
+        counts = {name: count.astype(np.int64) for name, count in counts.items()}
+        # The tables of new entries behind those of old ones, as when a day is added, are in order already.
+        in_order = bool((np.diff(every) > 0).all())
+        rows = {"entry": entry, **columns} if in_order else _pool(entry, columns, cells)
+        return cls(**rows, **counts, cells=cells)
 
 
 def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | None) -> dict[str, Any]:
@@ -159,7 +166,7 @@ def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | N
     key = forecast if cells is None else _cell(forecast, cells)
     steps = np.diff(entry)
     rising = (steps > 0) | ((steps == 0) & (np.diff(key) > 0.0))
-    if rising.all():  # The tables of new entries behind those of old ones, as when a day is added.
+    if rising.all():
         return {"entry": entry, **columns}
     weights = {name: columns[name] for name in COLUMNS[1:]}
     if cells is not None:

@@ -307,13 +307,14 @@ def _keyed(
     }
     for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
         columns.setdefault(name, columns[weight])
-    none = np.zeros(entries, dtype=np.int64)
+    every, none = np.arange(entries), np.zeros(entries, dtype=np.int64)
     parts = []
     for cells in np.unique(grids).tolist():
         rows = slice(None) if (grids == cells).all() else grids == cells
         picked = {name: column[rows] for name, column in columns.items()}
-        parts.append(KeyedTables(entry=at[rows], **picked, n=none, n_events=none, cells=cells or None))
-    merged = KeyedTables.merge(parts, [np.arange(entries)] * len(parts), entries)
+        part = KeyedTables(entry=at[rows], **picked, n=none, n_events=none, cells=cells or None)
+        parts.append(part.pooled(every, entries))  # In order, whatever that of the files is.
+    merged = parts[0] if len(parts) == 1 else KeyedTables.merge(parts, [every] * len(parts), entries)
     return replace(merged, **counts)
 
 
