@@ -182,10 +182,7 @@ class Ledger:
         place = (self.one_model(model), self._event(event))
         if not keys:
             return self._all(place)
-        chosen = self.index.matches(keys)
-        if not chosen.any():
-            raise InputValueError(sentence(f"no case has {', '.join(f'{name}={one!r}' for name, one in keys.items())}"))
-        keyed = self.keyed_tables(*place)
+        chosen, keyed = self.index.matches(keys), self.keyed_tables(*place)
         at = np.flatnonzero(chosen)
         return keyed.at(int(at[0])) if len(at) == 1 else keyed.where(chosen).whole()
 
@@ -221,7 +218,7 @@ class Ledger:
             self._moments.update({rule: moments_of_cases(self.source, rule) for rule in absent})
         elif self.source is not None:
             names = [OUTCOME, *self.index.names, *([] if self.dependence is None else [self.dependence])]
-            found = moments_of_engine(self.source, absent, dropped=self.dropped)
+            found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped)
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
         else:
             law = f"the ledger has no moments of {absent[0]!r}, and no cases to compute them from"
@@ -247,10 +244,7 @@ class Ledger:
 
     def where(self, **keys: Any) -> Ledger:
         """Return the ledger of the cases with these labels; a list of labels stands for any of them."""
-        chosen = self.index.matches(keys)
-        if not chosen.any():
-            raise InputValueError(sentence(f"no case has {', '.join(f'{name}={one!r}' for name, one in keys.items())}"))
-        return self.at_entries(chosen)
+        return self.at_entries(self.index.matches(keys))
 
     def at_entries(self, chosen: NDArray[np.bool_]) -> Ledger:
         """Return the ledger of the cases in some entries of the index."""

@@ -87,6 +87,11 @@ class Brier(BinaryRule, ClassRule):
         error = 1.0 - p if event else p
         return error * error
 
+    def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
+        """Return the squared distance to the outcome of each case."""
+        error = ops.number(event) - p
+        return error * error
+
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return the squared distance to the outcome, summed over classes."""
         del ops
@@ -147,6 +152,10 @@ class Log(BinaryRule, ClassRule):
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to what happened."""
         return self.clipped(-ops.log(p) if event else -ops.log1p(-p), ops)
+
+    def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
+        """Return minus the logarithm of the probability given to what happened, for each case."""
+        return self.clipped(-ops.log_likelihood(p, event), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to the class that happened."""

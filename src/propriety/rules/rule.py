@@ -124,6 +124,12 @@ class BinaryRule(Rule):
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Loss of the forecast `p` if the event happens, or if it does not."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep a shorter formula of `case_loss` from outliving the `loss` that it was written for."""
+        super().__init_subclass__(**options)
+        if "loss" in cls.__dict__ and "case_loss" not in cls.__dict__:
+            cls.case_loss = BinaryRule.case_loss  # type: ignore[method-assign]
+
     def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
         """Loss of each case, with a column that says whether its event happened."""
         return ops.where(event, self.loss(p, event=True, ops=ops), self.loss(p, event=False, ops=ops))

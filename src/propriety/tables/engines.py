@@ -28,6 +28,8 @@ __all__ = ["Counted", "Counts", "Group", "TableKey", "Within", "aggregate", "cou
 Group: TypeAlias = tuple[Any, ...]
 
 SMALL = 1e-150
+MOST = 2**53  # Of a key, which is a float in the end.
+FAULTS = 2**8  # More than the laws that a row breaks can take from its key.
 WEIGHTED = ("non_events", "event_squares", "non_event_squares", "positive", "positive_events")
 
 
@@ -147,14 +149,17 @@ def count(
     tables = [table for table in cases.tables if within is None or within.of(*table)]
     if not tables:
         return None
-    by, names = cases.key_columns(keys), _summed(cases, level)
-    several = ["table"] if len(tables) > 1 else []
+    by, names, several = cases.key_columns(keys), _summed(cases, level), len(tables) > 1
+    # Where the number of the table can be part of the key it is, as engines group by one column sooner than by two.
+    apart = MOST if level is None else int(2**level) + 2 * FAULTS
+    is_column = several and len(tables) * apart > MOST
     try:
         if within is None:
-            rows = cases.rows(lambda own: _rows(own, tables, level, by, None))
+            rows = cases.rows(lambda own: _rows(own, tables, level, by, None, None if is_column else apart))
         else:
-            rows = _rows(cases, tables, level, by, within)
-        query = rows.group_by(*several, *by, "key").agg(*_sums(names, ends=ends))
+            rows = _rows(cases, tables, level, by, within, None if is_column else apart)
+        grouped = [*(["table"] if is_column else []), *by, "key"]
+        query = rows.group_by(*grouped).agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
         raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
     found = fetched(query)
@@ -163,20 +168,33 @@ def count(
     if not cases.weighted:
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
-    return Counted(tables, found.select([*several, *by]), columns)
+    if several and not is_column:
+        place, key = np.divmod(columns["key"] + FAULTS, apart)
+        columns["key"] = key - FAULTS
+        found = found.append_column("table", [place.astype(np.int64)])
+    return Counted(tables, found.select([*(["table"] if several else []), *by]), columns)
 
 
 def _rows(
-    cases: LazyCases, tables: Sequence[tuple[int, Event]], level: int | None, by: Sequence[str], within: Within | None
+    cases: LazyCases,
+    tables: Sequence[tuple[int, Event]],
+    level: int | None,
+    by: Sequence[str],
+    within: Within | None,
+    apart: int | None,
 ) -> Lazy:
-    """Return the plain columns of every table, one below the other."""
+    """Return the plain columns of every table, one below the other; keys of several are `apart`, or have its number."""
     if cases.labels is not None:
         faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
         cases = replace(cases, frame=cases.frame.with_columns(**faults))
     parts = [_keyed(cases, *table, level, by, within) for table in tables]
     if len(parts) == 1:
         return parts[0]
-    return _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
+    if apart is None:
+        parts = [part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)]
+    else:
+        parts = [part.with_columns(key=nw.col("key") + place * apart) for place, part in enumerate(parts)]
+    return _stacked(parts)
 
 
 def _stacked(parts: list[Lazy]) -> Lazy:

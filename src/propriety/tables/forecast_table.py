@@ -239,12 +239,7 @@ class ForecastTable(Result):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
-        """Make a table from what `to_dict` returned, also in an earlier release.
-
-        Of weighted cases, version 1 held only the total of the squared weights and no number of events. That total is
-        spread over rows and outcomes in proportion to the weights, nowhere beyond a squared weight itself, and
-        `n_events` is `n` times the event rate, rounded. Rows on a grid keep the centres of their cells as forecasts.
-        """
+        """Make a table from what `to_dict` returned, also in an earlier release; what was not stored is estimated."""
         return cls(**table_files.stored_fields(data, cls.schema, cls.schema_version))
 
     @classmethod
@@ -375,17 +370,8 @@ class ForecastTable(Result):
     def from_cases(cls, cases: Cases, model: str | None = None, event: Event | None = None) -> ForecastTable:
         """Make the table of a model, or of the only one: of one event, which of classes must be named."""
         own = (cases if model is None else cases.of(model)) if event is None else cases.event(event, model)
-        if own.weight is None:
-            return cls._frozen(*pooling.pool_counts(own.chunks(), len(own)), dropped=own.dropped)
-        forecast, happened, weight = own.gathered()
-        assert weight is not None  # noqa: S101  (for the type checker; there are weights)
-        squares, other = weight * weight, ~happened
-        return cls._frozen(
-            *pooling.pool(forecast, weight * happened, weight * other, squares * happened, squares * other),
-            n=int(np.count_nonzero(weight)),
-            n_events=int(np.count_nonzero(weight[happened])),
-            dropped=own.dropped,
-        )
+        columns, facts = pooling.pool_cases(own)
+        return cls._frozen(*columns, **facts, dropped=own.dropped)
 
     @classmethod
     def _frozen(cls, *columns: Floats, **facts: Any) -> ForecastTable:

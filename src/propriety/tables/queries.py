@@ -63,7 +63,7 @@ def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
     pa, _ = frames.pyarrow()
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        return _encoded_again(column)
     try:
         found = column.dictionary_encode(null_encoding="encode")
     except pa.ArrowNotImplementedError:  # Of intervals, which DuckDB has.
@@ -71,6 +71,16 @@ def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
         place = {value: code for code, value in enumerate(dict.fromkeys(values))}
         return list(place), np.array([place[value] for value in values], dtype=np.intp)
     return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.intp)
+
+
+def _encoded_again(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Do so with a column that is encoded, maybe by values that it no longer holds, or holds twice."""
+    if column.null_count or column.dictionary.null_count:
+        return encoded(column.dictionary_decode())
+    values, place = encoded(column.dictionary)
+    places = place[column.indices.to_numpy()]
+    held = np.bincount(places, minlength=len(values)) > 0
+    return [value for value, one in zip(values, held.tolist(), strict=True) if one], (np.cumsum(held) - 1)[places]
 
 
 def flag(condition: nw.Expr) -> nw.Expr:
