@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from propriety.inference.calibration_summary import CalibrationOutcome, outcomes_of_several
+from propriety.inference.comparison_words import listed
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
 from propriety.inference.slice_table import Slices
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_EVENTS",
+    "absent_words",
     "calibration_words",
     "cases_words",
     "headline_words",
@@ -37,6 +39,21 @@ def summary(evaluation: Evaluation) -> Iterator[str]:
         yield evaluation.comparison.summary()
     yield from calibration_words(evaluation)
     yield from slices_words(evaluation)
+    yield from absent_words(evaluation)
+
+
+def absent_words(evaluation: Evaluation) -> Iterator[str]:
+    """Say what there is not, because it needs the cases and they are not at hand."""
+    if evaluation.ledger.cases is not None:
+        return
+    own = {one.measure.label for found in evaluation.estimates.values() for one in found.values() if one.is_without}
+    told = [f"the interval{'s' * (len(own) > 1)} of {listed(sorted(own))}"] if own else []
+    if evaluation.kind == "binary" and len(evaluation.models) > 1 and evaluation.ranking is None:
+        told.append("the ranking map")
+    if told:
+        what = listed(told)
+        needs = "need" if len(told) + len(own) > 1 else "needs"
+        yield f"{what[0].upper()}{what[1:]} {needs} {evaluation.ledger.where_cases_are}."
 
 
 def cases_words(evaluation: Evaluation) -> str:
@@ -188,7 +205,7 @@ def _group_score_words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
     apart = found.p_adjusted <= alpha
     skilled = np.zeros_like(apart) if skill is None else skill.p_adjusted <= alpha
     if not (apart | skilled).any():
-        yield "No group is found to differ from the rest."
+        yield "No group is found to differ from the rest in score or skill."
     for row in np.flatnonzero(skilled).tolist():
         assert skill is not None  # noqa: S101  (for the type checker; none is skilled without it)
         yield f"{_difference_words(skill, row)}."

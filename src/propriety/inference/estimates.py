@@ -30,6 +30,7 @@ __all__ = [
 FEWEST = {"cluster": 40, "event": 50, "non-event": 50}  # With fewer, an interval says that it may be too narrow.
 ROUNDING = 1e-12  # Spreads below this share of the value are rounding error.
 INDEPENDENT = "neighbours in time count as independent: it may be too narrow"
+WITHOUT = "without an interval"
 NO_SPREAD = "nothing varies in the sample: there is no spread to make an interval from"
 
 
@@ -79,6 +80,11 @@ class Estimate(Result):
     dropped: int = 0
     n_resamples: int | None = None
     seed: int | None = None
+
+    @property
+    def is_without(self) -> bool:
+        """Whether it has no interval because the cases that this needs are not at hand."""
+        return self.method == WITHOUT
 
     @property
     def higher_is_better(self) -> bool:
@@ -222,7 +228,7 @@ def without_limits(ledger: Ledger, measure: Measure, value: float, level: float)
         high=math.nan,
         standard_error=math.nan,
         level=level,
-        method="without an interval",
+        method=WITHOUT,
         measure=measure,
         n=ledger.n,
         units=units_of(ledger),

@@ -282,9 +282,14 @@ class Ledger:
 
     def why_no_cases(self, what: str) -> str:
         """Say why there are no cases at hand for what needs them."""
+        return f"{what} of this measure needs {self.where_cases_are}"
+
+    @property
+    def where_cases_are(self) -> str:
+        """The cases, and why they are not at hand."""
         if isinstance(self.source, LazyCases):
-            return f"{what} of this measure needs the cases in memory, and the frame has too many"
-        return f"{what} of this measure needs the cases, which a ledger of tables alone does not have"
+            return "the cases in memory, and the frame has too many"
+        return "the cases, which a ledger of tables alone does not have"
 
     def over(self, *names: str) -> Ledger:
         """Return the ledger in which the cases of all labels of these keys are added up.
