@@ -373,4 +373,5 @@ def test_a_stored_ledger_knows_its_clusters_and_times(key, tmp_path):
     assert part.raw == pytest.approx(Miscalibration().value(pr.ForecastTable.from_predictions(Y, P)))
     assert part.units == 25
     assert np.isnan([part.low, part.high]).all()
-    assert part.note == "an interval of this measure needs the cases, which a ledger of tables alone does not have"
+    assert np.isnan(part.value)  # How large the noise is, clusters tell.
+    assert part.note == "an estimate of this measure needs the cases, which a ledger of tables alone does not have"
