@@ -246,7 +246,7 @@ class Evaluation(Result):
         """The calibration of each model in each group that is judged, if there are keys; of binary outcomes."""
         if self.slices is None or self.kind != "binary":
             return None
-        return calibration_of_groups(self.ledger, self.slices, level=self.level, drawing=self._drawing)
+        return calibration_of_groups(self._ledger_of_cases, self.slices, level=self.level, drawing=self._drawing)
 
     @cached_property
     def group_skill(self) -> Slices | None:
@@ -370,10 +370,15 @@ class Evaluation(Result):
         options: dict[str, Any] = {"level": self.level, "drawing": self._drawing}
         if self.kind == "binary":
             return calibration_of(self.ledger, model, **options, known=self.estimates[model])
-        whole = self.ledger
-        if whole.dependence is not None and whole.cases is not None:
-            whole = Ledger.of_source(whole.cases, whole.events)
-        return calibration_of(whole.of_event(model, label), model, **options)
+        return calibration_of(self._ledger_of_cases.of_event(model, label), model, **options)
+
+    @cached_property
+    def _ledger_of_cases(self) -> Ledger:
+        """The ledger with its cases in memory, where cases depend on each other and can be had; else as it is."""
+        cases = None if self.dependence is None else self.ledger.cases
+        return (
+            self.ledger if cases is None or cases is self.ledger.source else Ledger.of_source(cases, self.ledger.events)
+        )
 
     @property
     def _drawing(self) -> Drawing:

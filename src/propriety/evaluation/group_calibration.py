@@ -89,11 +89,8 @@ def _rows(
     """Yield model, group and its calibration, in the order of the groups."""
     judged = set(zip(found.model[found.is_judged].tolist(), found.group[found.is_judged].tolist(), strict=True))
     several = len(found.by) > 1
-    whole = ledger
-    if ledger.dependence is not None and ledger.cases is not None:
-        whole = Ledger.of_source(ledger.cases, ledger.events)
     for name in found.by:
-        own = whole.over(*(other for other in whole.index.names if other != name))
+        own = ledger.over(*(other for other in ledger.index.names if other != name))
         labels = own.index.column(name)
         for model in ledger.models:
             for place, group in enumerate(group_names(own.index).tolist()):

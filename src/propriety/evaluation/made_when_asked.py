@@ -37,6 +37,9 @@ class MadeWhenAsked(Mapping[Any, Answer]):
             found = self._made[label] = self._make(label)
         return found
 
+    def __contains__(self, label: object) -> bool:
+        return label in self._made
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self._made)
 

@@ -67,6 +67,8 @@ def _by_regression(
         own = cases.of(model)
         method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within times"
         options |= {"units": units, "spread_of": lambda given: spread_of_regression(own, table, given)}
+    elif ledger.dependence is not None:
+        return _unknown(ledger, measure, raw, level)
     lost = squared_distance(table, "miscalibration", **options)
     found = lost
     if isinstance(measure, Discrimination):
@@ -75,14 +77,18 @@ def _by_regression(
         score = float(mean_score(table, rule=BRIER))
         value = max(table.event_rate * (1.0 - table.event_rate) - score + lost.value, 0.0)
         found = found._replace(value=value, low=min(found.low, value), high=max(found.high, value))
-    if ledger.dependence is not None and cases is None:
-        return replace(without_limits(ledger, measure, found.value, level), raw=raw)
     told = make_estimate(ledger, measure, found.value, found.standard_error, math.inf, level, method, units=units)
     if found.standard_error == 0.0:
         return replace(told, raw=raw)
     notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "time" else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
+
+
+def _unknown(ledger: Ledger, measure: Measure, raw: float, level: float) -> Estimate:
+    """Return the value with the noise of the sample alone, where how large that is cannot be told without the cases."""
+    found = without_limits(ledger, measure, math.nan, level)
+    return replace(found, raw=raw, note=ledger.why_no_cases("an estimate"), method="")
 
 
 def _by_draws(
@@ -100,7 +106,7 @@ def _by_draws(
     method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
     cases = ledger.cases if ledger.dependence == "cluster" or table.is_weighted else None
     if cases is None and (ledger.dependence == "cluster" or table.is_weighted):
-        return replace(without_limits(ledger, measure, raw, level), raw=raw)
+        return _unknown(ledger, measure, raw, level)
     recalibrated = pool_adjacent_violators(table).per_row()
     error = _error(ledger, model, measure, rule, recalibrated, cases)
     draws = draws_for(drawing.n_resamples, table.n) if table.is_weighted else drawing.n_resamples

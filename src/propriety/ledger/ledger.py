@@ -258,7 +258,8 @@ class Ledger:
         """Return the ledger of one event of classes by one model, such as "y is this class", without moments."""
         found = self._event(event)
         if isinstance(self.source, Cases):
-            return Ledger.of_source(self.source.event(found, model), (Event("event"),))
+            own = Ledger.of_source(self.source.event(found, model), (Event("event"),))
+            return replace(own, _whole={(model, Event("event")): self.table(model, found)})
         return replace(Ledger.of_tables({model: self.table(model, found)}), dependence=self.dependence)
 
     def entries(self) -> NDArray[np.intp]:
