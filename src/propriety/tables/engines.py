@@ -151,8 +151,8 @@ def count(
         return None
     by, names, several = cases.key_columns(keys), _summed(cases, level), len(tables) > 1
     # Where the number of the table can be part of the key it is, as engines group by one column sooner than by two.
-    apart = MOST if level is None else int(2**level) + 2 * FAULTS
-    is_column = several and len(tables) * apart > MOST
+    bits = 1 + max(52 if level is None else level, FAULTS.bit_length())  # Of a cell or a fault.
+    is_column = several and len(tables) > MOST >> bits
     if cases.labels is not None:
         faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
         cases = replace(cases, frame=cases.frame.with_columns(**faults))
@@ -161,7 +161,7 @@ def count(
         if is_column:
             parts = [part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)]
         elif several:
-            parts = [part.with_columns(key=nw.col("key") + place * apart) for place, part in enumerate(parts)]
+            parts = [part.with_columns(key=nw.col("key") + (place << bits)) for place, part in enumerate(parts)]
         grouped = [*(["table"] if is_column else []), *by, "key"]
         query = (_stacked(parts) if several else parts[0]).group_by(*grouped).agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
@@ -173,9 +173,9 @@ def count(
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
     if several and not is_column:
-        place, key = np.divmod(columns["key"] + FAULTS, apart)
-        columns["key"] = key - FAULTS
-        found = found.append_column("table", [place.astype(np.int64)])
+        key = columns["key"].astype(np.int64) + FAULTS
+        columns["key"] = ((key & (1 << bits) - 1) - FAULTS).astype(np.float64)
+        found = found.append_column("table", [key >> bits])
     return Counted(tables, found.select([*(["table"] if several else []), *by]), columns)
 
 
