@@ -40,13 +40,13 @@ class Estimate(Result):
     Parameters
     ----------
     value : float
-        The number in the sample.
+        The number in the sample; of miscalibration and discrimination, without the noise of the sample.
     low, high : float
         Limits of the interval; NaN where the sample does not tell, and `note` says why.
     standard_error : float
         Standard error of the value; for a bootstrap, the standard deviation of the draws.
-    bias : float, optional
-        How much the value exceeds the truth on average; the interval is around the value less that.
+    raw : float, optional
+        For miscalibration and discrimination, the number with the noise of the sample, as in `propriety.decompose`.
     level : float
         Level of the interval.
     method : str
@@ -74,7 +74,7 @@ class Estimate(Result):
     measure: Measure
     n: int
     units: int
-    bias: float | None = None
+    raw: float | None = None
     note: str = ""
     dropped: int = 0
     n_resamples: int | None = None

@@ -89,13 +89,8 @@ class Ledger:
         shared |= {"dependence": dependence, "source": source}
         if isinstance(source, LazyCases):
             filled = tables_of_engine(source, cells=cells)
-            return cls(
-                **shared,
-                index=filled.index,
-                is_weighted=source.weighted,
-                dropped=filled.dropped,
-                _tables=filled.tables,
-            )
+            shared |= {"index": filled.index, "dropped": filled.dropped, "_tables": filled.tables}
+            return cls(**shared, is_weighted=source.weighted)
         weight = source.weight
         if weight is not None and not (weight > 0.0).all():
             # A case without weight, and a group of such, is not there, as it is not in the tables of an engine.
@@ -253,6 +248,13 @@ class Ledger:
             return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=moments)
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
         return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
+
+    def of_event(self, model: str, event: Any) -> Ledger:
+        """Return the ledger of one event of classes by one model, such as "y is this class", without moments."""
+        found = self._event(event)
+        if isinstance(self.source, Cases):
+            return Ledger.of_source(self.source.event(found, model), (Event("event"),))
+        return replace(Ledger.of_tables({model: self.table(model, found)}), dependence=self.dependence)
 
     def entries(self) -> NDArray[np.intp]:
         """Return the entry of the index that each case belongs to; of a ledger that has its cases."""

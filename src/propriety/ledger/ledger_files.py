@@ -7,6 +7,7 @@ the moments of one function. Subfolders such as `day=2026-01-01` hold the rows o
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -338,15 +339,22 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     place = index.place(name)
     law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(index.labels[place])
     try:
-        labels = pa.array(own)
+        # Arrow takes whole numbers for signed ones, unless it is told.
+        large = all(type(label) is int and label >= 0 for label in own) and max(own, default=0) >= 2**63
+        labels = pa.array(own, pa.uint64() if large else None)
         back = plain_labels(labels.to_pylist())
     except (pa.ArrowException, OverflowError, TypeError) as error:
         raise InputTypeError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
-    changed = next((pair for pair in zip(own, back, strict=True) if pair[0] != pair[1]), None)
-    if changed is not None:  # Of a tuple, for example, Arrow makes a list.
+    changed = next((pair for pair in zip(own, back, strict=True) if not _is_same(*pair)), None)
+    if changed is not None:  # Of a tuple, for example, Arrow makes a list, of several zones one.
         offender = f"{changed[0]!r} would come back as {changed[1]!r}"
         raise InputTypeError(sentence(law, offender=offender, hint="turn them into text first."))
     return labels.take(pa.array(index.codes[entry, place]))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether labels are equal, times in different zones being different ones."""
+    return bool(one == other) and (not isinstance(one, dt.datetime) or one.utcoffset() == other.utcoffset())
 
 
 def _repeated(text: str, rows: int) -> Any:

@@ -22,7 +22,7 @@ def symmetric(classes: int | None, *, worst: float, local: bool = False) -> Prop
     """Declare a strictly proper rule that treats all classes alike.
 
     With two classes such a rule is superior, because its loss falls strictly as the probability of the class
-    that happened grows; with more it is not.
+    that happened grows, in the same way for both; with more it is not.
     """
     return Properties(
         proper=True,
@@ -30,6 +30,7 @@ def symmetric(classes: int | None, *, worst: float, local: bool = False) -> Prop
         local=local,
         distance_sensitive=False,
         superior=classes in TWO,
+        right_before_wrong=classes in TWO,
         best=0.0,
         worst=worst,
     )
@@ -100,9 +101,10 @@ class Brier(BinaryRule, ClassRule):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Log(BinaryRule, ClassRule):
-    r"""Logarithmic score :math:`-\log p_y`, in nats: the only local strictly proper score.
+    r"""Logarithmic score :math:`-\log p_y`, in nats.
 
-    An event that was called impossible and happened costs infinity.
+    With three classes or more it is, up to affine maps, the only strictly proper score that is local; with two classes
+    every score is. An event that was called impossible and happened costs infinity.
 
     Parameters
     ----------
@@ -142,6 +144,7 @@ class Log(BinaryRule, ClassRule):
             local=True,
             distance_sensitive=False,
             superior=classes in TWO,
+            right_before_wrong=classes in TWO,
             best=-math.log1p(-self.clip),
             worst=-math.log(self.clip),
         )

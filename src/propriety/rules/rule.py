@@ -35,8 +35,11 @@ class Properties:
         Moving probability towards the class that happened, in the order of the classes, lowers the loss
         (three classes or more).
     superior : bool, optional
-        A forecast that gives the class that happened the largest probability always scores better than
-        one that does not.
+        A right answer, which gives the class that happened the largest probability, always scores better than a wrong
+        one, whatever happened in either case (Ahmadian et al. 2024, definition 5, arXiv:2407.17697).
+    right_before_wrong : bool, optional
+        A right answer always scores better than a wrong one about the same outcome. Every superior rule has this
+        property; a rule that charges more for one class than for another may have it without being superior.
     best, worst : float
         Range of the loss: both bounds are reached or approached.
     ties : str, optional
@@ -48,6 +51,7 @@ class Properties:
     local: bool | None = None
     distance_sensitive: bool | None = None
     superior: bool | None = None
+    right_before_wrong: bool | None = None
     best: float | None = None
     worst: float | None = None
     ties: str | None = None
@@ -55,6 +59,10 @@ class Properties:
     def __post_init__(self) -> None:
         if self.strictly_proper and not self.proper:
             raise InputValueError(sentence("a strictly proper rule is proper; declare proper=True too"))
+        if self.superior and self.right_before_wrong is False:
+            raise InputValueError(
+                sentence("a superior rule puts right answers before wrong ones; declare both or none")
+            )
 
 
 class Rule(ABC):

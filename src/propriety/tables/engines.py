@@ -149,21 +149,14 @@ def count(
     tables = [table for table in cases.tables if within is None or within.of(*table)]
     if not tables:
         return None
-    by, names, several = cases.key_columns(keys), _summed(cases, level), len(tables) > 1
-    # Where the number of the table can be part of the key it is, as engines group by one column sooner than by two.
-    bits = 1 + max(52 if level is None else level, FAULTS.bit_length())  # Of a cell or a fault.
-    is_column = several and len(tables) > MOST >> bits
-    if cases.labels is not None:
-        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
-        cases = replace(cases, frame=cases.frame.with_columns(**faults))
+    by, names, bits = cases.key_columns(keys), _summed(cases, level), _key_bits(level, len(tables))
+    several = ["table"] if len(tables) > 1 else []
     try:
-        parts = [_keyed(cases, *table, level, by, within) for table in tables]
-        if is_column:
-            parts = [part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)]
-        elif several:
-            parts = [part.with_columns(key=nw.col("key") + (place << bits)) for place, part in enumerate(parts)]
-        grouped = [*(["table"] if is_column else []), *by, "key"]
-        query = (_stacked(parts) if several else parts[0]).group_by(*grouped).agg(*_sums(names, ends=ends))
+        if within is None:
+            rows = cases.rows(lambda own: _rows(own, tables, level, by, None))
+        else:
+            rows = _rows(cases, tables, level, by, within)
+        query = rows.group_by(*(several if bits is None else []), *by, "key").agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
         raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
     found = fetched(query)
@@ -172,11 +165,36 @@ def count(
     if not cases.weighted:
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
-    if several and not is_column:
+    if several and bits is not None:
         key = columns["key"].astype(np.int64) + FAULTS
         columns["key"] = ((key & (1 << bits) - 1) - FAULTS).astype(np.float64)
         found = found.append_column("table", [key >> bits])
-    return Counted(tables, found.select([*(["table"] if several else []), *by]), columns)
+    return Counted(tables, found.select([*several, *by]), columns)
+
+
+def _rows(
+    cases: LazyCases, tables: Sequence[tuple[int, Event]], level: int | None, by: Sequence[str], within: Within | None
+) -> Lazy:
+    """Return the plain columns of every table, one below the other."""
+    if cases.labels is not None:
+        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
+        cases = replace(cases, frame=cases.frame.with_columns(**faults))
+    parts = [_keyed(cases, *table, level, by, within) for table in tables]
+    if len(parts) == 1:
+        return parts[0]
+    bits = _key_bits(level, len(tables))
+    if bits is None:
+        return _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
+    return _stacked([part.with_columns(key=nw.col("key") + (place << bits)) for place, part in enumerate(parts)])
+
+
+def _key_bits(level: int | None, tables: int) -> int | None:
+    """Return how many bits of a key are a cell or a fault, above which it has the number of the table.
+
+    So engines group by one column less. None where a key has no room for that, and the table is a column.
+    """
+    bits = 53 if level is None else 1 + max(level, FAULTS.bit_length())
+    return bits if tables <= MOST >> bits else None
 
 
 def _stacked(parts: list[Lazy]) -> Lazy:

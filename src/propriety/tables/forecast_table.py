@@ -199,7 +199,7 @@ class ForecastTable(Result):
         outcome, forecast, weight : str
             Names of the columns; no weight by default.
         by : str or sequence of str, optional
-            Column or columns that tell groups; the result is then a dict with one table per group.
+            Column or columns that tell groups; the result is then a dict with a table per group that has weight.
         pos_label, labels, missing
             As in `propriety.mean_score`.
         exact : bool
@@ -235,10 +235,7 @@ class ForecastTable(Result):
         columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
         if by is None:
             return cls.from_predictions(**frames.columns_of(frame, columns), **options)
-        return {
-            group: frames.in_group(group, cls.from_predictions, **arguments, **options)
-            for group, arguments in frames.groups_of(frame, columns, by=by)
-        }
+        return frames.made_of_groups(cls.from_predictions, frame, columns, by=by, **options)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -11,7 +12,17 @@ from numpy.typing import NDArray
 from propriety.errors import UnsupportedOperationError, sentence
 from propriety.tables import frames
 
-__all__ = ["Lazy", "encoded", "engine_of", "excluding_nan", "fetched", "flag", "is_missing", "unsupported"]
+__all__ = [
+    "Lazy",
+    "encoded",
+    "engine_of",
+    "excluding_nan",
+    "fetched",
+    "flag",
+    "is_missing",
+    "row_by_row",
+    "unsupported",
+]
 
 Lazy: TypeAlias = nw.LazyFrame[Any]
 
@@ -30,6 +41,21 @@ def fetched(query: Lazy) -> Any:
     """Run a query and return a PyArrow table."""
     frames.pyarrow()
     return query.collect(backend="pyarrow").to_native()
+
+
+def row_by_row(frame: Lazy, build: Callable[[Lazy], Lazy]) -> Lazy:
+    """Return what is built of each row of a frame by itself.
+
+    On Dask it is built of a partition at once: it would make tasks of every column of every partition.
+    """
+    if not frame.implementation.is_dask():
+        return build(frame)
+
+    def of_partition(part: Any) -> Any:
+        return build(nw.from_native(part).lazy()).collect().to_native()
+
+    rows: Lazy = nw.from_native(frame.to_native().map_partitions(of_partition, clear_divisions=True))
+    return rows
 
 
 def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
