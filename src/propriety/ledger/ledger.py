@@ -89,13 +89,8 @@ class Ledger:
         shared |= {"dependence": dependence, "source": source}
         if isinstance(source, LazyCases):
             filled = tables_of_engine(source, cells=cells)
-            return cls(
-                **shared,
-                index=filled.index,
-                is_weighted=source.weighted,
-                dropped=filled.dropped,
-                _tables=filled.tables,
-            )
+            shared |= {"index": filled.index, "dropped": filled.dropped, "_tables": filled.tables}
+            return cls(**shared, is_weighted=source.weighted)
         weight = source.weight
         if weight is not None and not (weight > 0.0).all():
             # A case without weight, and a group of such, is not there, as it is not in the tables of an engine.

@@ -149,17 +149,14 @@ def count(
     tables = [table for table in cases.tables if within is None or within.of(*table)]
     if not tables:
         return None
-    by, names, several = cases.key_columns(keys), _summed(cases, level), len(tables) > 1
-    # Where the number of the table can be part of the key it is, as engines group by one column sooner than by two.
-    apart = MOST if level is None else int(2**level) + 2 * FAULTS
-    is_column = several and len(tables) * apart > MOST
+    by, names, bits = cases.key_columns(keys), _summed(cases, level), _key_bits(level, len(tables))
+    several = ["table"] if len(tables) > 1 else []
     try:
         if within is None:
-            rows = cases.rows(lambda own: _rows(own, tables, level, by, None, None if is_column else apart))
+            rows = cases.rows(lambda own: _rows(own, tables, level, by, None))
         else:
-            rows = _rows(cases, tables, level, by, within, None if is_column else apart)
-        grouped = [*(["table"] if is_column else []), *by, "key"]
-        query = rows.group_by(*grouped).agg(*_sums(names, ends=ends))
+            rows = _rows(cases, tables, level, by, within)
+        query = rows.group_by(*(several if bits is None else []), *by, "key").agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
         raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
     found = fetched(query)
@@ -168,33 +165,36 @@ def count(
     if not cases.weighted:
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
-    if several and not is_column:
-        place, key = np.divmod(columns["key"] + FAULTS, apart)
-        columns["key"] = key - FAULTS
-        found = found.append_column("table", [place.astype(np.int64)])
-    return Counted(tables, found.select([*(["table"] if several else []), *by]), columns)
+    if several and bits is not None:
+        key = columns["key"].astype(np.int64) + FAULTS
+        columns["key"] = ((key & (1 << bits) - 1) - FAULTS).astype(np.float64)
+        found = found.append_column("table", [key >> bits])
+    return Counted(tables, found.select([*several, *by]), columns)
 
 
 def _rows(
-    cases: LazyCases,
-    tables: Sequence[tuple[int, Event]],
-    level: int | None,
-    by: Sequence[str],
-    within: Within | None,
-    apart: int | None,
+    cases: LazyCases, tables: Sequence[tuple[int, Event]], level: int | None, by: Sequence[str], within: Within | None
 ) -> Lazy:
-    """Return the plain columns of every table, one below the other; keys of several are `apart`, or have its number."""
+    """Return the plain columns of every table, one below the other."""
     if cases.labels is not None:
         faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
         cases = replace(cases, frame=cases.frame.with_columns(**faults))
     parts = [_keyed(cases, *table, level, by, within) for table in tables]
     if len(parts) == 1:
         return parts[0]
-    if apart is None:
-        parts = [part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)]
-    else:
-        parts = [part.with_columns(key=nw.col("key") + place * apart) for place, part in enumerate(parts)]
-    return _stacked(parts)
+    bits = _key_bits(level, len(tables))
+    if bits is None:
+        return _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
+    return _stacked([part.with_columns(key=nw.col("key") + (place << bits)) for place, part in enumerate(parts)])
+
+
+def _key_bits(level: int | None, tables: int) -> int | None:
+    """Return how many bits of a key are a cell or a fault, above which it has the number of the table.
+
+    So engines group by one column less. None where a key has no room for that, and the table is a column.
+    """
+    bits = 53 if level is None else 1 + max(level, FAULTS.bit_length())
+    return bits if tables <= MOST >> bits else None
 
 
 def _stacked(parts: list[Lazy]) -> Lazy:
