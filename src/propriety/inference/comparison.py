@@ -40,6 +40,7 @@ CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-maria
 
 BRIER = Brier()
 RESAMPLES = 9999
+SKEWED = "few cases carry the differences: tests and intervals are widened for that"
 SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
 
 
@@ -59,12 +60,14 @@ class Comparison(Result):
         Difference over its error, and the degrees of freedom of its t distribution, NaN for a bootstrap.
     p_value, p_adjusted : ndarray of shape (pairs,)
         Two-sided p-value of no difference, and the same with Holm's adjustment for all pairs.
-    needed : ndarray of shape (pairs,)
-        Cases of this kind with which a true difference of this size would be told with a probability of 80%, were all
-        pairs tested at the level; infinite for a difference of zero.
+    needed, needed_low, needed_high : ndarray of shape (pairs,)
+        For planning, cases of this kind with which a true difference would be told with a probability of 80%, were all
+        pairs tested at the level: if it is the one seen, the largest in its interval, and the smallest. Infinite for a
+        difference of zero, which the interval holds unless the pair is told apart.
     verdict : ndarray of shape (pairs,)
         What was found of the model, against the reference: "better", "worse", "different" (of a measure that has an
-        ideal value), "not distinguishable", "same", "no spread", "infinite", "one unit" or "not tested".
+        ideal value), "not distinguishable", "same", "no spread", "infinite", "one unit", "too few events" (none, or
+        for DeLong's test one, of either outcome) or "not tested".
     standings : Standings
         The models by rank.
     models, measure, method, level
@@ -91,6 +94,8 @@ class Comparison(Result):
     p_value: Floats
     p_adjusted: Floats
     needed: Floats
+    needed_low: Floats
+    needed_high: Floats
     verdict: Names
     standings: Standings
     models: tuple[str, ...]
@@ -290,7 +295,11 @@ def compare_of(
         paired = paired_by_influence(ledger, measure, level)
     columns = difference_columns(ledger.models, paired, places, signs, ledger.n, level)
     tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
-    tested = Tested(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure)
+    events = None
+    if ledger.labels is None:
+        table = ledger.table(ledger.models[0])
+        events = (table.n_events, table.n - table.n_events)
+    tested = Tested(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure, events)
     columns["verdict"] = verdicts_of(columns["difference"], columns["standard_error"], columns["p_adjusted"], tested)
     chosen = "none" if paired.untested else chosen
     drawn = chosen in ("block bootstrap", "bootstrap")
@@ -316,7 +325,9 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
     said = [paired.untested]
     if np.isfinite(statistic).any():
         alone = INDEPENDENT if ledger.dependence == "time" and not in_order else ""
-        said += [one.replace("it may", "intervals may") for one in (few(ledger, paired.units), alone)]
+        scarce = few(ledger, inflation=paired.inflation, fewest=paired.fewest)
+        said += [SKEWED if paired.allowed else ""]
+        said += [one.replace("it may", "intervals may") for one in (scarce, alone)]
     told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 

@@ -30,6 +30,8 @@ Dependent: TypeAlias = Literal["cluster", "time"] | None
 PART = "part"
 PARTS = 2.0**10
 
+SIDES = ("e", "o")  # Should the event happen, and should it not.
+LARGEST = 1e100  # Of a product of two losses that are numbers.
 ROUNDING = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
 
 
@@ -39,6 +41,8 @@ class RuleSums(NamedTuple):
     mean: Floats
     lean: Floats
     spread: Floats
+    even_squares: Floats
+    even_cubes: Floats
 
 
 class LossSums(NamedTuple):
@@ -188,24 +192,43 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
     rows = rows.select(**by, **weights, **losses)
     if cases.weighted:
         rows = rows.filter(weight > 0.0)  # A case without weight does not count, even where its loss is infinite.
-    series = {name: nw.col(name) for name in losses}
-    models = len(cases.models)
-    for place in range(len(rules)):
-        for pair, (one, other) in enumerate(itertools.combinations(range(models), 2), models):
-            series[f"x_{place}_{pair}"] = nw.col(f"x_{place}_{one}") - nw.col(f"x_{place}_{other}")
-    rows = rows.select(**by, **weights, **series)
+    differences = _differences(cases, len(rules))
+    rows = rows.select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
     products: dict[str, nw.Expr] = {}
-    for name in series:
+    for name in (name for name in (*losses, *differences) if name.startswith("x")):
         x = nw.col(name)
         if cases.weighted:
             products |= {f"s{name}": weight * x, f"t{name}": weight * weight * x, f"u{name}": weight * x * (weight * x)}
         else:
             products |= {f"s{name}": x, f"u{name}": x * x}
+    for name in (name.removeprefix("e") for name in differences if name.startswith("e")):
+        products |= _even(nw.col(f"e{name}"), nw.col(f"o{name}"), weight if cases.weighted else None, name)
     if cases.weighted:
         products["squares"] = weight * weight
     rows = rows.select(**by, **weights, **products)
     sums = [nw.len().alias("n"), *(nw.col(name).sum() for name in (*weights, *products))]
     return rows.group_by(*by).agg(*sums) if by else rows.select(*sums)
+
+
+def _differences(cases: LazyCases, rules: int) -> dict[str, nw.Expr]:
+    """Return the differences of each pair under each rule: of its losses, and of an event those by either outcome."""
+    models, kinds = len(cases.models), ("x", *(SIDES if cases.labels is None else ()))
+    pairs = list(enumerate(itertools.combinations(range(models), 2), models))
+    return {
+        f"{kind}_{place}_{pair}": nw.col(f"{kind}_{place}_{one}") - nw.col(f"{kind}_{place}_{other}")
+        for place, (pair, (one, other)), kind in itertools.product(range(rules), pairs, kinds)
+    }
+
+
+def _even(happens: nw.Expr, fails: nw.Expr, weight: nw.Expr | None, name: str) -> dict[str, nw.Expr]:
+    """Return the parts of a case in the moments of a difference were both models equally good; see `Moments`."""
+    square, total = -1.0 * happens * fails, happens + fails
+    # What is not a number or infinite, of a forecast that calls an outcome impossible, adds nothing.
+    counts = (square > 0.0) & (square < LARGEST) & (total.abs() < LARGEST)
+    plain = {f"v{name}": square, f"c{name}": square * total}
+    if weight is not None:
+        plain = {f"v{name}": weight * weight * square, f"c{name}": weight * weight * weight * square * total}
+    return {column: nw.when(counts).then(part).otherwise(0.0) for column, part in plain.items()}
 
 
 def _whole(table: Any, by: list[str]) -> Any:
@@ -225,13 +248,13 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr])
         float_one=cases.forecast(0, event) * 0.0 + 1.0,
         **{f"p_{model}": cases.forecast(model, event) for model in models},
     )
-    losses = {
-        f"x_{place}_{model}": nw.when(nw.col("event") > 0.5)
-        .then(rule.loss(nw.col(f"p_{model}"), event=True, ops=ops))
-        .otherwise(rule.loss(nw.col(f"p_{model}"), event=False, ops=ops))
-        for place, rule in enumerate(map(_binary, rules))
-        for model in models
-    }
+    losses = {}
+    for (place, rule), model in itertools.product(enumerate(map(_binary, rules)), models):
+        happens, fails = (rule.loss(nw.col(f"p_{model}"), event=side, ops=ops) for side in (True, False))
+        losses[f"x_{place}_{model}"] = nw.when(nw.col("event") > 0.5).then(happens).otherwise(fails)
+        if len(models) > 1:  # Of a pair both are asked for; a rule may give a constant.
+            one = nw.col("float_one")
+            losses |= {f"e_{place}_{model}": happens * one, f"o_{place}_{model}": fails * one}
     return rows, losses
 
 
@@ -293,7 +316,12 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
         lean = tilted - mean * squares
         spread = squared - mean * (2.0 * tilted - mean * squares)
         same = spread <= ROUNDING * n * squared
-    return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread))
+    even = []
+    for letter in "vc":
+        alone = np.full((len(n), models), np.nan if models > 1 and f"v_{place}_{models}" not in columns else 0.0)
+        pairs = [columns.get(f"{letter}{name.removeprefix('x')}", alone[:, 0]) for name in series[models:]]
+        even.append(np.column_stack([alone, *pairs]))
+    return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread), *even)
 
 
 def _binary(rule: Rule) -> BinaryRule:

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
+from propriety.ledger.case_moments import moments_of_cases
 from propriety.ledger.engine_cases import cases_of_engine
 from propriety.ledger.engine_filling import tables_of_engine
 from propriety.ledger.engine_moments import moments_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.ledger.moments import OUTCOME, Moments, moments_of_cases
+from propriety.ledger.moments import OUTCOME, Moments
 from propriety.results import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
