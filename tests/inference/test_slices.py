@@ -88,6 +88,15 @@ def test_clusters_that_reach_across_groups(weight):
     assert found.units == 60
 
 
+def test_groups_of_very_unequal_clusters_are_not_judged():
+    """Twelve clusters, one of which has most of the cases, are worth few of equal size."""
+    cluster = np.where(np.arange(N) < N // 2, 0, np.arange(N) % 11 + 1)
+    found = slices(Y, P, by=np.arange(N) % 2, cluster=cluster)
+    assert set(found.note) == {"too few to judge: 12 clusters that are worth 4 of equal size"}
+    assert np.isnan(found.p_value).all()
+    assert set(slices(Y, P, by=np.arange(N) % 2, cluster=np.arange(N) % 15).note) == {""}
+
+
 def test_copies_in_clusters_are_no_news():
     twice = slices(np.tile(Y, 2), np.tile(P, 2), by=np.tile(SITE, 2), cluster=np.tile(np.arange(N), 2), smallest=100)
     alone = slices(Y, P, by=SITE, cluster=np.arange(N), smallest=50)

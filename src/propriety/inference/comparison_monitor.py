@@ -186,7 +186,7 @@ def monitor_comparison(
     >>> y = [1, 0, 1, 1, 0] * 40
     >>> result = monitor_comparison(y, [0.3, 0.6, 0.4, 0.2, 0.5] * 40, [0.6, 0.4, 0.7, 0.6, 0.3] * 40)
     >>> result.verdict
-    'The model is worse than the reference: alarm after 16 of 200 cases.'
+    'The model is worse than the reference: alarm after 19 of 200 cases.'
     >>> result.difference[-1].round(3), result.low[-1].round(3), result.high[-1].round(3)
     (np.float64(0.288), np.float64(0.227), np.float64(0.367))
     """

@@ -12,7 +12,7 @@ __all__ = ["FEW", "SKEWED", "errors_of_even_models", "limits_of_rare", "rarest",
 
 SKEWED = 0.1  # Skewness of a sum from which on Student's t is not trusted alone; see `studies/few_events.py`.
 FEW = 50  # Events, or non-events, below which the limits of a mean are those of a sum of rare losses.
-FEWEST_CASES = 20  # With fewer, either outcome is too frequent for that.
+RARE, FEWEST_CASES = 0.2, 20  # The largest share of an outcome that is rare, and the fewest cases that tell it.
 EVEN = 0.25  # Share that the number of equal losses must have in that of the rare outcome, for those limits.
 NORMAL = 1e-5  # The least skewness that is told from none; it moves a p-value by a hundred-thousandth of it.
 
@@ -29,7 +29,7 @@ def tail_of_skewed(z: Floats, skewness: Floats) -> Floats:
     Examples
     --------
     >>> tail_of_skewed(np.array([1.96, 1.96, -1.96]), np.array([0.0, 0.5, 0.5])).round(3)
-    array([0.05 , 0.076, 0.015])
+    array([0.05 , 0.074, 0.02 ])
     """
     turned = np.where(skewness < 0.0, -z, z)
     shape = 4.0 / np.maximum(np.abs(skewness), NORMAL) ** 2
@@ -93,7 +93,8 @@ def limits_of_rare(moments: Moments, inflation: Floats, level: float) -> tuple[F
     """
     cells, total = moments.over(OUTCOME), moments.over()
     unknown = np.full(total.mean.shape[1], np.nan)
-    if len(cells.n) != 2 or total.n[0] < FEWEST_CASES or not 0 < cells.n.min() < FEW * inflation.max():
+    n = int(total.n[0])
+    if len(cells.n) != 2 or n < FEWEST_CASES or cells.n.min() > min(RARE * n, FEW * inflation.max()):
         return unknown, unknown
     rare, other = np.argsort(cells.n, kind="stable")
     weight, tail = float(total.weight[0]), (1.0 - level) / 2.0
