@@ -1,5 +1,7 @@
 """Comparisons in words: who is better, by how much, what would be needed, and where there is nothing to test."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from propriety.inference.comparison_words import (
     rule_sentence,
 )
 from propriety.inference.measures import MeanScore, NetBenefit
-from propriety.inference.verdicts import Pair
+from propriety.inference.verdicts import Pair, Verdict, verdict_on
 from propriety.inference.verdicts import Tested as On  # So that it is not taken for a test.
 from propriety.rules.catalogue import RULES
 
@@ -178,6 +180,16 @@ IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart
 )
 def test_sentences(row, tested, words):
     assert pair_sentence(row, tested) == words
+
+
+def test_every_sentence_is_that_of_a_verdict_and_every_verdict_has_one():
+    (mark,) = test_sentences.pytestmark
+    told = {(verdict_on(*param.values[:2]), param.values[2]) for param in mark.args[1]}
+    assert {verdict for verdict, _ in told} == set(get_args(Verdict))
+    for verdict, words in told:
+        assert ("is better than" in words) == (verdict in ("better", "worse"))
+        assert ("differ:" in words) == (verdict == "different")
+        assert ("not distinguishable" in words) == (verdict == "not distinguishable")
 
 
 def test_an_end_next_to_zero_does_not_read_as_zero():

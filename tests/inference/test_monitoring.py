@@ -492,3 +492,16 @@ def test_bad_references_are_named():
 def test_calibration_is_monitored_for_one_event():
     with pytest.raises(InputValueError, match="y_proba must be 1-D"):
         monitor_calibration([0, 1], [[0.5, 0.5], [0.5, 0.5]])
+
+
+def test_no_alarm_is_raised_that_the_limits_do_not_bear_out():
+    """Review A11: this stream was called worse after 786 cases, while its lower limit never exceeds 0."""
+    generator = np.random.default_rng(9999)
+    q = generator.beta(1, 3, 1500)
+    y = generator.random(1500) < q
+    result = monitor_comparison(y, np.clip(q + 0.08, 0, 1), q)
+    assert (result.low <= 0.0).all()
+    assert result.log_e_value.max() > math.log(20)
+    assert (result.alarm, result.standing) == (None, "not distinguishable")
+    assert result.verdict == "No alarm in 1,500 cases."
+    assert result.p_value[-1] > 0.05

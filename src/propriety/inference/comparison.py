@@ -222,15 +222,16 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     Notes
     -----
     When not to trust it; figures are of 95% intervals and 5% tests in `studies/few_events.py`, `studies/clusters.py`
-    and `studies/comparison.py`. Of two models with the same expected score one was called better in at most 5% of samples
-    with 2 to 50 events, where Student's t alone does in up to 40%. The price is power. Note that "equally good in every
-    case" is one way of being equally good: where forecasts are far too high or too low the test is cautious.
+    and `studies/comparison.py`. Of two models with the same expected score one was called better in at most 5% of
+    samples with 2 to 50 events, where Student's t alone does in up to 40%. The price is power. "Equally good in every
+    case" is one way of being equally good: where forecasts are far too high the test is cautious.
 
     Clusters of very unequal size are worth few equal ones, which `note` says below 20; events that come in clusters, or
     in a row, are worth fewer independent ones, which it says below 50, or below 10 where cases are independent. Where
     neighbouring differences in time are correlated by 0.65, the interval of "diebold-mariano" holds in 88% of 200 times
     and in 93% of 1,000, that of "block bootstrap" in 92% and 93%; for rare events with a correlation of 0.3 they hold
     in 86% and 90% of 1,000 times, and in 94% of 10,000. Forecasts of classes are compared by t alone.
+
     Losses that differ by the same amount in every case have no spread, and infinite losses no error: neither is tested.
 
     An interval is for its pair alone, and a verdict is for all pairs together. So with several pairs an interval may
