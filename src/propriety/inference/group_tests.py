@@ -137,14 +137,15 @@ def _across(
     ][:, None]
     squares = np.maximum(everyone + _by_group(right**2 - wrong**2, group, count), 0.0)
     # Each side has the factor of its own clusters, and Welch's degrees of freedom add them up. Those of the rest are
-    # those of all clusters, by the number of equal ones that are left.
+    # those of all clusters, by the share of equal ones that are left.
     own, all_clusters = group_means(moments, by), cluster_errors(sums_by_cluster(moments))
-    others_plain, others_factor = np.maximum(squares - own.plain, 0.0), all_clusters.factor[0, :models]
-    own_squares, rest_squares = own.error**2, others_plain * others_factor
     lost = _by_group((units.weight[unit] ** 2 - (units.weight[unit] - cells.weight) ** 2)[:, None], group, count)[:, 0]
     left_over = (units.weight.sum() - weight) ** 2 / np.maximum(squared - lost, np.finfo(float).tiny)
     share = np.minimum(left_over / effective_number(units.weight), 1.0)[:, None]
     rest_df = np.maximum(all_clusters.df[0, :models] * share, 1.0)
+    others_factor = 1.0 + (all_clusters.factor[0, :models] - 1.0) / share
+    others_plain = np.maximum(squares - own.plain, 0.0)
+    own_squares, rest_squares = own.error**2, others_plain * others_factor
     # Clusters on both sides make the whole less than the sum of its sides.
     total = squares + (own_squares - own.plain) + (rest_squares - others_plain)
     return np.sqrt(total), total**2 / (own_squares**2 / own.df + rest_squares**2 / rest_df)

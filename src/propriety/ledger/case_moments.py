@@ -127,7 +127,9 @@ def _even(
             square = -happens * fails
             cube = square * (happens + fails)
         counts = (square > 0.0) & np.isfinite(cube)
-        square, cube = (np.where(counts, column, 0.0) for column in (weight**2 * square, weight**3 * cube))
+        # Not by powers, whose last digit depends on how an array lies in memory.
+        square, cube = weight * weight * square, weight * weight * weight * cube
+        square, cube = (np.where(counts, column, 0.0) for column in (square, cube))
         for one, third in zip(square, cube, strict=True):
             squares[:, place] = np.bincount(cell, one, minlength=shape[0])
             cubes[:, place] = np.bincount(cell, third, minlength=shape[0])
