@@ -223,7 +223,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     -----
     When not to trust it; figures are of 95% intervals and 5% tests in `studies/few_events.py`, `studies/clusters.py`
     and `studies/comparison.py`. Of two models with the same expected score one was called better in at most 5% of
-    samples with 2 to 50 events, where Student's t alone does in up to 40%. The price is power. "Equally good in every
+    samples with 2 to 20 events, where Student's t alone does in up to 40%. The price is power. "Equally good in every
     case" is one way of being equally good: where forecasts are far too high the test is cautious.
 
     Clusters of very unequal size are worth few equal ones, which `note` says below 20; events that come in clusters, or

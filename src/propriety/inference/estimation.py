@@ -106,7 +106,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     they are worth if they come in clusters or in a row; clusters must be worth 20 of equal size. In
     `studies/intervals.py` 95% intervals by formula of scores, skill, net benefit and AUC held the truth in 93 to 97% of
     samples of 200 cases and more with as many events as non-events, with 20 equal clusters too. Where 1% of the cases
-    are events (`studies/few_events.py`), those of scores held in 95 to 99% with 2 to 50 events, and those of AUC in 91%
+    are events (`studies/few_events.py`), those of scores held in 95 to 98% with 2 to 50 events, and those of AUC in 91%
     with 2 events, 94% with 4 and 94 to 96% from 10 on.
 
     Intervals of miscalibration and discrimination held the truth in 92 to 100% with half events, from 200 cases on,
