@@ -11,7 +11,8 @@ and log scores; 50 to 10,000 cases that are
 - in time, with z1, z2 and e autoregressive of order one, 0.8 or 0.95 from one time to the next: diebold-mariano, block
   bootstrap (999 draws), and paired t, which does not know of time.
 
-Replicates are columns of the package's own estimators, and one of each setting is checked to be what `compare` says.
+Replicates are columns of the package's own estimators, before differences that rest on few events are widened (see
+`few_events.py`), and one of each setting is checked to be what `compare` says, or narrower.
 Writes `results/comparison.csv` and `results/comparison.png`; takes about five minutes on one core.
 
 Run: python studies/comparison.py [--replicates 4000] [--bootstraps 1000]
@@ -132,7 +133,10 @@ def check(method: str, rule: pr.Rule, y: np.ndarray, pair: dict[str, np.ndarray]
     if method == "block bootstrap":
         return  # Other draws.
     result = compare(y[:, 0], {name: p[:, 0] for name, p in pair.items()}, rule, level=LEVEL, **shared)
-    if not np.allclose([result.low[0], result.high[0]], [found.low[0], found.high[0]], rtol=1e-6, atol=1e-9):
+    widened = "Few cases carry" in result.note and result.low[0] <= found.low[0] and result.high[0] >= found.high[0]
+    if not widened and not np.allclose(
+        [result.low[0], result.high[0]], [found.low[0], found.high[0]], rtol=1e-6, atol=1e-9
+    ):
         message = f"{method}: {result.low[0]}, {result.high[0]} is not {found.low[0]}, {found.high[0]}"
         raise AssertionError(message)
 

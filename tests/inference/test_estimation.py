@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from brute_clusters import brute_errors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -65,9 +66,12 @@ def test_errors_of_means_are_those_of_the_moments(sampling):
     moments = pr.condense(Y, {"a": P}, **sampling).moments(pr.Brier())
     found = estimate(Y, P, **sampling)
     assert found.value == pytest.approx(moments.means[0], rel=1e-12)
-    assert found.standard_error == pytest.approx(moments.standard_errors()[0], rel=1e-12)
-    margin = stats.t(moments.units - 1).ppf(0.975) * found.standard_error
-    assert found.high - found.value == pytest.approx(margin, rel=1e-12)
+    error, df = moments.standard_errors()[0], N - 1
+    if "cluster" in sampling:
+        error, df = brute_errors((P - Y) ** 2, sampling["cluster"], sampling.get("sample_weight"))
+    assert found.standard_error == pytest.approx(error, rel=1e-9)
+    margin = stats.t(df).ppf(0.975) * found.standard_error
+    assert found.high - found.value == pytest.approx(margin, rel=1e-7)
     assert found.units == (25 if "cluster" in sampling else N)
 
 
@@ -281,7 +285,7 @@ def test_few_events_and_few_clusters_are_told():
     y = np.arange(100) < 5
     assert estimate(y, np.full(100, 0.1)).note == "rests on 5 events: it may be too narrow"
     told = estimate(~y[:30], np.full(30, 0.1), cluster=np.arange(30) % 4).note
-    assert told == "rests on 4 clusters, 25 events, 5 non-events: it may be too narrow"
+    assert told == "rests on 25 events, 5 non-events, 4 clusters: it may be too narrow"
     assert estimate(np.arange(100) < 1, np.full(100, 0.1)).note == "rests on 1 event: it may be too narrow"
     assert estimate(Y, P).note == ""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from brute_clusters import brute_errors
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
@@ -148,9 +149,7 @@ def test_a_measure_of_ones_own_has_the_exact_error_of_a_mean():
     assert (found.method, found.value) == ("influence function", pytest.approx(P.mean()))
     assert found.high - found.value == pytest.approx(stats.norm.ppf(0.975) * stats.sem(P), rel=1e-10)
     clustered = pr.estimate(Y, P, MeanForecast(), cluster=CLUSTER)
-    sums = np.bincount(CLUSTER, P - P.mean()) / N
-    groups = len(np.unique(CLUSTER))
-    assert clustered.standard_error == pytest.approx(math.sqrt(groups / (groups - 1) * (sums**2).sum()), rel=1e-12)
+    assert clustered.standard_error == pytest.approx(brute_errors(P, CLUSTER)[0], rel=1e-10)
     compared = pr.compare(Y, {"a": P, "b": P**2}, MeanForecast())
     assert compared.standard_error[0] == pytest.approx(stats.sem(P - P**2), rel=1e-12)
     assert compared.df[0] == N - 1

@@ -208,12 +208,13 @@ def test_shares_are_of_one_unit():
 def test_alarm_p_value_and_bounds_tell_the_same(cases, level):
     y, p, r = columns(cases)
     result = monitor_comparison(np.tile(y, 20), np.tile(p, 20), np.tile(r, 20), level=level)
-    reached = np.flatnonzero(result.log_e_value >= math.log(result.threshold) - 1e-12)
+    reached = np.flatnonzero(result.low > 0.0)
     assert result.alarm == (reached[0] + 1 if len(reached) else None)
-    np.testing.assert_allclose(result.p_value, np.minimum(1, 1 / np.maximum.accumulate(result.e_value)), rtol=1e-12)
-    # One side of the interval has half of the error, so it leaves 0 out at twice the threshold.
-    margin = np.abs(result.log_e_value - math.log(2 * result.threshold)) > 1e-9
-    assert np.array_equal((result.low > 0)[margin], (result.log_e_value > math.log(2 * result.threshold))[margin])
+    assert (result.p_value[-1] <= 1 - level + 1e-12) == (result.alarm is not None)
+    np.testing.assert_allclose(result.p_value, np.minimum(1, 2 / np.maximum.accumulate(result.e_value)), rtol=1e-12)
+    assert result.threshold == pytest.approx(2 / (1 - level))
+    margin = np.abs(result.log_e_value - math.log(result.threshold)) > 1e-9
+    assert np.array_equal((result.low > 0)[margin], (result.log_e_value > math.log(result.threshold))[margin])
     assert np.all((result.low <= result.difference) & (result.difference <= result.high))
 
 
@@ -273,13 +274,21 @@ def test_verdicts():
     assert monitor_comparison(y, good, bad).verdict.startswith("The model is better than the reference: clear after ")
     both = monitor_comparison(y * 4, good + bad * 3, bad + good * 3)
     assert both.better_at < 200 < both.alarm
-    first, then = (
+    first, then, now = (
         "On average over the first {} cases the model was {} than the reference",
-        "over the first {} of 800 it was {}",
+        "over the first {} it was {}",
+        "and over all {} {}.",
     )
-    assert both.verdict == f"{first.format(both.better_at, 'better')}, and {then.format(both.alarm, 'worse')}."
+    assert both.verdict == ", ".join(
+        [first.format(both.better_at, "better"), then.format(both.alarm, "worse"), now.format(800, "it is worse")]
+    )
     back = monitor_comparison(y * 4, bad + good * 3, good + bad * 3)
-    assert back.verdict == f"{first.format(back.alarm, 'worse')}, and {then.format(back.better_at, 'better')}."
+    assert back.verdict == ", ".join(
+        [first.format(back.alarm, "worse"), then.format(back.better_at, "better"), now.format(800, "it is better")]
+    )
+    even = monitor_comparison(y * 2, bad + good, good + bad)
+    assert even.standing == "not distinguishable"
+    assert even.verdict == f"{first.format(even.alarm, 'worse')}, {now.format(400, 'they are not distinguishable')}"
     assert monitor_comparison([1], [0.5], [0.5]).verdict == "No alarm in 1 case."
     assert monitor_calibration([1], [0.5]).verdict == "No alarm in 1 case."
     assert "it is not true that the forecasts are calibrated" in monitor_calibration(y, bad).verdict
@@ -483,3 +492,16 @@ def test_bad_references_are_named():
 def test_calibration_is_monitored_for_one_event():
     with pytest.raises(InputValueError, match="y_proba must be 1-D"):
         monitor_calibration([0, 1], [[0.5, 0.5], [0.5, 0.5]])
+
+
+def test_no_alarm_is_raised_that_the_limits_do_not_bear_out():
+    """Review A11: this stream was called worse after 786 cases, while its lower limit never exceeds 0."""
+    generator = np.random.default_rng(9999)
+    q = generator.beta(1, 3, 1500)
+    y = generator.random(1500) < q
+    result = monitor_comparison(y, np.clip(q + 0.08, 0, 1), q)
+    assert (result.low <= 0.0).all()
+    assert result.log_e_value.max() > math.log(20)
+    assert (result.alarm, result.standing) == (None, "not distinguishable")
+    assert result.verdict == "No alarm in 1,500 cases."
+    assert result.p_value[-1] > 0.05

@@ -30,7 +30,7 @@ def change(folder, **facts):
     ("facts", "law"),
     [
         ({"schema": "propriety.forecast_table"}, "must be a stored propriety.ledger"),
-        ({"version": 2}, "propriety.ledger must have version 1; got 2"),
+        ({"version": 3}, "propriety.ledger must have version 1 or 2; got 3"),
         ({"version": None}, "must have version 1"),
         ({"models": ["p", "other"]}, "must be of its models and events"),
         ({"events": [["class", 0]]}, "its events must be those of its labels"),

@@ -50,11 +50,11 @@ def test_the_alarm_is_marked_at_its_moment_and_told():
     ax = result.plot()
     (mark,) = lines(ax, "_mark")
     assert mark.get_xdata() == [result.alarm]
-    assert mark.get_ydata()[0] >= np.log10(20)
+    assert mark.get_ydata()[0] >= np.log10(40)
     assert f"alarm after {result.alarm:,} cases" in texts(ax)
     (threshold,) = lines(ax, "_threshold")
-    assert threshold.get_ydata()[0] == pytest.approx(np.log10(20))
-    assert "alarm at 20\n(false: 5% at most)" in texts(ax)
+    assert threshold.get_ydata()[0] == pytest.approx(np.log10(40))
+    assert "alarm at 40\n(false: 5% at most)" in texts(ax)
 
 
 def test_a_better_model_is_told_too():

@@ -94,13 +94,13 @@ def test_other_versions_of_a_table_are_refused_in_one_sentence(stem, version):
         pr.ForecastTable.from_dict(data_of(stem) | {"version": version})
 
 
-@pytest.mark.parametrize("version", [0, 2, 17, -1, 1.5, "1", None, [1]], ids=repr)
+@pytest.mark.parametrize("version", [0, 3, 17, -1, 1.5, "1", None, [1]], ids=repr)
 def test_other_versions_of_a_ledger_are_refused_in_one_sentence(version, tmp_path):
     folder = tmp_path / "later"
     shutil.copytree(FILES / "ledger-1-plain", folder)
     facts = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
     (folder / "ledger.json").write_text(json.dumps(facts | {"version": version}), encoding="utf-8")
-    with pytest.raises(InputValueError, match=r"^propriety\.ledger must have version 1; got .*newer"):
+    with pytest.raises(InputValueError, match=r"^propriety\.ledger must have version 1 or 2; got .*newer"):
         pr.Ledger.from_parquet(folder)
 
 

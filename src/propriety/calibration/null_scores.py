@@ -11,7 +11,7 @@ from scipy.special import eval_legendre, logit
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["NullScores", "group_of_cases", "null_scores", "residual_variance"]
+__all__ = ["NullScores", "group_of_cases", "log_weight_ratio", "null_scores", "residual_variance"]
 
 GROUPS = 2**12  # Neighbouring forecasts are put together to so many groups, over which the functions hardly change.
 DEGREES = (2, 3, 4, 5)
@@ -118,6 +118,12 @@ def residual_variance(table: ForecastTable, rows: slice, variance: Floats) -> Fl
     ratio = np.exp(_log_ratio(table, rows, variance))
     spread: Floats = p * (1.0 - p) * (events * ((1.0 - p) + p / ratio) + others * ((1.0 - p) * ratio + p))
     return spread
+
+
+def log_weight_ratio(table: ForecastTable) -> float:
+    """Return by how much the log-weights of events exceed those of non-events with like forecasts, on average."""
+    variance = table.weights * table.forecast * (1.0 - table.forecast)
+    return _log_ratio(table, slice(None), variance) if variance.any() else 0.0
 
 
 def _log_ratio(table: ForecastTable, rows: slice, variance: Floats) -> float:

@@ -246,7 +246,7 @@ class Evaluation(Result):
         """The calibration of each model in each group that is judged, if there are keys; of binary outcomes."""
         if self.slices is None or self.kind != "binary":
             return None
-        return calibration_of_groups(self._ledger_of_cases, self.slices, level=self.level, drawing=self._drawing)
+        return calibration_of_groups(self._ledger_of_cases, self.slices, level=self.level)
 
     @cached_property
     def group_skill(self) -> Slices | None:

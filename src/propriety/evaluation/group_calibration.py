@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, logit, ndtri
 
-from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_summary import CalibrationSummary, calibration_of, outcomes_of_several
+from propriety.calibration.calibration_test import FEWEST
+from propriety.calibration.null_scores import log_weight_ratio
+from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN
 from propriety.inference.slice_table import Slices, group_names
-from propriety.inference.verdicts import Names
+from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats, Result
+from propriety.tables.cases import Cases
 
-__all__ = ["MOST_GROUPS", "GroupCalibration", "calibration_of_groups"]
+__all__ = ["GroupCalibration", "calibration_of_groups"]
 
-MOST_GROUPS = 1000  # Rows of models and groups; more are not tested one by one.
+COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GroupCalibration(Result):
-    """Calibration of each model in each group that is judged, one row each.
+    """Calibration of each model in each group that is judged, one row each; see `calibration_of_groups`.
 
     Parameters
     ----------
     model, group : ndarray of str
         The model and the group, as in `Slices`.
     outcome : ndarray of str
-        What the test of calibration allows to be said, as in `propriety.calibration_summary`, but with the adjusted
-        p-value.
+        What the test of calibration allows to be said, as in `propriety.calibration_summary`, with one level for all
+        rows.
     observed_expected, observed_expected_low, observed_expected_high : ndarray of float
         Observed over expected events, with its interval.
-    slope, slope_low, slope_high : ndarray of float
-        Calibration slope, with its interval.
     p_value, p_adjusted : ndarray of float
-        p-value of the test of calibration, and the same with Holm's adjustment for all rows.
+        p-value of Cox's score test of intercept 0 and slope 1, and the same with Holm's adjustment for all rows.
     level : float
         Level of the intervals and of the outcomes.
     """
@@ -46,62 +48,142 @@ class GroupCalibration(Result):
     observed_expected: Floats
     observed_expected_low: Floats
     observed_expected_high: Floats
-    slope: Floats
-    slope_low: Floats
-    slope_high: Floats
     p_value: Floats
     p_adjusted: Floats
     level: float
 
     @property
-    def is_miscalibrated(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def is_miscalibrated(self) -> NDArray[np.bool_]:
         """Whether a row is miscalibrated, with the level held over all rows."""
         return np.asarray(self.outcome == "miscalibrated")
 
 
-def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float, drawing: Drawing) -> GroupCalibration | None:
-    """Judge the calibration of the groups of each key of a ledger; None where they are too many, or none is judged."""
-    judged = int(np.count_nonzero(found.is_judged))
-    if not 0 < judged <= MOST_GROUPS:
+class _Judged(NamedTuple):
+    """Numbers of all groups of a key for one model."""
+
+    ratio: Floats
+    ratio_error: Floats  # Of its logarithm.
+    p_value: Floats
+    information: Floats
+    slope_gap: Floats  # Distance of the slope from 1, by one step of the fit, and its error.
+    slope_error: Floats
+    refuted: Floats
+
+
+def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> GroupCalibration | None:
+    r"""Judge the calibration of the groups of each key of a ledger, for which clusters need the cases.
+
+    All groups are tested at once, by the sums of :math:`w (y - p)` and :math:`w (y - p) (x - \bar x)` with log-odds
+    :math:`x`, over their variance if the forecasts are calibrated, as clusters or weights make it: Cox's score test.
+    The shape beyond intercept and slope, which takes more cases to see, is not looked at. None where no group is
+    judged, or where cases may depend on each other and are not at hand.
+    """
+    cases = None if ledger.dependence is None else ledger.cases
+    if not found.is_judged.any() or (ledger.dependence is not None and cases is None):
         return None
-    rows = list(_rows(ledger, found, level, drawing))
-    summaries = [summary for *_, summary in rows]
-    outcome, p_adjusted = outcomes_of_several(summaries)
-    columns = {
-        f"{name}{suffix}": np.array([getattr(getattr(one, name), limit) for one in summaries])
-        for name in ("observed_expected", "slope")
-        for suffix, limit in (("", "value"), ("_low", "low"), ("_high", "high"))
-    }
+    whole = ledger if cases is None else Ledger.of_source(cases, ledger.events)
+    several, rows = len(found.by) > 1, []
+    for name in found.by:
+        own = whole.over(*(other for other in whole.index.names if other != name))
+        names = [f"{name}: {group}" if several else group for group in group_names(own.index).tolist()]
+        rows += [(model, names, _judged(own, model, cases)) for model in ledger.models]
+    order = np.argsort([ledger.models.index(model) for model, *_ in rows], kind="stable")
+    rows = [rows[place] for place in order]
+    model = np.concatenate([np.full(len(names), model) for model, names, _ in rows])
+    group = np.concatenate([names for _, names, _ in rows])
+    numbers = _Judged(*(np.concatenate(column) for column in zip(*(one for *_, one in rows), strict=True)))
+    wanted = set(zip(found.model[found.is_judged].tolist(), found.group[found.is_judged].tolist(), strict=True))
+    kept = np.array([row in wanted for row in zip(model.tolist(), group.tolist(), strict=True)])
+    return _outcomes(model[kept], group[kept], _Judged(*(column[kept] for column in numbers)), level)
+
+
+def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> GroupCalibration:
+    p_adjusted = holm(found.p_value)
+    z = float(ndtri(0.5 + level / 2.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        factor = np.exp(z * found.ratio_error)
+        low, high = found.ratio / factor, found.ratio * factor
+        near = (low > 1.0 - RATIO_MARGIN) & (high < 1.0 + RATIO_MARGIN)
+        near &= np.abs(found.slope_gap) + z * found.slope_error < SLOPE_MARGIN
+    wrong = p_adjusted <= 1.0 - level
+    outcome = np.where(
+        wrong,
+        np.where(near & (found.refuted == 0.0), "immaterial", "miscalibrated"),
+        np.where(found.information < FEWEST, "too few events", "consistent"),
+    )
     return GroupCalibration(
-        model=np.array([model for model, *_ in rows]),
-        group=np.array([group for _, group, _ in rows]),
-        outcome=np.array(outcome),
-        **columns,
-        p_value=np.array([one.p_value for one in summaries]),
+        model=model,
+        group=group,
+        outcome=outcome,
+        observed_expected=found.ratio,
+        observed_expected_low=low,
+        observed_expected_high=high,
+        p_value=found.p_value,
         p_adjusted=p_adjusted,
         level=level,
     )
 
 
-def _rows(
-    ledger: Ledger, found: Slices, level: float, drawing: Drawing
-) -> Iterator[tuple[str, str, CalibrationSummary]]:
-    """Yield model, group and its calibration, in the order of the groups."""
-    judged = set(zip(found.model[found.is_judged].tolist(), found.group[found.is_judged].tolist(), strict=True))
-    several = len(found.by) > 1
-    for name in found.by:
-        own = ledger.over(*(other for other in ledger.index.names if other != name))
-        labels = own.index.column(name)
-        for model in ledger.models:
-            for place, group in enumerate(group_names(own.index).tolist()):
-                shown = f"{name}: {group}" if several else group
-                if (model, shown) in judged:
-                    part = _part(own, model, place, {name: labels[place]})
-                    yield model, shown, calibration_of(part, model, level=level, drawing=drawing)
+def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
+    keyed, groups = ledger.keyed_tables(model, ledger.events[0]), len(ledger.index)
+    events, non_events, event_squares, non_event_squares = (getattr(keyed, name) for name in COLUMNS)
+    p, entry = keyed.forecast, keyed.entry
+    inside = (p > 0.0) & (p < 1.0)
+
+    def summed(values: Floats) -> Floats:
+        return np.bincount(entry, values, minlength=groups).astype(np.float64)
+
+    weight = events + non_events
+    residual = np.where(inside, events * (1.0 - p) - non_events * p, 0.0)
+    variance = np.where(inside, weight * p * (1.0 - p), 0.0)
+    own = variance
+    if ledger.is_weighted:
+        ratio = np.exp(log_weight_ratio(ledger.table(model)))
+        own = p * (1.0 - p) * (event_squares * ((1.0 - p) + p / ratio) + non_event_squares * ((1.0 - p) * ratio + p))
+    x = np.where(inside, logit(np.where(inside, p, 0.5)), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = summed(own * x) / summed(own)
+        centred = np.where(inside, x - centre[entry], 0.0)
+        spreads = np.stack([summed(own), summed(own * centred**2)])
+        sums = np.stack([summed(residual), summed(residual * centred)])
+        observed, expected = summed(events), summed(weight * p)
+        rate = observed / expected
+        gap = rate[entry] * p
+        error = np.sqrt(summed(event_squares * (1.0 - gap) ** 2 + non_event_squares * gap**2)) / observed
+        factor = np.ones((2, groups))
+        if cases is not None:
+            error, dispersed = _dispersed(ledger, cases, model, centre, rate, observed)
+            factor = np.maximum(dispersed / spreads, 1.0)
+        flat = spreads[1] <= 1e-18 * summed(own * (1.0 + x**2))
+        squares = np.where(spreads > 0.0, sums**2 / spreads, 0.0)
+        squares[1] = np.where(flat, 0.0, squares[1])
+        df = np.where(flat, 1.0, 2.0)
+        inflated = np.where(flat, factor[0], factor.mean(axis=0))
+        p_value = np.asarray(chdtrc(df, squares.sum(axis=0) / inflated))
+        information = summed(variance) ** 2 / summed(own) / inflated
+        slope = np.where(flat, 0.0, sums[1] / summed(variance * centred**2))
+        slope_error = np.where(flat, 0.0, np.sqrt(spreads[1] * factor[1]) / summed(variance * centred**2))
+    wrong = summed(np.where(p == 0.0, events, np.where(p == 1.0, non_events, 0.0)))
+    p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
+    return _Judged(rate, error, p_value, np.nan_to_num(information), slope, slope_error, wrong)
 
 
-def _part(ledger: Ledger, model: str, place: int, keys: dict[str, object]) -> Ledger:
-    """Return the ledger of one group: of its table, or of its cases where they may depend on each other."""
-    if ledger.dependence is None:
-        return Ledger.of_tables({model: ledger.keyed_tables(model, ledger.events[0]).at(place)})
-    return ledger.where(**keys)
+def _dispersed(
+    ledger: Ledger, cases: Cases, model: str, centre: Floats, rate: Floats, observed: Floats
+) -> tuple[Floats, Floats]:
+    """Return the error of log observed/expected, and the variance of both sums, from what each cluster adds to them."""
+    forecast, event, weight = cases.gathered(model)
+    keys = cases.cluster if cases.time is None else cases.time
+    assert keys is not None  # noqa: S101  (for the type checker; it is asked of such cases)
+    entry, groups = ledger.entries(), len(ledger.index)
+    pair, place = np.unique(entry * len(keys) + keys.codes, return_inverse=True)
+    inside = (forecast > 0.0) & (forecast < 1.0)
+    weights = np.ones(len(forecast)) if weight is None else weight
+    x = np.where(inside, logit(np.where(inside, forecast, 0.5)) - centre[entry], 0.0)
+    residual = np.where(inside, weights * (event - forecast), 0.0)
+    parts = (residual, residual * x, weights * (event - rate[entry] * forecast))
+    squares = [
+        np.bincount(pair // len(keys), np.bincount(place, part, minlength=len(pair)) ** 2, minlength=groups)
+        for part in parts
+    ]
+    return np.sqrt(squares[2]) / observed, np.stack(squares[:2])

@@ -108,7 +108,7 @@ def _percentiles(
     if math.isinf(value):
         return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=units, **facts)
     defined = draws[~np.isnan(draws)]
-    lost, note = len(draws) - len(defined), few(ledger, units)
+    lost, note = len(draws) - len(defined), few(ledger)
     low = high = error = math.nan
     if lost > UNDEFINED * len(draws) or math.isnan(value):
         note = f"{lost:,} of {len(draws):,} draws have no value"

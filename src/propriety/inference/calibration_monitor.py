@@ -122,7 +122,7 @@ def _calibrated(
     return MonitoredCalibration(
         log_e_value=log_e,
         p_value=anytime_p_values(log_e),
-        alarm=first_reached(log_e, log_threshold(level)),
+        alarm=first_reached(log_e >= log_threshold(level)),
         claim="the forecasts are calibrated",
         level=level,
         method="likelihood ratios of recalibrated forecasts: lines and bins",

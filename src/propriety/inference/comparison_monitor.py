@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, 
 
 __all__ = ["MonitoredComparison", "monitor_comparison"]
 
+Standing: TypeAlias = Literal["better", "worse", "not distinguishable"]
+
 BRIER = Brier()
 ROUNDING = 1e-9  # A loss outside its range by no more than this share of the range is rounding error.
 
@@ -33,8 +35,12 @@ class MonitoredComparison(EProcess):
 
     Parameters
     ----------
-    log_e_value, p_value, alarm, claim, level, method, n, dropped
+    log_e_value, claim, level, method, n, dropped
         As in `EProcess`, against the claim that the model is no worse than the reference.
+    p_value : ndarray of shape (n,)
+        Anytime-valid p-value of that claim, doubled, because both signs are looked at.
+    alarm : int, optional
+        Number of cases after which `low` was first above 0; None if it never was.
     difference : ndarray of shape (n,)
         Mean loss of the model so far minus that of the reference.
     low, high : ndarray of shape (n,)
@@ -43,7 +49,7 @@ class MonitoredComparison(EProcess):
     log_e_better : ndarray of shape (n,)
         Natural logarithm of the e-value against the claim that the model is no better than the reference.
     better_at : int, optional
-        Number of cases after which that e-value first reached 1 / (1 - level).
+        Number of cases after which `high` was first below 0.
     rule : str
         The rule.
     """
@@ -60,21 +66,31 @@ class MonitoredComparison(EProcess):
     total: float = field(metadata={"hidden": True})
 
     @property
+    def threshold(self) -> float:
+        """The e-value that raises the alarm: with it the confidence sequence leaves 0 on one of its two sides."""
+        return 2.0 * math.exp(log_threshold(self.level))
+
+    @property
+    def standing(self) -> Standing:
+        """How the model stands on average over all cases so far: on which side of 0 the confidence sequence is."""
+        return "worse" if self.low[-1] > 0.0 else "better" if self.high[-1] < 0.0 else "not distinguishable"
+
+    @property
     def verdict(self) -> str:
         """What the stream says, in words."""
         cases = counted(self.n, "case")
-        turns = ((self.alarm, "worse", "alarm"), (self.better_at, "better", "clear"))
-        told = sorted((at, word, call) for at, word, call in turns if at is not None)
-        if not told:
+        turns = sorted((at, word) for at, word in ((self.alarm, "worse"), (self.better_at, "better")) if at is not None)
+        if not turns:
             return f"No alarm in {cases}."
-        (at, word, call), *later = told
-        if not later:
+        (at, word), *later = turns
+        if not later and self.standing == word:
+            call = "alarm" if word == "worse" else "clear"
             return f"The model is {word} than the reference: {call} after {at:,} of {cases}."
-        # Both are true, each of the average until then.
-        return (
-            f"On average over the first {counted(at, 'case')} the model was {word} than the reference, and over the "
-            f"first {later[0][0]:,} of {self.n:,} it was {later[0][1]}."
-        )
+        # All are true, each of the average until then.
+        first = f"On average over the first {counted(at, 'case')} the model was {word} than the reference"
+        first += "".join(f", over the first {then:,} it was {other}" for then, other in later)
+        now = f"it is {self.standing}" if self.standing != "not distinguishable" else "they are not distinguishable"
+        return f"{first}, and over all {self.n:,} {now}."
 
     def extend(self, y_true: object, y_proba: object, reference: object) -> MonitoredComparison:
         """Return the whole stream, continued by further cases; the options stay as they were.
@@ -117,9 +133,10 @@ def monitor_comparison(
 
     .. math:: e_t = \sum_k w_k \prod_{i \le t} \left(1 + b_k \frac{d_i}{R}\right),
 
-    with ten constant bets :math:`b_k` from 0.99 down to 0.002. If the claim is true, :math:`e_t` ever reaches
-    :math:`1 / (1 - \text{level})` with a probability of at most 1 - level. The same bets bound :math:`\Delta_t`
-    on both sides at all times at once, at (1 - level) / 2 on each side.
+    with ten constant bets :math:`b_k` from 0.99 down to 0.002. The same bets bound :math:`\Delta_t` on both sides at
+    all times at once, at (1 - level) / 2 on each side, and the verdict is that of these bounds: an alarm is raised
+    when the lower one is above 0, which is when :math:`e_t` reaches :math:`2 / (1 - \text{level})`. With a probability
+    of at least the level no verdict is ever false, on either side.
 
     Parameters
     ----------
@@ -132,7 +149,7 @@ def monitor_comparison(
     rule : Rule
         Any proper rule with a finite range.
     level : float
-        One minus the probability of a false alarm, strictly between 0 and 1.
+        One minus the probability that a bound, and so a verdict, is ever wrong, strictly between 0 and 1.
     pos_label, labels, missing, tolerance
         As in `propriety.mean_score`; ``missing="drop"`` drops a case that either forecast misses.
 
@@ -169,7 +186,7 @@ def monitor_comparison(
     >>> y = [1, 0, 1, 1, 0] * 40
     >>> result = monitor_comparison(y, [0.3, 0.6, 0.4, 0.2, 0.5] * 40, [0.6, 0.4, 0.7, 0.6, 0.3] * 40)
     >>> result.verdict
-    'The model is worse than the reference: alarm after 16 of 200 cases.'
+    'The model is worse than the reference: alarm after 19 of 200 cases.'
     >>> result.difference[-1].round(3), result.low[-1].round(3), result.high[-1].round(3)
     (np.float64(0.288), np.float64(0.227), np.float64(0.367))
     """
@@ -195,8 +212,7 @@ def _compared(
     width = worst - best
     model, against = (_losses(cases, name, rule, best, worst) for name in cases.models)
     share = (model - against) / width
-    one_sided = log_threshold(level)
-    two_sided = one_sided + math.log(2.0)
+    two_sided = log_threshold(level) + math.log(2.0)
     bets, seen, total = (MeanBets.start(), MeanBets.start()), 0, 0.0
     if before is not None:
         bets, seen, total = before.bets, before.n, before.total
@@ -214,9 +230,9 @@ def _compared(
         columns = {name: np.append(getattr(before, name), values) for name, values in columns.items()}
     return MonitoredComparison(
         **columns,
-        p_value=anytime_p_values(columns["log_e_value"]),
-        alarm=first_reached(columns["log_e_value"], one_sided),
-        better_at=first_reached(columns["log_e_better"], one_sided),
+        p_value=np.minimum(2.0 * anytime_p_values(columns["log_e_value"]), 1.0),
+        alarm=first_reached(columns["low"] > 0.0),
+        better_at=first_reached(columns["high"] < 0.0),
         claim="the model is no worse than the reference",
         level=level,
         method="constant bets on the difference of losses",

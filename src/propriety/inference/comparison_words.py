@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from propriety.inference.dependence import span_of
-from propriety.inference.estimates import counted
+from propriety.inference.estimates import FEWEST, counted
 from propriety.inference.measures import Mean, Measure
+from propriety.inference.paired_columns import POWER
 from propriety.inference.verdicts import Pair, Tested, Verdict, is_ahead, verdict_on
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ MOST_SENTENCES = 6
 MOST_PLACES = 12
 MOST_NAMES = 20
 BILLION = 1e9
+RARE = 0.1  # Share of an outcome below which planning counts it too.
 
 
 def comparison_words(comparison: Comparison) -> Iterator[str]:
@@ -48,7 +50,7 @@ def comparison_words(comparison: Comparison) -> Iterator[str]:
 
 
 def pair_sentence(pair: Pair, tested: Tested) -> str:
-    """Say how a pair stands, by how much, and what would be needed to tell.
+    """Say how a pair stands, by how much, and how many cases would tell.
 
     Examples
     --------
@@ -56,16 +58,17 @@ def pair_sentence(pair: Pair, tested: Tested) -> str:
     >>> tested = Tested(1204, 1204, "case", 1, 0.95, MeanScore())
     >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005, 1300.0), tested)
     'a is better than b: 0.0042 lower Brier score, 95% interval 0.0013 to 0.0071.'
-    >>> pair_sentence(Pair("a", "b", -0.001, -0.0035, 0.0015, 0.0013, 0.43, 0.43, 8970.4), tested)
-    'a and b are not distinguishable on 1,204 cases; about 9,000 would be needed.'
+    >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21, 6000.4, 970.1, math.inf), tested)
+    'a and b are not distinguishable on 1,204 cases; if the true difference is the one seen, about 6,100 cases would \
+tell them apart with 80% power (about 980 to no limit over its interval).'
     """
     verdict = verdict_on(pair, tested)
     if verdict == "not distinguishable":
         # The interval is for the pair alone, and may leave 0 out.
         once = f" once {tested.pairs} pairs are tested" if pair.low * pair.high > 0.0 else ""
         first = f"{pair.model} and {pair.reference} are not distinguishable on {_sample(tested)}{once}"
-        needed = _needed(pair, tested)
-        return f"{first}; {needed}." if needed else f"{first}."
+        planned = _planned(pair, tested)
+        return f"{first}; {planned}." if planned else f"{first}."
     if verdict not in ("better", "worse", "different"):
         return _untested(pair, tested, verdict)
     ends = (pair.low, pair.high) if pair.difference > 0.0 else (-pair.high, -pair.low)
@@ -90,7 +93,8 @@ def standing_in_words(comparison: Comparison, model: str) -> str:
         said = verdict if as_model[place] else turned.get(verdict, verdict)
         other = comparison.reference if as_model[place] else comparison.model
         told.setdefault(said, []).append(str(other[place]))
-    undecided = [other for word in ("not distinguishable", "no spread", "not tested") for other in told.get(word, ())]
+    words = ("not distinguishable", "no spread", "too few events", "not tested")
+    undecided = [other for word in words for other in told.get(word, ())]
     parts = (
         ("better than", told.get("better", [])),
         ("worse than", told.get("worse", [])),
@@ -99,8 +103,8 @@ def standing_in_words(comparison: Comparison, model: str) -> str:
         ("the same as", told.get("same", [])),
         ("not comparable with", told.get("infinite", [])),
     )
-    words = "; ".join(f"{relation} {_counted_beyond(others)}" for relation, others in parts if others)
-    return words or "too few cases to tell"
+    said = "; ".join(f"{relation} {_counted_beyond(others)}" for relation, others in parts if others)
+    return said or "too few cases to tell"
 
 
 def ranks_in_words(best: int, worst: int) -> str:
@@ -229,6 +233,7 @@ def _untested(pair: Pair, tested: Tested, verdict: Verdict) -> str:
     why = {
         "no spread": f" in every {tested.unit} alike, so there is no spread to test with",
         "not tested": "; that was not tested",
+        "too few events": f", which {_sample(tested)} with {_outcomes(tested)} cannot tell apart",
     }
     return f"{lower}{why.get(verdict, f' on {one}, which cannot tell them apart')}."
 
@@ -242,16 +247,38 @@ def _by_value(pair: Pair) -> tuple[str, str]:
     return (pair.model, pair.reference) if pair.difference > 0.0 else (pair.reference, pair.model)
 
 
-def _needed(pair: Pair, tested: Tested) -> str:
-    if math.isnan(pair.needed):
+def _planned(pair: Pair, tested: Tested) -> str:
+    """Say how many cases would tell the models apart: should the difference be the one seen, and over its interval."""
+    if math.isnan(pair.needed_low):
         return ""
-    if not math.isfinite(pair.needed):
-        return f"their {tested.measure.label} is the same"
-    needed = _about(pair.needed)
-    if tested.unit == "case" or (tested.unit == "time" and tested.units == tested.n):
-        return f"{needed} would be needed"
-    units = _about(pair.needed * tested.units / tested.n)
-    return f"{needed} {'in' if tested.unit == 'cluster' else 'at'} {units} {tested.unit}s would be needed"
+    low, high = (
+        _about(number) if math.isfinite(number) else "no limit" for number in (pair.needed_low, pair.needed_high)
+    )
+    if not abs(pair.difference) >= pair.standard_error:
+        # A difference within its own error says nothing of its size.
+        told = f"{_with_units(pair.needed_low, tested)} to {high}"
+        return f"over the interval of the difference, {told} would tell them apart with {100.0 * POWER:g}% power"
+    seen = f"{_with_units(pair.needed, tested)} would tell them apart with {100.0 * POWER:g}% power"
+    return f"if the true difference is the one seen, {seen} ({low} to {high} over its interval)"
+
+
+def _with_units(number: float, tested: Tested) -> str:
+    """Say so many cases, in how many clusters or times, and with how many of the rarer outcome where that is rare."""
+    told, rare = f"{_about(number)} cases", min(tested.events or (tested.n, tested.n))
+    if tested.unit != "case" and tested.units != tested.n:
+        units = _about(number * tested.units / tested.n).removeprefix("about ")
+        told += f" {'in' if tested.unit == 'cluster' else 'at'} {units} {tested.unit}s"
+    if rare < min(FEWEST, RARE * tested.n) and tested.events is not None:
+        name = "events" if tested.events[0] == rare else "non-events"
+        told += f" with {_about(number * rare / tested.n).removeprefix('about ')} {name}"
+    return told
+
+
+def _outcomes(tested: Tested) -> str:
+    """Say how many there are of the rarer outcome."""
+    events, others = tested.events or (tested.n, tested.n)
+    name = "event" if events <= others else "non-event"
+    return counted(min(events, others), name) if min(events, others) else f"no {name}"
 
 
 def _about(number: float) -> str:

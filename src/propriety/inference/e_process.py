@@ -86,9 +86,8 @@ def log_threshold(level: float) -> float:
     return -math.log1p(-level)
 
 
-def first_reached(log_e: Floats, threshold: float) -> int | None:
-    """Return after how many cases the threshold is first reached."""
-    reached = log_e >= threshold
+def first_reached(reached: NDArray[np.bool_]) -> int | None:
+    """Return after how many cases it was first so."""
     return int(reached.argmax()) + 1 if reached.any() else None
 
 

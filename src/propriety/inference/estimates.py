@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
 
+from propriety.inference.cluster_errors import effective_number
 from propriety.inference.measures import Measure
 from propriety.ledger.ledger import Ledger
-from propriety.results import Result
+from propriety.results import Floats, Result
 
 __all__ = [
+    "FEWEST",
+    "FEWEST_HELD",
     "INDEPENDENT",
     "NO_SPREAD",
     "Estimate",
@@ -27,7 +29,9 @@ __all__ = [
     "without_limits",
 ]
 
-FEWEST = {"cluster": 40, "event": 50, "non-event": 50}  # With fewer, an interval says that it may be too narrow.
+# With fewer, an interval says that it may be too narrow: clusters of equal size, and events and non-events, where the
+# law of the interval holds with few of them and where it does not.
+FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 ROUNDING = 1e-12  # Spreads below this share of the value are rounding error.
 INDEPENDENT = "neighbours in time count as independent: it may be too narrow"
 WITHOUT = "without an interval"
@@ -139,15 +143,39 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + "s" * (number != 1)
 
 
-def few_in_words(numbers: Mapping[str, int | None]) -> str:
-    """Say which of the numbers of clusters, events and non-events are too small to trust an interval; "" if none is.
+def few_in_words(
+    events: tuple[int, int] | None, clusters: tuple[int, float] | None, inflation: float = 1.0, fewest: int = FEWEST
+) -> str:
+    """Say what there is too little of to trust an interval; "" if nothing is.
+
+    Parameters
+    ----------
+    events : (int, int), optional
+        Number of events and of non-events.
+    clusters : (int, float), optional
+        Number of clusters, and how many of equal size they are worth.
+    inflation : float
+        How much dependence inflates the variance: so many events are worth one.
+    fewest : int
+        Number of independent events and non-events that the interval needs.
 
     Examples
     --------
-    >>> few_in_words({"cluster": 20, "event": 60, "non-event": 1})
-    'rests on 20 clusters, 1 non-event: it may be too narrow'
+    >>> few_in_words((60, 1), (50, 7.2))
+    'rests on 1 non-event, 50 clusters that are worth 7 of equal size: it may be too narrow'
+    >>> few_in_words((200, 9800), None, inflation=5.0)
+    'rests on 200 events that are worth 40 independent ones: it may be too narrow'
     """
-    parts = [counted(number, name) for name, number in numbers.items() if number is not None and number < FEWEST[name]]
+    parts = []
+    for name, number in zip(("event", "non-event"), events or (), strict=False):
+        if number / inflation < fewest:
+            worth = max(round(number / inflation), 1)
+            parts.append(counted(number, name) + (f" that are worth {worth:,} independent ones" * (number > worth)))
+    if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
+        number, equal = clusters
+        parts.append(
+            counted(number, "cluster") + f" that are worth {equal:.0f} of equal size" * (round(equal) < number)
+        )
     return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
 
 
@@ -155,27 +183,37 @@ def units_of(ledger: Ledger) -> int:
     """Return the number of clusters or times with weight, or of cases; known moments tell it without the cases."""
     if ledger.dependence is None:
         return ledger.n
-    if ledger.rules:
-        return ledger.moments(ledger.rules[0]).units
-    cases = ledger.cases
-    if cases is None:
-        return ledger.n
-    keys = cases.cluster if ledger.dependence == "cluster" else cases.time
-    assert keys is not None  # noqa: S101  (for the type checker; the ledger says that they are there)
-    present = np.ones(len(cases), dtype=bool) if cases.weight is None else np.asarray(cases.weight) > 0.0
-    return len(np.unique(keys.codes[present]))
+    weights = _unit_weights(ledger)
+    return ledger.n if weights is None else len(weights)
 
 
-def few(ledger: Ledger, units: int | None = None) -> str:
-    """Say what there is too little of to trust an interval."""
-    numbers: dict[str, int | None] = {"cluster": units if ledger.dependence == "cluster" else None}
+def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST) -> str:
+    """Say what there is too little of to trust an interval; see `few_in_words`."""
+    weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
+    clusters = None if weights is None else (len(weights), effective_number(weights))
+    events = None
     if ledger.labels is None:
         table = ledger.table(ledger.models[0])
-        numbers |= {"event": table.n_events, "non-event": table.n - table.n_events}
-    return few_in_words(numbers)
+        events = (table.n_events, table.n - table.n_events)
+    return few_in_words(events, clusters, inflation, fewest)
 
 
-def make_estimate(
+def _unit_weights(ledger: Ledger) -> Floats | None:
+    """Return the weight of each cluster or time; None where nothing tells it."""
+    if ledger.rules:
+        moments = ledger.moments(ledger.rules[0])
+        assert moments.dependence is not None  # noqa: S101  (for the type checker; the ledger has clusters or times)
+        return moments.over(moments.dependence).weight
+    cases = ledger.cases
+    if cases is None:
+        return None
+    keys = cases.cluster if ledger.dependence == "cluster" else cases.time
+    assert keys is not None  # noqa: S101  (for the type checker; the ledger says that they are there)
+    weights: Floats = np.bincount(keys.codes, cases.weight, minlength=len(keys)).astype(np.float64)
+    return weights[weights > 0.0]
+
+
+def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     ledger: Ledger,
     measure: Measure,
     value: float,
@@ -186,6 +224,8 @@ def make_estimate(
     *,
     units: int,
     scale: str = "identity",
+    inflation: float = 1.0,
+    fewest: int = FEWEST,
     **facts: Any,
 ) -> Estimate:
     """Make an interval; there is none of an infinite mean, of one unit, or where nothing varies."""
@@ -203,7 +243,7 @@ def make_estimate(
     elif error * math.sqrt(units) <= ROUNDING * abs(value):
         low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD
     else:
-        note = few(ledger, units)
+        note = few(ledger, inflation=inflation, fewest=fewest)
     return Estimate(
         value=value,
         low=low,

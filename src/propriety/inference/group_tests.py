@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from propriety.inference.cluster_errors import ClusterSums, cluster_errors, effective_number, sums_by_cluster
 from propriety.inference.verdicts import ROUNDING
 from propriety.ledger.moments import Moments
 from propriety.results import Floats
@@ -22,11 +23,13 @@ class GroupMeans(NamedTuple):
     mean: Floats
     error: Floats
     units: NDArray[np.int64]
+    df: Floats
+    plain: Floats  # The square of the error without the factor for few clusters.
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """Return the limits of Student's intervals; NaN for a single unit."""
         with np.errstate(invalid="ignore"):
-            margin = stdtrit(np.maximum(self.units - 1.0, 1.0), (1.0 + level) / 2.0)[:, None] * self.error
+            margin = stdtrit(self.df, (1.0 + level) / 2.0) * self.error
             return self.mean - margin, self.mean + margin
 
 
@@ -38,15 +41,16 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = np.where(groups.n > 1, groups.n / (groups.n - 1.0), np.nan)
             error = np.sqrt(groups.spread[:, :models] * factor[:, None]) / groups.weight[:, None]
-        return GroupMeans(mean, error, groups.n)
+        df = np.broadcast_to(np.maximum(groups.n - 1.0, 1.0)[:, None], error.shape)
+        return GroupMeans(mean, error, groups.n, df, error**2 / factor[:, None])
     cells = moments.over(*by, moments.dependence)
     _, group = cells.index.only(by)
     with np.errstate(divide="ignore", invalid="ignore"):  # Of infinite losses, and of a single unit.
         sums = cells.weight[:, None] * (cells.mean[:, :models] - mean[group])
-        squares = _by_group(sums**2, group, len(mean))
-        units = np.bincount(group, minlength=len(mean))
-        factor = np.where(units > 1, units / (units - 1.0), np.nan)
-        return GroupMeans(mean, np.sqrt(squares * factor[:, None]) / groups.weight[:, None], units)
+    given = ClusterSums(cells.n.astype(np.float64), cells.weight, cells.weight_squares, sums, cells.spread[:, :models])
+    found = cluster_errors(given, group, len(mean))
+    units = np.bincount(group, minlength=len(mean))
+    return GroupMeans(mean, found.standard_error, units, found.df, found.standard_error**2 / found.factor)
 
 
 def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Floats]:
@@ -117,7 +121,7 @@ def _across(
     models = len(centre)
     _, group = cells.index.only(by)
     _, unit = cells.index.only([dependence])
-    count, clusters = len(own_mean), len(units.n)
+    count = len(own_mean)
     weight = np.bincount(group, cells.weight, minlength=count)
     whole = (units.mean[:, :models] - centre) * units.weight[:, None]
     sums = (cells.mean[:, :models] - centre) * cells.weight[:, None]
@@ -131,9 +135,20 @@ def _across(
     right = (sums - cells.weight[:, None] * own_mean[group]) / weight[group][:, None] - (left_sum - left * at) / others[
         group
     ][:, None]
-    squares = everyone + _by_group(right**2 - wrong**2, group, count)
-    factor = clusters / (clusters - 1.0) if clusters > 1 else math.nan
-    return np.sqrt(np.maximum(squares, 0.0) * factor), np.full(own_mean.shape, clusters - 1.0)
+    squares = np.maximum(everyone + _by_group(right**2 - wrong**2, group, count), 0.0)
+    # Each side has the factor of its own clusters, and Welch's degrees of freedom add them up. Those of the rest are
+    # those of all clusters, by the share of equal ones that are left.
+    own, all_clusters = group_means(moments, by), cluster_errors(sums_by_cluster(moments))
+    lost = _by_group((units.weight[unit] ** 2 - (units.weight[unit] - cells.weight) ** 2)[:, None], group, count)[:, 0]
+    left_over = (units.weight.sum() - weight) ** 2 / np.maximum(squared - lost, np.finfo(float).tiny)
+    share = np.minimum(left_over / effective_number(units.weight), 1.0)[:, None]
+    rest_df = np.maximum(all_clusters.df[0, :models] * share, 1.0)
+    others_factor = 1.0 + (all_clusters.factor[0, :models] - 1.0) / share
+    others_plain = np.maximum(squares - own.plain, 0.0)
+    own_squares, rest_squares = own.error**2, others_plain * others_factor
+    # Clusters on both sides make the whole less than the sum of its sides.
+    total = squares + (own_squares - own.plain) + (rest_squares - others_plain)
+    return np.sqrt(total), total**2 / (own_squares**2 / own.df + rest_squares**2 / rest_df)
 
 
 def _by_group(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:

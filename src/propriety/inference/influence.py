@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.dependence import hac, span_of
-from propriety.inference.estimates import Estimate, make_estimate, units_of, without_limits
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate, units_of, without_limits
 from propriety.inference.measures import Influence, Smooth
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Errors", "case_influence", "error_of_table", "errors_of_cases", "estimate_from_influence"]
+__all__ = [
+    "Errors",
+    "case_influence",
+    "error_of_table",
+    "errors_of_cases",
+    "errors_of_table",
+    "estimate_from_influence",
+]
 
 
 class Errors(NamedTuple):
@@ -35,12 +43,18 @@ def error_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bo
     with the influence :math:`\psi_i` of a case. With `by_outcome` events and non-events are two samples, each with a
     factor of its own, as in DeLong's error. NaN where a sample has one case.
     """
+    return errors_of_table(table, influence, by_outcome=by_outcome)[0]
+
+
+def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bool = False) -> tuple[float, float]:
+    """Return the same with its degrees of freedom: by outcome Welch's, else infinite."""
     squares = [
-        (table.event_squares * influence.event**2).sum(),
-        (table.non_event_squares * influence.non_event**2).sum(),
+        float((table.event_squares * influence.event**2).sum()),
+        float((table.non_event_squares * influence.non_event**2).sum()),
     ]
     counts = [table.n_events, table.n - table.n_events]
-    return math.sqrt(_with_factors(squares, counts, by_outcome=by_outcome)) / table.weight
+    square, df = _with_factors(squares, counts, by_outcome=by_outcome)
+    return math.sqrt(square) / table.weight, df if by_outcome else math.inf
 
 
 def case_influence(cases: Cases, model: str, table: ForecastTable, measure: Smooth) -> Floats:
@@ -69,24 +83,42 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
         sums = _by_unit(parts, keys.codes, len(keys))[:, occupied]
         if cases.time is not None:
             return Errors(*hac(sums.T))
-        groups = sums.shape[1]
-        factor = math.nan if groups == 1 else groups / (groups - 1)
-        return Errors(np.sqrt(factor * (sums**2).sum(axis=1)), np.full(len(parts), groups - 1.0))
+        found = cluster_errors(_cluster_sums(parts, sums, weight, keys.codes, occupied))
+        return Errors(found.standard_error[0], found.df[0])
     counts = [int(np.count_nonzero(present & event)), int(np.count_nonzero(present & ~event))]
     of_events, of_others = (np.einsum("sc,sc->s", some, some) for some in (parts[:, event], parts[:, ~event]))
     errors = [
-        math.sqrt(_with_factors(list(squares), counts, by_outcome=by_outcome))
+        _with_factors(list(squares), counts, by_outcome=by_outcome)
         for squares in zip(of_events.tolist(), of_others.tolist(), strict=True)
     ]
-    return Errors(np.array(errors), np.full(len(parts), np.inf if by_outcome else sum(counts) - 1.0))
+    square, df = (np.array(column) for column in zip(*errors, strict=True))
+    return Errors(np.sqrt(square), df)
 
 
-def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) -> float:
+def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) -> tuple[float, float]:
+    """Return the sum of the squares of samples, each with its factor, and Welch's degrees of freedom."""
     if not by_outcome:
         squares, counts = [sum(squares)], [sum(counts)]
     if 1 in counts:
-        return math.nan
-    return float(sum(one * count / (count - 1) for one, count in zip(squares, counts, strict=True) if count))
+        return math.nan, math.nan
+    parts = [(one * count / (count - 1), count - 1) for one, count in zip(squares, counts, strict=True) if count]
+    whole = sum(part for part, _ in parts)
+    share = sum(part**2 / freedom for part, freedom in parts)
+    return whole, whole**2 / share if share > 0.0 else float(sum(freedom for _, freedom in parts))
+
+
+def _cluster_sums(
+    parts: Floats, sums: Floats, weight: Any, codes: NDArray[np.intp], occupied: NDArray[np.bool_]
+) -> ClusterSums:
+    """Return what `cluster_errors` asks of the clusters: the parts are weight times influence, over all weights."""
+    w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+    n, own, squares = _by_unit(np.stack([w > 0.0, w, w * w]), codes, len(occupied))[:, occupied]
+    deviation = sums.T * w.sum()
+    mean = deviation / own[:, None]
+    tilted = _by_unit(parts * w, codes, len(occupied))[:, occupied].T * w.sum()
+    squared = _by_unit(parts**2, codes, len(occupied))[:, occupied].T * w.sum() ** 2
+    spread = np.maximum(squared - mean * (2.0 * tilted - mean * squares[:, None]), 0.0)
+    return ClusterSums(n, own, squares, deviation, spread)
 
 
 def _by_unit(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
@@ -101,8 +133,8 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
     scale = str(getattr(measure, "scale", "identity"))
     method = _method_on(measure, scale)
     if ledger.dependence is None:
-        error = error_of_table(table, measure.influence(table), by_outcome=by_outcome)
-        df, units = math.inf, table.n
+        error, df = errors_of_table(table, measure.influence(table), by_outcome=by_outcome)
+        units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
     else:
         cases = ledger.cases
         if cases is None:
@@ -110,9 +142,9 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
         parts = case_influence(cases, model, ledger.table(model), measure)
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
-        units = units_of(ledger)
+        units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} times"
-    found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale)
+    found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale, fewest=fewest)
     if math.isnan(found.low) and scale == "logit" and not math.isnan(error):
         found = replace(found, note="events and non-events do not overlap", standard_error=error)
     return found

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from propriety.errors import InputValueError, sentence
+from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
 from propriety.inference.dependence import hac, span_of
-from propriety.inference.estimates import Estimate, make_estimate
+from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
+from propriety.inference.few_events import limits_of_rare
 from propriety.inference.measures import Mean, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.results import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
-__all__ = ["estimate_from_moments", "measured_moments", "parts_in_time"]
+__all__ = ["MeanErrors", "errors_of_means", "estimate_from_moments", "measured_moments", "parts_in_time"]
+
+
+class MeanErrors(NamedTuple):
+    """Standard errors and degrees of freedom of means, and how much dependence inflates their variance."""
+
+    standard_error: Floats
+    df: Floats
+    inflation: Floats
 
 
 def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, level: float) -> Estimate:
@@ -24,16 +35,42 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
     moments = measured_moments(ledger, measure, model)
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
+    errors = errors_of_means(moments)
+    error, df, inflation = (float(column[place]) for column in errors)
     method = "delta method, " if isinstance(measure, Skill) else ""
+    method += "Student's t"
     if moments.dependence == "time":
-        error, df = (float(one[0]) for one in hac(parts_in_time(moments)[:, [place]]))
         span = span_of(moments.units)
-        method += f"Student's t, Bartlett's weights over {span:,} time{'s' * (span != 1)}"
+        method += f", Bartlett's weights over {span:,} time{'s' * (span != 1)}"
+    elif moments.dependence == "cluster":
+        method += ", cluster-robust"
+    found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units, inflation=inflation)
+    if isinstance(measure, Skill):
+        return found
+    if ledger.labels is None and not math.isnan(found.low):
+        low, high = (float(limit[place]) for limit in limits_of_rare(moments, errors.inflation, level))
+        if not math.isnan(low):
+            # The law of sums of rare events, for which fewer of them do.
+            method = method.replace("Student's t", "gamma law of rare events")
+            found = replace(found, low=low, high=high, method=method)
+            if moments.dependence is None:
+                found = replace(found, note=few(ledger, fewest=FEWEST_HELD))
+    return _within(found, measure, ledger.classes)
+
+
+def errors_of_means(moments: Moments, horizon: int | None = None) -> MeanErrors:
+    """Return the errors of the means of all series, of cases that are independent, in clusters or in time."""
+    alone = moments.standard_errors()
+    if moments.dependence is None:
+        return MeanErrors(alone, np.full(len(alone), moments.units - 1.0), np.ones(len(alone)))
+    if moments.dependence == "time":
+        error, df = hac(parts_in_time(moments), horizon=horizon)
     else:
-        error, df = float(moments.standard_errors()[place]), moments.units - 1.0
-        method += "Student's t" if moments.dependence is None else "Student's t, cluster-robust"
-    found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units)
-    return found if isinstance(measure, Skill) else _within(found, measure, ledger.classes)
+        found = cluster_errors(sums_by_cluster(moments))
+        error, df = found.standard_error[0], found.df[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inflation = np.where(alone > 0.0, (error / alone) ** 2, 1.0)
+    return MeanErrors(error, df, np.fmax(inflation, 1.0))
 
 
 def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = None) -> Moments:
@@ -51,7 +88,8 @@ def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = 
         return _saved(moments, measure.rule, ledger.classes)
     if measure.sign == 1.0:
         return moments
-    return replace(moments, mean=measure.sign * moments.mean, lean=measure.sign * moments.lean)
+    turned = {name: measure.sign * getattr(moments, name) for name in ("mean", "lean", "even_cubes")}
+    return replace(moments, **turned)
 
 
 def parts_in_time(moments: Moments) -> Floats:
@@ -81,7 +119,14 @@ def _saved(moments: Moments, rule: Rule, classes: int | None) -> Moments:
     ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays so, whatever is taken from it.
     whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)
     mean = whole - ratio - (moments.mean - ratio * losses[:, None]) / against
-    return replace(moments, mean=mean, lean=-moments.lean / against, spread=moments.spread / against**2)
+    return replace(
+        moments,
+        mean=mean,
+        lean=-moments.lean / against,
+        spread=moments.spread / against**2,
+        even_squares=moments.even_squares / against**2,
+        even_cubes=-moments.even_cubes / against**3,
+    )
 
 
 def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:

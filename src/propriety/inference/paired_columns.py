@@ -1,4 +1,4 @@
-"""The columns of a comparison: differences of pairs with their intervals, tests, and the cases that would be needed."""
+"""The columns of a comparison: differences of pairs with their intervals, tests, and the cases that it takes."""
 
 from __future__ import annotations
 
@@ -67,15 +67,26 @@ def difference_columns(
         # Models that score the same are not tested, and others are not adjusted for them.
         "p_value": np.where(same, 1.0, p_value),
         "p_adjusted": np.where(same, 1.0, holm(p_value)),
-        "needed": np.where(difference == 0.0, np.inf, _needed(statistic, df, n, level)),
+        **_needed(difference, np.where(flat, np.nan, error), low, high, df, n, level),
     }
 
 
-def _needed(statistic: Floats, df: Floats, n: int, level: float) -> Floats:
-    """Return the cases with which differences would be told with the power, if errors shrink as with more of these."""
-    tests = max(int(np.count_nonzero(np.isfinite(statistic))), 1)
+def _needed(
+    difference: Floats, error: Floats, low: Floats, high: Floats, df: Floats, n: int, level: float
+) -> dict[str, Floats]:
+    """Return the cases with which a true difference would be told with the power.
+
+    Should it be the one that was seen, the largest in its interval, and the smallest, which is 0 where that is inside;
+    errors shrink as with more cases of this kind.
+    """
+    tests = max(int(np.count_nonzero(np.isfinite(difference / error))), 1)
     tail = 0.5 * (1.0 - level) / tests
     critical = np.where(np.isnan(df), -ndtri(tail), -stdtrit(np.where(np.isnan(df), 1.0, df), tail))
-    with np.errstate(divide="ignore"):
-        needed: Floats = n * ((critical + ndtri(POWER)) / statistic) ** 2
-    return needed
+    largest = np.maximum(np.abs(low), np.abs(high))
+    smallest = np.where(low * high > 0.0, np.minimum(np.abs(low), np.abs(high)), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = [
+            n * ((critical + ndtri(POWER)) * error / np.abs(size)) ** 2 for size in (difference, largest, smallest)
+        ]
+    seen = np.where(difference == 0.0, np.inf, found[0])
+    return {"needed": seen, "needed_low": found[1], "needed_high": found[2]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,25 +10,47 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.bootstrap_estimates import UNDEFINED, check_percentiles
-from propriety.inference.dependence import Estimates, block_bootstrap, hac, student
-from propriety.inference.estimates import units_of
+from propriety.inference.dependence import Estimates, block_bootstrap, student
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
+from propriety.inference.few_events import errors_of_even_models, limits_of_rare, rarest
 from propriety.inference.influence import case_influence, errors_of_cases
-from propriety.inference.mean_estimates import measured_moments, parts_in_time
+from propriety.inference.mean_estimates import errors_of_means, measured_moments, parts_in_time
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.moments import blocks_of_series
+from propriety.ledger.moments import MANY_EVENTS, blocks_of_series
 from propriety.results import Floats
 
 __all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
 
 
 class Paired(NamedTuple):
-    """Values of the models and differences of the pairs, what is known of them, the units, and why there is no test."""
+    """Values of the models and differences of the pairs, what is known of them, and on what that rests.
+
+    Parameters
+    ----------
+    values : ndarray of shape (series,)
+        Values of the models, then the differences of the pairs.
+    found : Estimates
+        Their errors, intervals and p-values.
+    units : int
+        Number of independent units.
+    untested : str
+        Why there is no test; empty if there is.
+    inflation : float
+        The most that dependence inflates the variance of a difference.
+    fewest : int
+        Events and non-events that the intervals need.
+    allowed : bool
+        Whether some difference was widened because its sum is skewed, as that of few events is.
+    """
 
     values: Floats
     found: Estimates
     units: int
     untested: str = ""
+    inflation: float = 1.0
+    fewest: int = FEWEST
+    allowed: bool = False
 
 
 def paired_by_moments(
@@ -40,13 +61,48 @@ def paired_by_moments(
     values, units = moments.means, moments.units
     if np.isnan(values[: len(ledger.models)]).any():
         raise InputValueError(sentence(f"{measure.rule!r} must return numbers; its loss of some case is NaN"))
-    if moments.dependence != "time":
-        return Paired(values, student(values, moments.standard_errors(), units - 1.0, level), units)
-    parts = parts_in_time(moments)
+    errors = errors_of_means(moments, horizon)
+    pairs = np.arange(len(values)) >= len(ledger.models)
+    inflation = float(np.fmax.reduce(errors.inflation[pairs]))
+    widened, untested = errors.standard_error, ""
+    if ledger.labels is None and units > 1:
+        widened = errors_of_even_models(moments, values, *errors)
+        if rarest(moments) == 0:
+            untested = "all outcomes are the same"
+        elif rarest(moments) >= MANY_EVENTS:
+            widened = np.where(np.isnan(widened), errors.standard_error, widened)
+        elif np.isnan(widened[pairs & ~np.isnan(errors.standard_error)]).any():
+            untested = "the ledger lacks the moments that tests of few events need: condense these cases alone"
+        if untested:
+            same = np.where(errors.standard_error > 0.0, np.nan, errors.standard_error)
+            return _untested(values, units, untested, same)
     if method == "block bootstrap":
-        found = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
-        return Paired(values, found, units)
-    return Paired(values, student(values, *hac(parts, horizon=horizon), level), units)
+        parts = parts_in_time(moments)
+        drawn = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
+        with np.errstate(divide="ignore", invalid="ignore"):  # What never varies is judged by the caller.
+            factor = np.where(errors.standard_error > 0.0, widened / errors.standard_error, 1.0)
+        found = _widened(values, drawn, factor, errors.df)
+    else:
+        found = student(values, widened, errors.df, level)
+    if ledger.labels is None and isinstance(measure, Mean):
+        limits = limits_of_rare(moments, errors.inflation, level)
+        low, high = (np.where(pairs | np.isnan(own), given, own) for own, given in zip(limits, found[2:4], strict=True))
+        found = found._replace(low=low, high=high)
+    allowed = bool((widened > errors.standard_error)[pairs].any())
+    held = ledger.labels is None and ledger.dependence is None
+    return Paired(values, found, units, inflation=inflation, fewest=FEWEST_HELD if held else FEWEST, allowed=allowed)
+
+
+def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Estimates:
+    """Widen the intervals of draws by what few events ask for, with the p-value that this has."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = (values + (limit - values) * factor for limit in (found.low, found.high))
+        p_value = np.where(
+            factor > 1.0, student(values, found.standard_error * factor, df, 0.95).p_value, found.p_value
+        )
+    return found._replace(
+        standard_error=found.standard_error * factor, low=low, high=high, p_value=np.fmax(p_value, found.p_value)
+    )
 
 
 def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired:
@@ -60,16 +116,13 @@ def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired
         [case_influence(cases, model, table, measure) for model, table in zip(ledger.models, tables, strict=True)]
     )
     by_outcome = bool(getattr(measure, "by_outcome", False))
-    errors, df = [], math.inf
-    for block in blocks_of_series(parts):
-        one = errors_of_cases(cases, block, by_outcome=by_outcome)
-        errors.append(one.standard_error)
-        df = float(one.df[0])
-    error, units = np.concatenate(errors), units_of(ledger)
+    found = [errors_of_cases(cases, block, by_outcome=by_outcome) for block in blocks_of_series(parts)]
+    error, df = (np.concatenate(column) for column in zip(*found, strict=True))
+    units = units_of(ledger)
     if np.isnan(error).all() and units > 1:
         return _untested(values, units, "a single event or non-event has no spread")
-    # Student's t with so many degrees of freedom is the normal law.
-    return Paired(values, student(values, error, 1e15 if math.isinf(df) else df, level), units)
+    held = by_outcome and ledger.dependence is None
+    return Paired(values, student(values, error, df, level), units, fewest=FEWEST_HELD if held else FEWEST)
 
 
 def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing: Drawing) -> Paired:
@@ -98,10 +151,12 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     return Paired(values, Estimates(error, np.full(len(values), np.nan), low, high, p_value), units_of(ledger))
 
 
-def _untested(values: Floats, units: int, why: str) -> Paired:
+def _untested(values: Floats, units: int, why: str, error: Floats | None = None) -> Paired:
     """Return values that cannot be tested."""
     unknown = np.full(len(values), np.nan)
-    return Paired(values, Estimates(unknown, unknown, unknown, unknown, unknown), units, why)
+    return Paired(
+        values, Estimates(unknown if error is None else error, unknown, unknown, unknown, unknown), units, why
+    )
 
 
 def _with_differences(values: Floats) -> Floats:

@@ -29,7 +29,16 @@ __all__ = [
 
 Names: TypeAlias = NDArray[np.str_]
 Verdict: TypeAlias = Literal[
-    "better", "worse", "different", "not distinguishable", "same", "no spread", "infinite", "one unit", "not tested"
+    "better",
+    "worse",
+    "different",
+    "not distinguishable",
+    "same",
+    "no spread",
+    "infinite",
+    "one unit",
+    "too few events",
+    "not tested",
 ]
 
 ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
@@ -82,10 +91,15 @@ class Pair(NamedTuple):
     p_value: float
     p_adjusted: float
     needed: float
+    needed_low: float = math.nan
+    needed_high: float = math.nan
 
 
 class Tested(NamedTuple):
-    """On what verdicts rest: so many cases, in so many units of a kind, and so many pairs tested at a level."""
+    """On what verdicts rest: so many cases, in so many units of a kind, and so many pairs tested at a level.
+
+    Of one event, `events` are the numbers of events and non-events.
+    """
 
     n: int
     units: int
@@ -93,6 +107,7 @@ class Tested(NamedTuple):
     pairs: int
     level: float
     measure: Measure
+    events: tuple[int, int] | None = None
 
 
 def holm(p_values: Floats) -> Floats:
@@ -137,6 +152,7 @@ def verdicts_of(difference: Floats, standard_error: Floats, p_adjusted: Floats, 
         "same": (difference == 0.0) & (standard_error == 0.0),
         "one unit": np.full(len(difference), tested.units == 1),
         "no spread": standard_error == 0.0,
+        "too few events": np.isnan(p_adjusted) & (tested.events is not None and min(tested.events) < 2),
         "not tested": np.isnan(p_adjusted),
         "not distinguishable": p_adjusted > 1.0 - tested.level,
         "different": np.full(len(difference), hasattr(tested.measure, "ideal")),

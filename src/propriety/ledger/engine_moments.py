@@ -32,6 +32,8 @@ PART = "part"
 FEWEST_PARTS = 2**8  # The sums of more have no room in the processor's cache.
 MOST_TERMS = 2**20  # Of a part, on average.
 
+SIDES = ("e", "o")  # Should the event happen, and should it not.
+LARGEST = 1e100  # Of a product of two losses that are numbers.
 ROUNDING = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
 
 
@@ -41,6 +43,8 @@ class RuleSums(NamedTuple):
     mean: Floats
     lean: Floats
     spread: Floats
+    even_squares: Floats
+    even_cubes: Floats
 
 
 class LossSums(NamedTuple):
@@ -73,14 +77,15 @@ class LossSums(NamedTuple):
 
 
 def moments_of_engine(
-    cases: LazyCases, rules: Sequence[Rule], *, rows: int = 2**30, dropped: int = 0
+    cases: LazyCases, rules: Sequence[Rule], *, rows: int = 2**30, dropped: int = 0, even: bool = True
 ) -> dict[Rule, Moments]:
     """Return the moments of each function for all models, by outcome, key, and cluster or time, in one query.
 
-    The rows must have been judged; about `rows` of them are used, and `dropped` were left out.
+    The rows must have been judged; about `rows` of them are used, and `dropped` were left out. Without `even` the
+    moments of equally good models, which tests of few events need, are not asked for.
     """
     dependent: Dependent = "cluster" if cases.cluster is not None else "time" if cases.time is not None else None
-    sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows)
+    sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows, even=even)
     labels: dict[str, list[Any]] = {OUTCOME: sums.classes or [], **sums.keys}
     if dependent is not None:
         labels[dependent] = sums.units or []
@@ -116,6 +121,7 @@ def sums_of_lazy(
     dependent: Dependent = None,
     by_class: bool = False,
     rows: int = 2**30,
+    even: bool = True,
 ) -> LossSums:
     r"""Return the moments of the losses of all models under all rules, in one query of rows that were judged.
 
@@ -133,6 +139,8 @@ def sums_of_lazy(
         Whether they are by the class that happened too.
     rows : int
         About how many rows there are, or may be: more are added up in more parts.
+    even : bool
+        Whether the moments of equally good models are asked for, of pairs of models of one event.
 
     Notes
     -----
@@ -148,7 +156,8 @@ def sums_of_lazy(
         by[dependent] = nw.col(dependent)
     is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:
-        query = _query(cases, rules, by, 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length()))
+        parts = 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length())
+        query = _query(cases, rules, by, parts, even=even and cases.labels is None and len(cases.models) > 1)
     except (NotImplementedError, RuntimeError) as error:  # The latter is how Dask says it, through narwhals.
         law = f"{cases.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
         raise UnsupportedOperationError(sentence(law, offender=str(error).rstrip("."))) from error
@@ -180,7 +189,7 @@ def _labels(cases: LazyCases, name: str, found: Any) -> list[Any]:
     return [labels[code] for code in codes.tolist()]
 
 
-def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], parts: int) -> Lazy:
+def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], parts: int, *, even: bool) -> Lazy:
     """Build the query: lawful rows, their losses, the differences, their products with the weights, the sums."""
     weight = nw.col("weight")
     weights = {"weight": weight} if cases.weighted else {}
@@ -188,26 +197,25 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
         part = (cases.forecast(0, cases.events[0]) * float(parts)).floor()
         labels = {PART: part * float(_places(cases)) + labels["class"] if labels else part}
     by = {name: nw.col(name) for name in labels}
-    rows, losses = (_of_event if cases.labels is None else _of_classes)(cases, rules, labels | weights)
+    kept = labels | weights
+    rows, losses = _of_event(cases, rules, kept, even=even) if cases.labels is None else _of_classes(cases, rules, kept)
     if cases.engine.startswith("ibis"):
         # Ibis writes constants as decimal numbers and takes them for floats; what a float multiplies is one.
         losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
     rows = rows.select(**by, **weights, **losses)
     if cases.weighted:
         rows = rows.filter(weight > 0.0)  # A case without weight does not count, even where its loss is infinite.
-    series = {name: nw.col(name) for name in losses}
-    models = len(cases.models)
-    for place in range(len(rules)):
-        for pair, (one, other) in enumerate(itertools.combinations(range(models), 2), models):
-            series[f"x_{place}_{pair}"] = nw.col(f"x_{place}_{one}") - nw.col(f"x_{place}_{other}")
-    rows = rows.select(**by, **weights, **series)
+    differences = _differences(cases, len(rules), even=even)
+    rows = rows.select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
     products: dict[str, nw.Expr] = {}
-    for name in series:
+    for name in (name for name in (*losses, *differences) if name.startswith("x")):
         x = nw.col(name)
         if cases.weighted:
             products |= {f"s{name}": weight * x, f"t{name}": weight * weight * x, f"u{name}": weight * x * (weight * x)}
         else:
             products |= {f"s{name}": x, f"u{name}": x * x}
+    for name in (name.removeprefix("e") for name in differences if name.startswith("e")):
+        products |= _even(nw.col(f"e{name}"), nw.col(f"o{name}"), weight if cases.weighted else None, name)
     if cases.weighted:
         products["squares"] = weight * weight
     rows = rows.select(**by, **weights, **products)
@@ -220,6 +228,27 @@ def _places(cases: LazyCases) -> int:
     return 2 if cases.labels is None else len(cases.labels)
 
 
+def _differences(cases: LazyCases, rules: int, *, even: bool) -> dict[str, nw.Expr]:
+    """Return the differences of each pair under each rule: of its losses, and of those by either outcome."""
+    models, kinds = len(cases.models), ("x", *(SIDES if even else ()))
+    pairs = list(enumerate(itertools.combinations(range(models), 2), models))
+    return {
+        f"{kind}_{place}_{pair}": nw.col(f"{kind}_{place}_{one}") - nw.col(f"{kind}_{place}_{other}")
+        for place, (pair, (one, other)), kind in itertools.product(range(rules), pairs, kinds)
+    }
+
+
+def _even(happens: nw.Expr, fails: nw.Expr, weight: nw.Expr | None, name: str) -> dict[str, nw.Expr]:
+    """Return the parts of a case in the moments of a difference were both models equally good; see `Moments`."""
+    square, total = -1.0 * happens * fails, happens + fails
+    # What is not a number or infinite, of a forecast that calls an outcome impossible, adds nothing.
+    counts = (square > 0.0) & (square < LARGEST) & (total.abs() < LARGEST)
+    plain = {f"v{name}": square, f"c{name}": square * total}
+    if weight is not None:
+        plain = {f"v{name}": weight * weight * square, f"c{name}": weight * weight * weight * square * total}
+    return {column: nw.when(counts).then(part).otherwise(0.0) for column, part in plain.items()}
+
+
 def _whole(table: Any, places: int | None) -> Any:
     """Add up the parts of the sums, those of each class where the parts are by class."""
     sums = [name for name in table.column_names if name != PART]
@@ -230,7 +259,9 @@ def _whole(table: Any, places: int | None) -> Any:
     return whole.select([*by, *(f"{name}_sum" for name in sums)]).rename_columns([*by, *sums])
 
 
-def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
+def _of_event(
+    cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr], *, even: bool
+) -> tuple[Lazy, dict[str, nw.Expr]]:
     """Return the lawful rows of forecasts of an event, and the losses of the models under each rule."""
     models = range(len(cases.models))
     (event,), ops = cases.events, _operations(cases)
@@ -240,11 +271,13 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr])
         float_one=cases.forecast(0, event) * 0.0 + 1.0,
         **{f"p_{model}": cases.forecast(model, event) for model in models},
     )
-    losses = {
-        f"x_{place}_{model}": rule.case_loss(nw.col(f"p_{model}"), nw.col("event") > 0.5, ops=ops)
-        for place, rule in enumerate(map(_binary, rules))
-        for model in models
-    }
+    losses = {}
+    for (place, rule), model in itertools.product(enumerate(map(_binary, rules)), models):
+        p = nw.col(f"p_{model}")
+        losses[f"x_{place}_{model}"] = rule.case_loss(p, nw.col("event") > 0.5, ops=ops)
+        if even:  # Of a pair both are asked for; a rule may give a constant.
+            for side, happens in zip(SIDES, (True, False), strict=True):
+                losses[f"{side}_{place}_{model}"] = rule.loss(p, event=happens, ops=ops) * nw.col("float_one")
     return rows, losses
 
 
@@ -306,7 +339,12 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
         lean = tilted - mean * squares
         spread = squared - mean * (2.0 * tilted - mean * squares)
         same = spread <= ROUNDING * n * squared
-    return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread))
+    even = []
+    for letter in "vc":
+        alone = np.full((len(n), models), np.nan if models > 1 and f"v_{place}_{models}" not in columns else 0.0)
+        pairs = [columns.get(f"{letter}{name.removeprefix('x')}", alone[:, 0]) for name in series[models:]]
+        even.append(np.column_stack([alone, *pairs]))
+    return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread), *even)
 
 
 def _binary(rule: Rule) -> BinaryRule:

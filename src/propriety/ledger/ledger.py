@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
+from propriety.ledger.case_moments import moments_of_cases
 from propriety.ledger.engine_cases import cases_of_engine
 from propriety.ledger.engine_filling import tables_of_engine
 from propriety.ledger.engine_moments import moments_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.ledger.moments import OUTCOME, Moments, moments_of_cases
+from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments
 from propriety.results import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
@@ -213,7 +214,9 @@ class Ledger:
             self._moments.update({rule: moments_of_cases(self.source, rule) for rule in absent})
         elif self.source is not None:
             names = [OUTCOME, *self.index.names, *([] if self.dependence is None else [self.dependence])]
-            found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped)
+            events = int(next(iter(self._tables.values())).n_events.sum())
+            even = min(events, self.n - events) < MANY_EVENTS
+            found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped, even=even)
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
         else:
             law = f"the ledger has no moments of {absent[0]!r}, and no cases to compute them from"
@@ -243,9 +246,9 @@ class Ledger:
 
     def at_entries(self, chosen: NDArray[np.bool_]) -> Ledger:
         """Return the ledger of the cases in some entries of the index."""
-        moments = {rule: one.where(chosen[self.index.entry_of(one.index)]) for rule, one in self._moments.items()}
         if isinstance(self.source, Cases):
-            return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=moments)
+            return Ledger.of_source(self.source.where(chosen[self.entries()]), self.events)
+        moments = {rule: one.where(chosen[self.index.entry_of(one.index)]) for rule, one in self._moments.items()}
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
         return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
 

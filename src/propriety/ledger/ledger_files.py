@@ -23,7 +23,7 @@ from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.ledger import stored_laws
 from propriety.ledger.key_index import KeyIndex, merged_labels
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
-from propriety.ledger.moments import OUTCOME, Moments
+from propriety.ledger.moments import OUTCOME, Moments, Sums
 from propriety.ledger.stored_laws import SCHEMA, label_column, number_column, series_column
 from propriety.results import Floats
 from propriety.rules.registry import rule_from_dict, rule_to_dict
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = ["read_ledger", "stored_tables", "write_ledger"]
 
-VERSION = 1
+VERSION = 2
 FACTS, PART = "ledger.json", "part-0.parquet"
 SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")
-PER_CELL, PER_SERIES = ("n", "weight", "weight_squares"), ("mean", "lean", "spread")
+PER_CELL, PER_SERIES = Sums._fields[:3], Sums._fields[3:]
+ADDED = ("even_squares", "even_cubes")  # Version 1 has none: they are not known then.
 RESERVED = {"model", "event", "place", "rule", OUTCOME, "cluster", "time", "cells", "n_events", *COLUMNS}
 RESERVED |= {*PER_CELL, *PER_SERIES}
 
@@ -165,7 +166,7 @@ def _read_moments(root: Path, facts: Mapping[str, Any]) -> list[Moments]:
             n=number_column(own, "n", whole=True),
             weight=number_column(own, "weight"),
             weight_squares=number_column(own, "weight_squares"),
-            **{name: series_column(own, name, series) for name in PER_SERIES},
+            **{name: _series(own, name, series, facts["version"]) for name in PER_SERIES},
             models=tuple(facts["models"]),
             rule=rule_from_dict(stored),
             index=KeyIndex(index.names, index.labels, index.codes[entry]),
@@ -173,6 +174,12 @@ def _read_moments(root: Path, facts: Mapping[str, Any]) -> list[Moments]:
         )
         found.append(Moments.merge([one]))
     return found
+
+
+def _series(rows: Any, name: str, series: int, version: int) -> Floats:
+    if name in ADDED and version == 1:
+        return np.full((rows.num_rows, series), np.nan)
+    return series_column(rows, name, series)
 
 
 def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
@@ -227,7 +234,7 @@ def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | N
         law = f"{root} holds a ledger already"
         raise InputValueError(sentence(law, hint="write to another folder, or by partition= of a key."))
     there = _stored_facts(root)
-    differs = next((name for name in SAME if there[name] != facts[name]), None)
+    differs = next((name for name in ("version", *SAME) if there[name] != facts[name]), None)
     told = (there[differs], facts[differs]) if differs else (list(there["keys"]), list(facts["keys"]))
     if differs or told[0] != told[1]:
         law = f"a ledger can only be added to {root} if both have the same {differs or 'keys'}"
@@ -242,9 +249,10 @@ def _stored_facts(root: Path) -> dict[str, Any]:
         raise InputValueError(sentence(f"{root} must be a folder that holds a ledger; it has no {FACTS}")) from None
     except (ValueError, RecursionError) as error:
         raise InputValueError(sentence(f"{root / FACTS} must be JSON", offender=str(error))) from error
-    found = frames.checked_schema(facts, SCHEMA, VERSION, [*SAME, "keys", "dropped"])
+    version = frames.checked_version(facts, SCHEMA, *range(1, VERSION + 1))
+    found = frames.checked_fields(facts, SCHEMA, [*SAME, "keys", "dropped"])
     stored_laws.check_facts(found, RESERVED)
-    return found
+    return found | {"version": version}
 
 
 def _read(folder: Path, labels: Sequence[str]) -> Any:

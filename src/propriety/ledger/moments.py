@@ -13,18 +13,24 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError, sentence
 from propriety.ledger.key_index import KeyIndex
 from propriety.results import Floats, Result
-from propriety.rules.rule import Rule, check_rule
-from propriety.rules.scoring import losses_by_chunk, losses_of_table
-from propriety.tables.cases import Cases, Keys
+from propriety.rules.rule import Rule
+from propriety.rules.scoring import losses_of_table
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["OUTCOME", "Moments", "Sums", "blocks_of_series", "moments_of_cases", "moments_of_table"]
+__all__ = [
+    "MANY_EVENTS",
+    "OUTCOME",
+    "Moments",
+    "Sums",
+    "blocks_of_series",
+    "joined_sums",
+    "moments_of_table",
+    "pooled_sums",
+]
 
 OUTCOME = "outcome"  # The key that tells the outcomes apart: 0 and 1 for an event, the place of a class.
-KEPT = 2**20  # Cells kept before equal ones are put together: bounds the memory where clusters are many.
+MANY_EVENTS = 10_000  # Of events and of non-events, with which tests no longer ask for the moments of even models.
 BLOCK = 2**17  # Values of series that are looked at together: they stay in the processor's cache.
-MANY = 64  # Cases of a cell from which on a pass for each cell is faster than counting.
-MOST = 2**27  # Numbers that moments may hold.
 
 
 class Sums(NamedTuple):
@@ -36,6 +42,8 @@ class Sums(NamedTuple):
     mean: Floats
     lean: Floats
     spread: Floats
+    even_squares: Floats
+    even_cubes: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -55,6 +63,13 @@ class Moments(Result):
         Weighted mean :math:`m` of the series in the cell.
     lean, spread : ndarray of shape (cells, series)
         :math:`\sum w_i^2 (x_i - m)` and :math:`\sum w_i^2 (x_i - m)^2`, from which errors of weighted means are made.
+    even_squares, even_cubes : ndarray of shape (cells, series)
+        Second and third moment that :math:`\sum w_i d_i` would have were the two models of a pair equally good in
+        every case; 0 for a model alone, NaN for classes and for so many events that no test asks for them. If the
+        difference is :math:`a` should the event happen and
+        :math:`b` should it not, they are equally good where its probability is :math:`b / (b - a)`, and the moments are
+        :math:`\sum w_i^2 (-a_i b_i)` and :math:`\sum w_i^3 (-a_i b_i)(a_i + b_i)`. A case in which one model is better
+        whatever happens adds nothing.
     models : tuple of str
         The names of the models.
     rule : Rule
@@ -72,6 +87,8 @@ class Moments(Result):
     mean: Floats
     lean: Floats
     spread: Floats
+    even_squares: Floats
+    even_cubes: Floats
     models: tuple[str, ...]
     rule: Rule
     index: KeyIndex
@@ -103,7 +120,7 @@ class Moments(Result):
         if kept == self.index.names and (kept or len(self.n) == 1):
             return self  # There is one cell for each already.
         index, codes = self.index.only(kept)
-        return replace(self, **_pool(codes, len(index), self.sums())._asdict(), index=index)
+        return replace(self, **pooled_sums(codes, len(index), self.sums())._asdict(), index=index)
 
     def where(self, entries: NDArray[Any]) -> Moments:
         """Return some of the cells."""
@@ -115,25 +132,14 @@ class Moments(Result):
         return Sums(*(getattr(self, name) for name in Sums._fields))
 
     def standard_errors(self) -> Floats:
-        r"""Return the standard error of the mean of each series over all cells, NaN for a single unit.
+        r"""Return the standard error of the mean of each series were all cases independent; NaN for a single case.
 
-        .. math::
-
-           \frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (x_i - m)^2} \quad\text{or, for clusters,}\quad
-           \frac{1}{W} \sqrt{\frac{G}{G - 1} \sum_g W_g^2 (m_g - m)^2}
-
-        with the weights :math:`W_g` and the means :math:`m_g` of the :math:`G` clusters or times.
+        .. math:: \frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (x_i - m)^2}
         """
-        total, units = self.over(), self.units
-        if units == 1:
+        total, n = self.over(), self.cases
+        if n == 1:
             return np.full(self.mean.shape[1], np.nan)
-        if self.dependence is None:
-            squares = total.spread[0]
-        else:
-            by_unit = self.over(self.dependence)
-            with np.errstate(invalid="ignore"):  # Of infinite losses.
-                squares = np.sum((by_unit.weight[:, None] * (by_unit.mean - total.mean)) ** 2, axis=0)
-        errors: Floats = np.sqrt(squares * (units / (units - 1))) / total.weight[0]
+        errors: Floats = np.sqrt(total.spread[0] * (n / (n - 1))) / total.weight[0]
         return errors
 
     @property
@@ -158,7 +164,7 @@ class Moments(Result):
         sums = Sums(*(np.concatenate(columns) for columns in zip(*(one.sums() for one in pieces), strict=True)))
         dropped = sum(one.dropped for one in pieces)
         distinct, codes = index.distinct()
-        return replace(first, **_pool(codes, len(distinct), sums)._asdict(), index=distinct, dropped=dropped)
+        return replace(first, **pooled_sums(codes, len(distinct), sums)._asdict(), index=distinct, dropped=dropped)
 
     def __add__(self, other: object) -> Moments:
         return Moments.merge([self, other]) if isinstance(other, Moments) else NotImplemented
@@ -177,36 +183,12 @@ class Moments(Result):
         columns["model"] = [model for model, _ in names] * cells
         columns["reference"] = [reference for _, reference in names] * cells
         columns |= {name: np.repeat(getattr(self, name), series) for name in ("n", "weight", "weight_squares")}
-        return columns | {name: getattr(self, name).ravel() for name in ("mean", "lean", "spread")}
+        return columns | {name: getattr(self, name).ravel() for name in Sums._fields[3:]}
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"models": list(self.models), "rule": self.rule, "n": self.cases}
         facts |= {"keys": list(self.index.names)} if self.index.names else {}
         return facts | ({"dropped": self.dropped} if self.dropped else {})
-
-
-def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
-    """Return the moments of a function of cases, by outcome, key, and cluster or time.
-
-    Examples
-    --------
-    >>> import propriety as pr
-    >>> moments = pr.condense([0, 1], {"a": [0.1, 0.7], "b": [0.5, 0.5]}).moments(pr.Brier())
-    >>> moments.means.round(3), moments.standard_errors().round(3)
-    (array([ 0.05,  0.25, -0.2 ]), array([0.04, 0.  , 0.04]))
-    """
-    check_rule(rule)
-    series = len(cases.models) * (len(cases.models) + 1) // 2
-    index, codes = KeyIndex.of_cases({OUTCOME: _outcomes(cases), **_keys(cases)}, len(cases))
-    if len(index) * series > MOST:
-        law = f"{len(cases.models):,} models in {len(index):,} cells have more differences than memory is kept for"
-        raise InputValueError(sentence(law, hint="compare fewer models at a time, or without clusters."))
-    sums = _gathered(cases, rule, codes, len(index))
-    occupied = sums.weight > 0.0  # A cell whose cases have no weight is not there.
-    if not occupied.all():
-        kept: Any = [column[occupied] for column in sums]
-        sums, index = Sums(*kept), index.where(occupied)
-    return Moments(**sums._asdict(), models=cases.models, rule=rule, index=index, dropped=cases.dropped)
 
 
 def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
@@ -232,51 +214,13 @@ def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
             mean = float((weight[met] * loss[met]).sum()) / float(weight.sum())
             lean = squares[met] * (loss[met] - mean)
             spread = float((lean * (loss[met] - mean)).sum())
-        cells.append((n, float(weight.sum()), float(squares.sum()), [mean], [float(lean.sum())], [spread]))
+        cells.append(
+            (n, float(weight.sum()), float(squares.sum()), [mean], [float(lean.sum())], [spread], [0.0], [0.0])
+        )
         present.append(outcome)
     sums = Sums(*(np.array(column) for column in zip(*cells, strict=True)))
     index = KeyIndex.of_columns({OUTCOME: present})
     return Moments(**sums._asdict(), models=(model,), rule=rule, index=index, dropped=table.dropped)
-
-
-def _outcomes(cases: Cases) -> Keys:
-    """Return the outcome of each case as a key: 0 and 1, or the place of the class."""
-    codes = np.concatenate([np.asarray(chunk.outcome, dtype=np.intp) for chunk in cases.chunks(cases.models[0])])
-    return Keys(tuple(range(cases.classes or 2)), codes)
-
-
-def _keys(cases: Cases) -> dict[str, Keys]:
-    dependent = {name: one for name, one in (("cluster", cases.cluster), ("time", cases.time)) if one is not None}
-    return dict(cases.keys) | dependent
-
-
-def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int) -> Sums:
-    """Sum the cases of each cell, a chunk at a time."""
-    parts: list[Sums] = []
-    places: list[NDArray[np.intp]] = []
-    start, kept = 0, 0
-    for losses, weight in _chunks(cases, rule):
-        count = losses.shape[1]
-        present, cell = np.unique(codes[start : start + count], return_inverse=True)
-        parts.append(_sums(losses, weight, cell.reshape(-1), len(present)))
-        start += count
-        places.append(present.astype(np.intp, copy=False))
-        kept += len(present)
-        if kept > KEPT + cells:
-            seen, own = np.unique(np.concatenate(places), return_inverse=True)  # Some cells may still be to come.
-            parts = [_pool(own.reshape(-1), len(seen), _joined(parts))]
-            places, kept = [seen], len(seen)
-    return _pool(np.concatenate(places), cells, _joined(parts))
-
-
-def _chunks(cases: Cases, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
-    """Yield the losses of some thousand cases, shape (models, cases), with their weights."""
-    for chunk in zip(*(losses_by_chunk(cases, rule, model) for model in cases.models), strict=True):
-        losses, weight = np.stack([loss for loss, _ in chunk]), chunk[0][1]
-        if weight is not None:
-            # A case without weight does not count, even where its loss is infinite.
-            losses = np.where(weight > 0.0, losses, 0.0)
-        yield losses, weight
 
 
 def blocks_of_series(values: Floats) -> Iterator[Floats]:
@@ -295,58 +239,7 @@ def blocks_of_series(values: Floats) -> Iterator[Floats]:
                 yield values[first] - values[start : start + most]
 
 
-def _sums(losses: Floats, weight: Floats | None, cell: NDArray[np.intp], cells: int) -> Sums:
-    w = np.ones(len(cell)) if weight is None else weight
-    weights, squares, n = (np.bincount(cell, column, minlength=cells) for column in (w, w * w, w > 0.0))
-    with np.errstate(invalid="ignore"):  # Of a cell without weight, and of infinite losses.
-        if len(cell) < MANY * cells:
-            columns = _counted(losses, weight, cell, weights)
-        else:
-            order, ends = np.argsort(cell, kind="stable"), np.cumsum(np.bincount(cell, minlength=cells))
-            parts = [order] if cells == 1 else np.split(order, ends[:-1])
-            found = [_of_one_cell(losses[:, part], None if weight is None else weight[part]) for part in parts]
-            columns = tuple(np.stack(rows) for rows in zip(*found, strict=True))
-    return Sums(n.astype(np.int64), weights.astype(np.float64), squares.astype(np.float64), *columns)
-
-
-def _of_one_cell(losses: Floats, weight: Floats | None) -> tuple[Floats, ...]:
-    """Return mean, lean and spread of every series of cases that share a cell."""
-    means, leans, spreads = [], [], []
-    for series in blocks_of_series(losses):
-        if weight is None:
-            mean = series.sum(axis=1) / series.shape[1]
-            lean = deviation = series - mean[:, None]
-        else:
-            mean = (series * weight).sum(axis=1) / weight.sum()
-            deviation = series - mean[:, None]
-            lean = weight * weight * deviation
-        means.append(mean)
-        leans.append(lean.sum(axis=1))
-        spreads.append(np.einsum("sc,sc->s", lean, deviation))
-    return tuple(np.concatenate(blocks) for blocks in (means, leans, spreads))
-
-
-def _counted(
-    losses: Floats, weight: Floats | None, cell: NDArray[np.intp], weights: NDArray[Any]
-) -> tuple[Floats, ...]:
-    """Return mean, lean and spread of every series in each of many cells, shape (cells, series)."""
-    w = np.ones(len(cell)) if weight is None else weight
-
-    def total(values: Floats) -> Floats:
-        return np.stack([np.bincount(cell, one, minlength=len(weights)) for one in values], axis=-1)
-
-    means, leans, spreads = [], [], []
-    for series in blocks_of_series(losses):
-        mean = total(series if weight is None else series * w) / weights[:, None]
-        deviation = series - mean[cell].T
-        lean = deviation if weight is None else w * w * deviation
-        means.append(mean)
-        leans.append(total(lean))
-        spreads.append(total(lean * deviation))
-    return tuple(np.concatenate(blocks, axis=1) for blocks in (means, leans, spreads))
-
-
-def _pool(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
+def pooled_sums(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
     """Put the parts with the same code together; every code below `cells` must occur."""
     order = np.argsort(codes, kind="stable")
     if len(codes) == cells:  # Each by itself: nothing is added, so that nothing is rounded.
@@ -370,8 +263,10 @@ def _pool(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
         spread = np.where(present, parts.spread[order], 0.0)
         square = parts.weight_squares[order][:, None]
         spread = total(spread + shift * (2.0 * lean + shift * square))
-        return Sums(n.astype(np.int64), weight, squares, mean, total(lean + shift * square), spread)
+        even = (total(np.where(present, column[order], 0.0)) for column in (parts.even_squares, parts.even_cubes))
+        return Sums(n.astype(np.int64), weight, squares, mean, total(lean + shift * square), spread, *even)
 
 
-def _joined(parts: Sequence[Sums]) -> Sums:
+def joined_sums(parts: Sequence[Sums]) -> Sums:
+    """Put the cells of all parts one below the other."""
     return Sums(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -113,6 +113,8 @@ def check_moments(moments: Moments, index: KeyIndex, n: NDArray[np.int64], outco
         _refuse("its moments must be of the cases of its tables")
     _check_cells(*(getattr(moments, name).astype(np.float64) for name in ("n", "weight", "weight_squares")))
     _check_spread(moments.weight_squares[:, None], moments.mean, moments.lean, moments.spread)
+    if (moments.even_squares < 0.0).any() or np.isinf([moments.even_squares, moments.even_cubes]).any():
+        _refuse("even_squares and even_cubes must be those of some losses")
 
 
 def _check_cells(n: Floats, weight: Floats, squares: Floats) -> None:

@@ -57,8 +57,7 @@ def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
 
 def call_for_group_calibration(evaluation: Evaluation) -> str:
     """Return the call of the calibration of the groups."""
-    drawn = {"n_resamples": evaluation.n_resamples, "seed": evaluation.seed}
-    return f"{_evaluation(evaluation, **drawn)}.group_calibration"
+    return f"{_evaluation(evaluation)}.group_calibration"
 
 
 def call_for_ranking(evaluation: Evaluation) -> str:
@@ -69,9 +68,9 @@ def call_for_ranking(evaluation: Evaluation) -> str:
     return evaluation.call("ranking_map", **({} if interval is None else {"interval": interval}))
 
 
-def _evaluation(evaluation: Evaluation, **given: Any) -> str:
+def _evaluation(evaluation: Evaluation) -> str:
     """Return the call of the whole evaluation."""
-    given = ({} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}) | given
+    given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
     if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:
         given["ordered"] = True
     return evaluation.call("evaluate", **given)

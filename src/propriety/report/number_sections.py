@@ -142,17 +142,13 @@ def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
     found = evaluation.group_calibration
     if found is None or evaluation.slices is None:
         return
-    ratio, slope = (
-        _estimates(getattr(found, name), getattr(found, f"{name}_low"), getattr(found, f"{name}_high"))
-        for name in ("observed_expected", "slope")
-    )
+    ratio = _estimates(found.observed_expected, found.observed_expected_low, found.observed_expected_high)
     yield Table(
         title=f"Calibration by {listed(evaluation.slices.by)}",
         columns={
             "model": found.model.tolist(),
             "group": found.group.tolist(),
             "observed/expected": ratio,
-            "slope": slope,
             "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
             "calibration": found.outcome.tolist(),
         },

@@ -64,8 +64,8 @@ GROUPS = (
     "for the number of groups and models."
 )
 GROUP_CALIBRATION = (
-    "Calibration in each group: events that happened per event forecast, the calibration slope, and a test of "
-    "calibration. The outcome holds with one level over all groups and models."
+    "Calibration in each group: events that happened per event forecast, and a test of intercept 0 and slope 1. "
+    "The outcome holds with one level over all groups and models."
 )
 GROUP_SKILL = (
     "Skill is the share of the loss of the group's own event rate that the forecast saves. A higher or lower event "

@@ -21,6 +21,7 @@ from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, 
 __all__ = [
     "case_scores",
     "losses_by_chunk",
+    "losses_by_outcome",
     "losses_of",
     "losses_of_table",
     "mean_loss",
@@ -233,6 +234,13 @@ def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Itera
         by_class = _by_class(rule)
         for rows, outcome, weight in cases.chunks(model):
             yield np.broadcast_to(by_class.class_case_loss(list(rows), outcome), len(outcome)), weight
+
+
+def losses_by_outcome(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[Floats]:
+    """Yield the losses of a model should the event happen, and should it not, shape (2, cases), in the same chunks."""
+    binary = _binary(rule)
+    for forecast, event, _ in cases.chunks(model):
+        yield np.stack([np.broadcast_to(binary.loss(forecast, event=side), len(event)) for side in (True, False)])
 
 
 def losses_of(cases: Cases, rule: Rule, model: str | None = None) -> Floats:

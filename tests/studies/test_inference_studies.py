@@ -1,0 +1,50 @@
+"""The studies of few events, clusters and monitors say what the package says, on a few samples of each."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import propriety as pr
+
+STUDIES = Path(__file__).parents[2] / "studies"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+agreement, few_events, clusters = load("monitor_agreement"), load("few_events"), load("clusters")
+
+
+@pytest.mark.parametrize("setting", agreement.SETTINGS)
+def test_verdict_and_confidence_sequence_agree(setting):
+    assert agreement.monitor(setting, 25)["disagree"] == 0
+
+
+def test_a_verdict_that_contradicts_its_limits_is_noticed():
+    generator = np.random.default_rng(9999)
+    q = generator.beta(1, 3, 1500)
+    y = generator.random(1500) < q
+    found = pr.monitor_comparison(y, np.clip(q + 0.08, 0, 1), q)
+    assert agreement.agrees(found)
+    assert not agreement.agreed_before(found)  # It said "worse" after 786 cases, with limits that hold 0 throughout.
+
+
+@pytest.mark.parametrize("rule", few_events.RULES)
+@pytest.mark.parametrize("design", few_events.DESIGNS)
+def test_models_of_the_study_have_the_same_expected_score(design, rule):
+    generator = np.random.default_rng(5)
+    y, models = few_events.equal_models(design, few_events.RULES[rule], 400_000, generator)
+    d = np.subtract(*(few_events.RULES[rule].case_loss(p, y) for p in models.values()))
+    assert abs(d.mean()) < 4.0 * d.std() / np.sqrt(len(d))
+
+
+def test_clusters_of_the_study_have_the_asked_sizes():
+    y, p, q, cluster = clusters.draw(4000, 1.0, 0.7, np.random.default_rng(1))
+    assert len(y) == len(p) == len(q) == len(cluster)
+    assert np.log(np.bincount(cluster)).std() == pytest.approx(1.0, abs=0.1)
