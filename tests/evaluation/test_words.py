@@ -96,3 +96,24 @@ def test_one_case_is_one():
     assert "One model on 1 case, 100% of them with the event; 2 rows with missing values were left out." in said(
         [1, 0, 1], [0.7, None, None], missing="drop"
     )
+
+
+@pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
+def test_classes_with_few_events_are_not_cleared_with_the_others(ordered):
+    rng = np.random.default_rng(3)
+    rows = rng.dirichlet([40.0, 40.0, 0.4], 1500)
+    y = np.array([rng.choice(3, p=row) for row in rows])
+    what = "cut points" if ordered else "classes"
+    found = said(y, rows, ordered=ordered)
+    if ordered:
+        assert "forecast is consistent with calibration for 1 of 2 cut points: 0; " in found
+        assert "has too few events to tell whether it is calibrated for 1 of 2 cut points: 1." in found
+    else:
+        assert "forecast is consistent with calibration for 2 of 3 classes: 0, 1; " in found
+        assert "has too few events to tell whether it is calibrated for 1 of 3 classes: 2." in found
+    wrong = rows.copy()
+    wrong[:, :2] = np.clip(rows[:, :2] + np.array([0.2, -0.2]), 0.001, None)
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    accused = said(y, wrong, ordered=ordered)
+    assert f"forecast is miscalibrated for {1 if ordered else 2} of {2 if ordered else 3} {what}: 0" in accused
+    assert "consistent" not in accused

@@ -117,10 +117,10 @@ def calibration_test(
 
     Examples
     --------
-    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1] * 20, [0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.8, 0.8] * 20
+    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1] * 40, [0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.8, 0.8] * 40
     >>> test = calibration_test(ForecastTable.from_predictions(y, p), n_resamples=1000, seed=1)
     >>> round(test.line_statistic, 3), test.line_df, round(test.line_p_value, 4), round(test.p_value, 4)
-    (21.25, 2.0, 0.0, 0.0)
+    (42.5, 2.0, 0.0, 0.0)
     """
     scores = null_scores(table) if scores is None else scores
     line, shape, fine = _views(scores, dispersion)
