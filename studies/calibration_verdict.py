@@ -291,7 +291,7 @@ def main() -> None:
             found.append(row)
     order = list(QUESTIONS)
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="")
+        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(sorted([*kept, *found], key=lambda row: order.index(row["question"])))
 

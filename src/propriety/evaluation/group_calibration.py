@@ -150,19 +150,24 @@ def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
         rate = observed / expected
         gap = rate[entry] * p
         error = np.sqrt(summed(event_squares * (1.0 - gap) ** 2 + non_event_squares * gap**2)) / observed
+        flat = spreads[1] <= 1e-18 * summed(own * (1.0 + x**2))
         factor = np.ones((2, groups))
         if cases is not None:
             error, dispersed = _dispersed(ledger, cases, model, centre, rate, observed)
-            factor = np.maximum(dispersed / spreads, 1.0)
-        flat = spreads[1] <= 1e-18 * summed(own * (1.0 + x**2))
+            factor = dispersed / spreads
+            factor[1] = np.where(flat, factor[0], factor[1])
         squares = np.where(spreads > 0.0, sums**2 / spreads, 0.0)
         squares[1] = np.where(flat, 0.0, squares[1])
-        df = np.where(flat, 1.0, 2.0)
-        inflated = np.where(flat, factor[0], factor.mean(axis=0))
-        p_value = np.asarray(chdtrc(df, squares.sum(axis=0) / inflated))
+        # The chi-squared law with the mean and the variance of the sum, as in `calibration_test`.
+        inflated = np.maximum(factor.mean(axis=0), 1.0)
+        uneven = 1.0 + np.where(inflated > 1.0, factor.var(axis=0) / inflated**2, 0.0)
+        df = np.where(flat, 1.0, 2.0) / uneven
+        p_value = np.asarray(chdtrc(df, squares.sum(axis=0) / (inflated * uneven)))
         information = summed(variance) ** 2 / summed(own) / inflated
         slope = np.where(flat, 0.0, sums[1] / summed(variance * centred**2))
-        slope_error = np.where(flat, 0.0, np.sqrt(spreads[1] * factor[1]) / summed(variance * centred**2))
+        slope_error = np.where(
+            flat, 0.0, np.sqrt(spreads[1] * np.maximum(factor[1], 1.0)) / summed(variance * centred**2)
+        )
     wrong = summed(np.where(p == 0.0, events, np.where(p == 1.0, non_events, 0.0)))
     p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
     return _Judged(rate, error, p_value, np.nan_to_num(information), slope, slope_error, wrong)
