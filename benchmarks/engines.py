@@ -1,21 +1,22 @@
 """Time the aggregations through propriety against the same aggregates written by hand for the engine.
 
-`cells` counts the cells of a grid: cases, events, smallest and largest forecast. `moments` adds up the Brier and log
-losses of two models, their differences, and all squares. Propriety checks every row besides. Times are taken by turns
-in one run on a Parquet file that DuckDB makes, and given as the ratio of their medians; with a record for the docs.
+`cells` counts the cells of a grid: cases, events, smallest and largest forecast; propriety checks every row besides.
+`moments` adds up the Brier and log losses of two models, their differences, and all squares. The plain query by hand
+loses the digits of log(1 - p) next to 0 and adds one row after another; `accurate moments` compares the same query of
+propriety with one by hand that keeps these digits and adds up the sums of 256 cells of the forecast, as propriety does.
+Times are taken by turns in one run on a Parquet file that DuckDB makes, and given as the ratio of their medians, and so
+are processor seconds where the engine runs in this process; with a record for the docs.
 
 Run: python benchmarks/engines.py [--rows 100000000] [--rounds 5] [--engines duckdb polars spark]
-                                  [--aggregates cells moments] [--folder DIR]
+                                  [--aggregates cells moments "accurate moments"] [--folder DIR]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ from propriety.tables.lazy_reading import read_lazy_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import RESULTS, table, write
+from turns import by_turns
 
 LEVEL = 20
 CELLS = 2.0**LEVEL
@@ -38,18 +40,33 @@ BY_HAND = f"""
     FROM {{cases}} GROUP BY 1
 """  # noqa: S608  (the table is named here)
 SERIES = [f"{loss}_{of}" for loss in ("brier", "log") for of in ("p", "q", "d")]
-MOMENTS_BY_HAND = f"""
-    SELECT count(*) AS n, {", ".join(f"sum({name}), sum({name} * {name})" for name in SERIES)}
-    FROM (
-        SELECT *, brier_p - brier_q AS brier_d, log_p - log_q AS log_d
+LOG = "-ln(CASE WHEN y = 1 THEN {p} ELSE 1 - {p} END)"
+# Minus the logarithm of 1 - p with what was rounded off in it.
+ACCURATE_LOG = (
+    "CASE WHEN y = 1 THEN CASE WHEN {p} > 0 THEN -ln({p}) ELSE CAST('Infinity' AS DOUBLE) END "
+    "WHEN {p} < 1 THEN (((1 - {p}) - 1) + {p}) / (1 - {p}) - ln(1 - {p}) ELSE CAST('Infinity' AS DOUBLE) END"
+)
+
+
+def moments_by_hand(log: str, part: str = "", groups: str = "") -> str:
+    """Return the query of the moments, with the formula of the log loss, and by parts of the rows."""
+    sums = ", ".join(f"sum({name}) AS s_{name}, sum({name} * {name}) AS u_{name}" for name in SERIES)
+    return f"""
+        SELECT count(*) AS n, {sums}
         FROM (
-            SELECT (p - y) * (p - y) AS brier_p, (q - y) * (q - y) AS brier_q,
-                   -ln(CASE WHEN y = 1 THEN p ELSE 1 - p END) AS log_p,
-                   -ln(CASE WHEN y = 1 THEN q ELSE 1 - q END) AS log_q
-            FROM {{cases}}
-        ) AS losses
-    ) AS series
-"""  # noqa: S608  (as above)
+            SELECT *, brier_p - brier_q AS brier_d, log_p - log_q AS log_d
+            FROM (
+                SELECT (p - y) * (p - y) AS brier_p, (q - y) * (q - y) AS brier_q,
+                       {log.format(p="p")} AS log_p, {log.format(p="q")} AS log_q{part}
+                FROM (SELECT p, q, CAST(y AS DOUBLE) AS y FROM {{cases}}) AS rows_
+            ) AS losses
+        ) AS series {groups}
+    """  # noqa: S608  (as above)
+
+
+MOMENTS_BY_HAND = moments_by_hand(LOG)
+ACCURATE_MOMENTS = moments_by_hand(ACCURATE_LOG, ", floor(p * 256) AS part", "GROUP BY part")
+AGGREGATES = ("cells", "moments", "accurate moments")
 RULES = (pr.Brier(), pr.Log())
 Work = Callable[[], object]
 
@@ -73,13 +90,13 @@ def cells_of(frame: object) -> object:
     return aggregate(read_lazy_cases(nw.from_native(frame), {"p": "p"}, outcome="y"), LEVEL, ends=True)
 
 
-def moments_of(frame: object) -> object:
+def moments_of(frame: object, rows: int) -> object:
     """Run the query of the moments."""
-    return sums_of_lazy(read_lazy_cases(nw.from_native(frame), {"p": "p", "q": "q"}, outcome="y"), RULES)
+    return sums_of_lazy(read_lazy_cases(nw.from_native(frame), {"p": "p", "q": "q"}, outcome="y"), RULES, rows=rows)
 
 
 @contextmanager
-def on_duckdb(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
+def on_duckdb(path: str, rows: int) -> Iterator[dict[str, tuple[Work, Work]]]:
     import duckdb
 
     with duckdb.connect() as connection:
@@ -87,14 +104,18 @@ def on_duckdb(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
         def by_hand(query: str) -> Work:
             return lambda: connection.sql(query.format(cases=f"'{path}'")).to_arrow_table()
 
+        def moments() -> object:
+            return moments_of(connection.read_parquet(path), rows)
+
         yield {
             "cells": (by_hand(BY_HAND), lambda: cells_of(connection.read_parquet(path))),
-            "moments": (by_hand(MOMENTS_BY_HAND), lambda: moments_of(connection.read_parquet(path))),
+            "moments": (by_hand(MOMENTS_BY_HAND), moments),
+            "accurate moments": (by_hand(ACCURATE_MOMENTS), moments),
         }
 
 
 @contextmanager
-def on_polars(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
+def on_polars(path: str, rows: int) -> Iterator[dict[str, tuple[Work, Work]]]:
     import polars as pl
 
     frame, p, y = pl.scan_parquet(path), pl.col("p"), pl.col("y").cast(pl.Float64)
@@ -106,14 +127,24 @@ def on_polars(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
     differences = {f"{loss}_d": pl.col(f"{loss}_p") - pl.col(f"{loss}_q") for loss in ("brier", "log")}
     sums = [term for name in SERIES for term in (pl.col(name).sum(), (pl.col(name) ** 2).sum().name.suffix("_2"))]
     moments = frame.select(**briers, **logs).with_columns(**differences).select(pl.len().alias("n"), *sums)
+    # Polars adds up a whole column pairwise.
+    exact = {
+        f"log_{name}": -pl.when(y == 1).then(pl.col(name).log()).otherwise((-pl.col(name)).log1p()) for name in "pq"
+    }
+    accurate = frame.select(**briers, **exact).with_columns(**differences).select(pl.len().alias("n"), *sums)
+
+    def ours() -> object:
+        return moments_of(pl.scan_parquet(path), rows)
+
     yield {
         "cells": (cells.collect, lambda: cells_of(pl.scan_parquet(path))),
-        "moments": (moments.collect, lambda: moments_of(pl.scan_parquet(path))),
+        "moments": (moments.collect, ours),
+        "accurate moments": (accurate.collect, ours),
     }
 
 
 @contextmanager
-def on_spark(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
+def on_spark(path: str, rows: int) -> Iterator[dict[str, tuple[Work, Work]]]:
     from pyspark.sql import SparkSession
 
     options = {
@@ -130,27 +161,18 @@ def on_spark(path: str) -> Iterator[dict[str, tuple[Work, Work]]]:
     def by_hand(query: str) -> Work:
         return lambda: session.sql(query.format(cases=f"parquet.`{path}`")).toArrow()
 
+    def moments() -> object:
+        return moments_of(session.read.parquet(path), rows)
+
     yield {
         "cells": (by_hand(BY_HAND), lambda: cells_of(session.read.parquet(path))),
-        "moments": (by_hand(MOMENTS_BY_HAND), lambda: moments_of(session.read.parquet(path))),
+        "moments": (by_hand(MOMENTS_BY_HAND), moments),
+        "accurate moments": (by_hand(ACCURATE_MOMENTS), moments),
     }
     session.stop()
 
 
 ENGINES = {"duckdb": on_duckdb, "polars": on_polars, "spark": on_spark}
-
-
-def timed(pair: tuple[Work, Work], rounds: int) -> tuple[float, float]:
-    """Return the median seconds of two works done by turns; the first round warms up."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for round_ in range(rounds + 1):
-        for work, taken in zip(pair, times, strict=True):
-            begin = time.perf_counter()
-            work()
-            if round_:
-                taken.append(time.perf_counter() - begin)
-    own, ours = (statistics.median(taken) for taken in times)
-    return own, ours
 
 
 def others(caption: str, found: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -169,7 +191,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
-    parser.add_argument("--aggregates", nargs="+", choices=["cells", "moments"], default=["cells", "moments"])
+    parser.add_argument("--aggregates", nargs="+", choices=AGGREGATES, default=list(AGGREGATES))
     parser.add_argument("--folder", help="where the Parquet file is kept for another run")
     options = parser.parse_args()
     found = []
@@ -177,25 +199,31 @@ def main() -> None:
         folder = options.folder or stack.enter_context(tempfile.TemporaryDirectory())
         path = made(folder, options.rows)
         for engine in options.engines:
-            with ENGINES[engine](path) as pairs:
+            with ENGINES[engine](path, options.rows) as pairs:
                 for name in options.aggregates:
-                    own, ours = timed(pairs[name], options.rounds)
-                    row = {"engine": engine, "aggregate": name, "by hand, s": round(own, 2)}
-                    found.append(row | {"through propriety, s": round(ours, 2), "ratio": round(ours / own, 3)})
+                    own, ours = by_turns(
+                        dict(zip(("by hand", "ours"), pairs[name], strict=True)), options.rounds
+                    ).values()
+                    row = {"engine": engine, "aggregate": name, "by hand, s": round(own.clock, 2)}
+                    row |= {"through propriety, s": round(ours.clock, 2), "ratio": round(ours.clock / own.clock, 3)}
+                    # Spark has a process of its own.
+                    used = "" if engine == "spark" else round(ours.processor / own.processor, 3)
+                    found.append(row | {"processor ratio": used})
                     print(found[-1], flush=True)
     caption = f"Median seconds of {options.rounds} runs on {options.rows:,} rows, taken by turns."
     found += others(caption, found)
     found.sort(key=lambda row: (row["aggregate"], list(ENGINES).index(row["engine"])))
     spans = {}
-    for name in ("cells", "moments"):
+    for name in AGGREGATES:
         ratios = [row["ratio"] for row in found if row["aggregate"] == name]
         spans[name] = f"{min(ratios)} to {max(ratios)}" if ratios else "not measured"
     write(
         "engines_overhead",
         title="Aggregations on engines, against the same by hand",
-        summary=f"Times as long as by hand, on {options.rows:,} rows of a Parquet file: {spans['cells']} for the cells "
-        f"of a forecast table, {spans['moments']} for moments of losses. What is written by hand checks nothing, loses "
-        "the digits of log(1 - p) next to 0 and adds one row after another.",
+        summary=f"Times as long as by hand, on {options.rows:,} rows of a Parquet file. Cells of a forecast table: "
+        f"{spans['cells']}; what is written by hand checks nothing. Moments of losses: {spans['moments']} against a "
+        "plain query, which loses the digits of log(1 - p) next to 0 and adds one row after another, and "
+        f"{spans['accurate moments']} against a query that is as accurate.",
         command=f"python benchmarks/engines.py --rows {options.rows} --rounds {options.rounds}",
         tables=[table(caption, found)],
         libraries=["propriety", "narwhals", "duckdb", "polars", "pyspark"],

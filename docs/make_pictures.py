@@ -28,7 +28,7 @@ def main() -> None:
     curve = pr.reliability_curve(y, bold).with_consistency_band(method="resampling", seed=1)
     curve.plot(left, label="The bold forecaster")
     pr.plots.plot_decompositions({name: pr.decompose(y, p) for name, p in models.items()}, right)
-    right.set_title("Where the Brier scores come from", fontsize=10, loc="left")
+    right.set_title("Parts of the Brier scores", fontsize=10, loc="left")
     figure.savefig(IMAGES / "calibration.png", dpi=160)
 
 

@@ -79,11 +79,11 @@ def on_arrays(rows: int, *, weighted: bool) -> Iterator[tuple[str, float]]:
         yield repr(rule), float(pr.mean_score(event, forecast, rule=rule, **options))
 
 
-def on_engine(frame: object, *, weighted: bool) -> Iterator[tuple[str, float]]:
+def on_engine(frame: object, rows: int, *, weighted: bool) -> Iterator[tuple[str, float]]:
     """Yield the mean loss of each rule, summed by the engine that holds the rows."""
     weight = {"weight": "w"} if weighted else {}
     cases = read_lazy_cases(nw.from_native(frame), {"model": "p"}, outcome="y", **weight)
-    for rule, sums in zip(RULES, sums_of_lazy(cases, RULES).rules, strict=True):
+    for rule, sums in zip(RULES, sums_of_lazy(cases, RULES, rows=rows).rules, strict=True):
         yield repr(rule), float(sums.mean[0, 0])
 
 
@@ -119,7 +119,7 @@ def sums(rows: int, folder: Path, exact: Mapping[bool, Mapping[str, Any]]) -> li
         begin = time.perf_counter()
         row: Row = {"rows": f"{rows:.0e}".replace("e+0", "e"), "engine": name}
         for weighted in (False, True):
-            means = on_arrays(rows, weighted=weighted) if frame is None else on_engine(frame, weighted=weighted)
+            means = on_arrays(rows, weighted=weighted) if frame is None else on_engine(frame, rows, weighted=weighted)
             for rule, mean in means:
                 words = f"{rule}, {'weighted' if weighted else 'plain'}"
                 row[words] = f"{relative_error(mean, exact[weighted][rule]):.1e}"

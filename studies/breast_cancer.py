@@ -1,9 +1,11 @@
 """Which forecast of breast cancer serves a threshold between 1.66% and 3%? Table 2 of Flores et al. (2025).
 
-The four models of the table and the constant prevalence of the same cases, by the area under the ROC curve, Brier and
-log scores, their bounded versions and net benefit. The published bounded scores are differences that are not divided
-by the width of the interval, and their thresholds were read as odds, x / (1 + x); both that interval and the stated one
-are here. Writes `results/breast_cancer.csv` and `results/breast_cancer.png`, a map of who wins on which interval.
+The four models of the table and the constant event rate of the same cases, by the area under the ROC curve, Brier and
+log scores, their bounded versions and net benefit. That rate is known only in hindsight, and far from the mean
+forecasts of the models: beside each model stands a constant at its own mean. The published bounded scores are
+differences that are not divided by the width of the interval, and their thresholds were read as odds, x / (1 + x);
+both that interval and the stated one are here. Writes `results/breast_cancer.csv` and `results/breast_cancer.png`, a
+map of who wins on which interval.
 
 The forecasts are those of the paper's package (gfm-mit/briertools, demo/data/bcsc.csv); they are not in this project.
 
@@ -56,16 +58,25 @@ def scores(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
     net_benefit = pr.decision_curve(table, thresholds=TREATED_AT).net_benefit
     found |= {f"net_benefit_{100 * at:g}%": gain for at, gain in zip(TREATED_AT, net_benefit, strict=True)}
     found["mean_net_benefit_stated"] = pr.bounded_net_benefit(table, thresholds=STATED)
+    found["mean_forecast"] = table.mean_forecast
+    own = table.moved(np.full(len(table), table.mean_forecast))
+    found |= {"brier_of_own_mean": pr.brier_score(own), "log_of_own_mean": pr.log_score(own)}
     return {name: float(value) for name, value in found.items()}
 
 
 def conclusion(found: dict[str, dict[str, float]]) -> str:
-    """Say how many of the models the constant prevalence beats on the full scores."""
+    """Say how many of the models the constants beat on the full scores: in hindsight, and each at its own mean."""
     constant = found[CONSTANT]
-    beaten = {score: sum(found[name][score] > constant[score] for name in MODELS) for score in ("brier", "log")}
+    in_hindsight = [sum(found[name][score] > constant[score] for name in MODELS) for score in ("brier", "log")]
+    own = [
+        sum(found[name][score] > found[name][f"{score}_of_own_mean"] for name in MODELS) for score in ("brier", "log")
+    ]
+    means = ", ".join(f"{100 * found[name]['mean_forecast']:.2f}%" for name in MODELS)
     return (
-        f"The constant prevalence ({constant['brier']:.5f} and {constant['log']:.4f}) beats {beaten['brier']} of the "
-        f"{len(MODELS)} models on the full Brier score and {beaten['log']} of {len(MODELS)} on the full log score."
+        f"The constant at the event rate of these cases, {100 * constant['mean_forecast']:.2f}% and known in hindsight "
+        f"({constant['brier']:.5f} and {constant['log']:.4f}), beats {in_hindsight[0]} of the {len(MODELS)} models on "
+        f"the full Brier score and {in_hindsight[1]} of {len(MODELS)} on the full log score; a constant at each "
+        f"model's own mean beats {own[0]} and {own[1]}. The means are {means}."
     )
 
 

@@ -1,8 +1,8 @@
 """How often do 90% bands hold? The study of figure 4 and appendix A of Dimitriadis, Gneiting & Jordan (2021).
 
 Calibrated forecasts of three shapes, with 10, 20 or 50 distinct values or continuous, in samples of 128 to 8192
-cases; consistency and confidence bands with the default choice of method. Coverage is averaged over the distinct
-forecasts of each sample. Writes `results/coverage.csv` and `results/coverage.png`.
+cases; pointwise consistency bands with the default choice of method, and pointwise confidence bands. Coverage is
+averaged over the distinct forecasts of each sample. Writes `results/coverage.csv` and `results/coverage.png`.
 
 Run: python studies/coverage.py [--replicates 400] [--resamples 200] [--workers 2]
 """
@@ -25,6 +25,7 @@ import propriety as pr
 RESULTS = Path(__file__).parent / "results"
 SIZES = (128, 256, 512, 1024, 2048, 4096, 8192)
 LEVEL = 0.9
+MARKERS = {"o": "resampling", "s": "discrete", "^": "continuous", "D": "pooled blocks"}
 
 
 def cover(setting: tuple[str, int | None, int, int, int]) -> list[dict[str, object]]:
@@ -36,8 +37,8 @@ def cover(setting: tuple[str, int | None, int, int, int]) -> list[dict[str, obje
     for replicate in range(replicates):
         p = draw_forecasts(shape, distinct, n, generator)
         curve = pr.reliability_curve(draw_outcomes(p, generator), p)
-        options = {"level": LEVEL, "n_resamples": resamples, "seed": replicate}
-        for band in curve.with_consistency_band(**options).with_confidence_band(**options).bands:
+        consistent = curve.with_consistency_band(level=LEVEL, n_resamples=resamples, seed=replicate)
+        for band in consistent.with_confidence_band(level=LEVEL).bands:
             x = curve.table.forecast
             value = curve.blocks.per_row() if band.kind == "consistency" else x
             low, high = (np.interp(x, band.forecast, limit) for limit in (band.lower, band.upper))
@@ -80,7 +81,7 @@ def draw(rows: list[dict[str, object]], path: Path) -> None:
                 linestyle=DASHES[index],
                 label=name,
             )
-            for marker, method in (("o", "resampling"), ("s", "discrete"), ("^", "continuous")):
+            for marker, method in MARKERS.items():
                 points = [(r["n"], r["coverage"]) for r in chosen if r["method"] == method]
                 panel.plot(*zip(*points, strict=True), marker, color=COLORS[index], markersize=4) if points else None
         panel.set_xscale("log", base=2)
@@ -93,7 +94,7 @@ def draw(rows: list[dict[str, object]], path: Path) -> None:
             panel.set_ylabel("Coverage of 90% bands")
     panels[0, 2].legend(fontsize=8, frameon=False, loc="lower left")
     panels[1, 2].text(
-        0.98, 0.04, "circles: resampling\nsquares: discrete\ntriangles: continuous asymptotics",
+        0.98, 0.04, "circles: resampling\nsquares: discrete\ntriangles: continuous\ndiamonds: pooled blocks",
         transform=panels[1, 2].transAxes, ha="right", fontsize=7.5,
     )  # fmt: skip
     figure.savefig(path, dpi=150)

@@ -342,10 +342,10 @@ def bootstrap() -> Works:
 
 
 def band() -> Works:
-    """Bands of the isotonic curve from 1,000 draws."""
+    """Bands of the isotonic curve from 1,000 draws; ours is around the diagonal, theirs around the curve."""
 
     def ours(s):
-        pr.reliability_curve(s.y, s.p).with_confidence_band(n_resamples=RESAMPLES, seed=1)
+        pr.reliability_curve(s.y, s.p).with_consistency_band(method="resampling", n_resamples=RESAMPLES, seed=1)
 
     def model_diagnostics(s):
         from model_diagnostics.calibration import plot_reliability_diagram

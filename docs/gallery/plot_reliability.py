@@ -3,7 +3,7 @@ Reliability diagram
 ===================
 
 Does it happen as often as the forecast says? The curve pools forecasts without a bin to choose, and the band is
-where the curve of a calibrated forecast would lie.
+where the curve of a calibrated forecast would lie at each forecast by itself.
 """
 
 import numpy as np

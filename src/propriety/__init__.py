@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from propriety.calibration.decomposition import Decomposition, decompose
     from propriety.calibration.miscalibration import MiscalibrationTest, miscalibration_test
     from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
-    from propriety.calibration.summary import CalibrationSummary, calibration_summary
     from propriety.decisions.advice import Advice, advise
     from propriety.decisions.agreement import quadratic_weighted_kappa
     from propriety.decisions.expected_cost import bayes_decisions, expected_cost
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
         ObservedExpected,
     )
     from propriety.inference.calibration_monitor import MonitoredCalibration, monitor_calibration
+    from propriety.inference.calibration_summary import CalibrationSummary, calibration_summary
     from propriety.inference.comparison import Comparison, compare
     from propriety.inference.comparison_monitor import MonitoredComparison, monitor_comparison
     from propriety.inference.e_process import EProcess
@@ -106,7 +106,6 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.calibration.decomposition": ("Decomposition", "decompose"),
     "propriety.calibration.miscalibration": ("MiscalibrationTest", "miscalibration_test"),
     "propriety.calibration.reliability": ("ReliabilityCurve", "reliability_curve"),
-    "propriety.calibration.summary": ("CalibrationSummary", "calibration_summary"),
     "propriety.decisions.advice": ("Advice", "advise"),
     "propriety.decisions.agreement": ("quadratic_weighted_kappa",),
     "propriety.decisions.expected_cost": ("bayes_decisions", "expected_cost"),
@@ -133,6 +132,7 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.evaluation.evaluate": ("evaluate",),
     "propriety.evaluation.evaluation": ("Evaluation",),
     "propriety.evaluation.scores": ("Scores",),
+    "propriety.inference.calibration_summary": ("CalibrationSummary", "calibration_summary"),
     "propriety.inference.calibration_measures": (
         "CalibrationIntercept",
         "CalibrationSlope",

@@ -13,7 +13,6 @@ from scipy.integrate import trapezoid
 
 import propriety as pr
 from propriety import ForecastTable
-from propriety.calibration import decomposition
 from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.miscalibration import FixedForecasts
 from propriety.calibration.pav import pool_adjacent_violators
@@ -356,51 +355,14 @@ def test_rows_may_be_off_by_the_tolerance():
 
 
 def test_what_comes_back_can_be_looked_at_stored_and_copied():
-    one = pr.decompose(Y, P).with_intervals(seed=1, n_resamples=20)
+    one = pr.decompose(Y, P)
     assert repr(one).startswith("Decomposition(score=0.2")
-    assert "level=0.95" in repr(one)
-    assert list(one.to_frame(backend="pandas").loc[0, ["score_low", "score_high"]]) == list(one.score_interval)
-    assert "source" not in one.to_dict()
-    assert copy.deepcopy(one).with_intervals(seed=1, n_resamples=20).to_dict() == one.to_dict()
+    assert copy.deepcopy(one).to_dict() == one.to_dict()
     rows = pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), rule=pr.RankedProbability())
     assert "parts=[0, 1]" in repr(rows)
     assert rows.to_frame(backend="polars")["event"].to_list() == ["0", "1", "total"]
     assert rows.to_dict()["parts"][1]["score"] == rows.parts[1].score
     assert "<table>" in pr.decompose(Y, P, curve=True)._repr_html_()
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_intervals_repeat_with_their_seed_and_hold_what_they_are_about(weighted):
-    rng = np.random.default_rng(5)
-    p = rng.random(400).round(2)
-    y, w = rng.random(400) < p**2, rng.uniform(0.2, 3.0, 400) if weighted else None
-    plain = pr.decompose(y, p, sample_weight=w, rule=pr.Log(clip=0.01))
-    result = plain.with_intervals(level=0.9, n_resamples=200, seed=7)
-    assert result.to_dict() == plain.with_intervals(level=0.9, n_resamples=200, seed=7).to_dict()
-    assert result.score_interval != plain.with_intervals(level=0.9, n_resamples=200, seed=8).score_interval
-    for name in NAMES.values():
-        low, high = getattr(result, f"{name}_interval")
-        wide = getattr(plain.with_intervals(level=0.99, n_resamples=200, seed=7), f"{name}_interval")
-        assert 0 <= wide[0] <= low < high <= wide[1]
-        assert low < getattr(result, name) < high
-    assert result.method == "percentile bootstrap" + (" at Kish's effective sample size" if weighted else "")
-    assert (result.level, result.n_resamples, result.seed) == (0.9, 200, 7)
-    again = plain.with_intervals(n_resamples=5)
-    assert again.score_interval == plain.with_intervals(n_resamples=5, seed=again.seed).score_interval
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_bootstrap_spreads_a_mean_score_as_theory_says(weighted):
-    rng = np.random.default_rng(2)
-    p = rng.random(500)
-    y, w = rng.random(500) < p, rng.uniform(0.5, 1.5, 500) if weighted else np.ones(500)
-    table = ForecastTable.from_predictions(y, p, sample_weight=w)
-    draws = decomposition._bootstrap(table, pr.Brier(), n_resamples=2000, seed=0, progress=False)
-    losses = (p - y) ** 2
-    mean = np.average(losses, weights=w)
-    spread = math.sqrt(np.average((losses - mean) ** 2, weights=w) / round(table.effective_n))
-    assert draws[:, 0].mean() == pytest.approx(mean, abs=4 * spread / math.sqrt(2000))
-    assert draws[:, 0].std() == pytest.approx(spread, rel=0.08)
 
 
 @settings(max_examples=50)
@@ -417,20 +379,3 @@ def test_a_draw_scores_as_the_table_it_makes(rule, table, seed):
     assert score == pytest.approx(parts.score)
     assert reference - recalibrated == pytest.approx(parts.discrimination, abs=CLOSE)
     assert reference == pytest.approx(parts.uncertainty)
-
-
-def test_intervals_of_an_infinite_score_end_at_infinity():
-    result = pr.decompose([1, 0, 1, 0] * 5, [0.0, 0.3, 0.6, 0.7] * 5, rule=pr.Log()).with_intervals(seed=1)
-    assert result.score_interval == result.miscalibration_interval == (math.inf, math.inf)
-    assert all(math.isfinite(limit) for limit in result.discrimination_interval)
-
-
-def test_intervals_are_refused_where_they_cannot_be_had():
-    with pytest.raises(InputValueError, match=r"level must lie strictly between 0 and 1; got 1.0"):
-        pr.decompose(Y, P).with_intervals(level=1.0)
-    with pytest.raises(InputValueError, match="n_resamples must be a positive whole number; got 0"):
-        pr.decompose(Y, P).with_intervals(n_resamples=0)
-    rows = pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3))
-    with pytest.raises(InputValueError, match=r"intervals need the table of one event.*parts\[label\]"):
-        rows.with_intervals()
-    assert rows.parts[1].with_intervals(n_resamples=5, seed=1).level == 0.95

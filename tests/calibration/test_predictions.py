@@ -105,9 +105,6 @@ def test_what_the_analyses_do_by_default(capsys):
     assert (test.n_resamples, test.rule) == (1000, pr.Brier())
     assert test.method == "outcomes drawn given forecasts"
     assert test.seed != pr.miscalibration_test(Y, P).seed
-    intervals = pr.decompose(Y, P).with_intervals()
-    assert (intervals.level, intervals.n_resamples) == (0.95, 1000)
-    assert intervals.method == "percentile bootstrap"
     assert capsys.readouterr() == ("", "")
 
 
@@ -115,20 +112,11 @@ def test_bars_are_shown_when_asked_for(capsys):
     pytest.importorskip("rich")
     pr.miscalibration_test(Y, P, n_resamples=5, seed=1, progress=True)
     assert "drawing outcomes" in capsys.readouterr().out
-    pr.decompose(Y, P).with_intervals(n_resamples=5, seed=1, progress=True)
-    assert "resampling" in capsys.readouterr().out
 
 
 def test_the_views_of_a_decomposition():
-    plain, weighted = pr.decompose(Y, P), pr.decompose(Y, P, sample_weight=WEIGHT)
-    enriched = weighted.with_intervals(n_resamples=5, seed=1)
-    assert enriched.method == "percentile bootstrap at Kish's effective sample size"
+    plain = pr.decompose(Y, P)
     assert list(plain.rows()) == ["score", "miscalibration", "discrimination", "uncertainty", "rule", "n", "dropped"]
-    row = enriched.to_frame(backend="polars").to_dicts()[0]
-    for part in ("score", "miscalibration", "discrimination", "uncertainty"):
-        assert (row[f"{part}_low"], row[f"{part}_high"]) == getattr(enriched, f"{part}_interval")
-    assert ", level=0.95" in repr(enriched)
-    assert "level" not in repr(plain)
     rows = pr.decompose(LEVELS, ROWS).to_frame(backend="polars")
     assert rows["event"].to_list() == ["0", "1", "2", "total"]
     assert ", parts=[0, 1, 2]" in repr(pr.decompose(LEVELS, ROWS))
@@ -137,5 +125,3 @@ def test_the_views_of_a_decomposition():
     assert curve.to_frame(backend="polars").columns[0] == "thresholds"
     gone = pr.decompose(np.append(Y, 1), np.append(P, np.nan), missing="drop")
     assert ", dropped=1" in repr(gone)
-    with pytest.raises(InputValueError, match=r"intervals need the table of one event.*parts\[label\]"):
-        pr.decompose(LEVELS, ROWS).with_intervals()

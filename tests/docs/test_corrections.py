@@ -14,6 +14,7 @@ from scipy import integrate, stats
 from scipy.special import expit, logit
 
 import propriety as pr
+from propriety.rules.search import simplex_grid
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "ideas" / "corrections.md"
@@ -88,6 +89,13 @@ def test_sa_rps_is_improper_for_three_classes_and_more(truth):
     third = [1 / 3, 1 / 3, 1 / 3]
     assert expected(rule, third, third) == pytest.approx(11 / 54)
     assert expected(rule, third, [0, 1, 0]) == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize("possible", [[0.3, 0.7, 0], [0.3, 0, 0.7], [0, 0.6, 0.4], [0, 1, 0]], ids=repr)
+def test_sa_rps_has_no_lie_where_two_classes_can_happen(possible):
+    rule, reports = pr.SquaredAbsoluteRankedProbability(), simplex_grid(3)
+    losses = [rule.class_loss(list(reports.T), outcome=outcome) for outcome in np.eye(3)]
+    assert expected(rule, possible, possible) <= (np.array(possible) @ losses).min() + 1e-12
 
 
 @given(probabilities, st.integers(0, 1))
@@ -342,12 +350,21 @@ def test_the_interval_of_table_2_was_read_as_odds():
         assert float(value) == pytest.approx(rate * (high - low) * (2 - low - high), rel=1e-4)
 
 
-def test_the_constant_beats_the_models_of_table_2():
+def test_the_models_of_table_2_are_shifted():
     rows = {row["model"]: row for row in study("breast_cancer")}
     constant = rows.pop("prevalence")
+    means = [float(row["mean_forecast"]) for row in rows.values()]
+    assert float(constant["mean_forecast"]) == pytest.approx(284 / 10_732, rel=1e-6)
+    assert 0.0029 < min(means[:3]) < max(means[:3]) < 0.0035
+    assert means[3] == pytest.approx(0.13, abs=5e-4)
     for row in rows.values():
         assert float(row["brier"]) > float(constant["brier"])
         assert float(row["log"]) > float(constant["log"])
+    beaten = {
+        score: [name for name, row in rows.items() if float(row[f"{score}_of_own_mean"]) < float(row[score])]
+        for score in ("brier", "log")
+    }
+    assert beaten == {"brier": ["xgboost at 2%"], "log": ["xgboost", "xgboost at 2%"]}
     assert {float(rows[name]["net_benefit_2%"]) for name in rows if name.startswith("logistic")} == {0.0}
 
 
@@ -461,8 +478,9 @@ def test_the_sum_of_squares_of_the_other_classes(q):
 
 
 def test_a_right_answer_can_score_worse_at_the_same_probability():
-    right, wrong = [0.3, 0.3, 0.3, 0.1], [0.3, 0.31, 0.195, 0.195]
-    assert pr.brier_score([0], [right]) == pytest.approx(0.68)
+    right, wrong = [0.3, 0.299, 0.299, 0.102], [0.3, 0.31, 0.195, 0.195]
+    assert (np.argmax(right), sorted(right)[-2] < right[0], np.argmax(wrong)) == (0, True, 1)
+    assert pr.brier_score([0], [right]) == pytest.approx(0.67921, abs=5e-6)
     assert pr.brier_score([0], [wrong]) == pytest.approx(0.66215)
 
 

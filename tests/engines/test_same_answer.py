@@ -16,16 +16,32 @@ CLOSE = 1e-12
 CONNECTION = duckdb.connect()
 
 
+LABELS = ["low", "mid", "high"]
+ROWS = {model: [f"{model}_{label}" for label in LABELS] for model in ("a", "b")}
+CLASSES = {"forecasts": ROWS, "outcome": "class", "labels": LABELS}
+TASKS = {
+    "event": {"forecasts": ["p", "q"], "outcome": "y"},
+    "classes": CLASSES,
+    "grades": CLASSES | {"ordered": True},
+}
+
+
 def frame_of(seed, n):
     rng = np.random.default_rng(seed)
+    places = rng.permutation(np.arange(n) % 3)
+    rows = {model: dict(zip(own, rng.dirichlet([1.0, 2.0, 1.5], n).T, strict=True)) for model, own in ROWS.items()}
     return pl.DataFrame(
         {
-            "y": rng.permutation(np.arange(n) % 3 == 0).astype(int),
+            "y": (places == 0).astype(int),
             "p": rng.uniform(0.02, 0.98, n).round(2),
             "q": rng.uniform(0.02, 0.98, n),
             "w": rng.gamma(2.0, size=n),
             "c": rng.integers(0, max(n // 5, 2), n) + 2**60,
+            "t": rng.integers(0, 40, n),
             "g": [("b", "a", "é")[place] for place in rng.integers(0, 3, n)],
+            "class": [LABELS[place] for place in places],
+            **rows["a"],
+            **rows["b"],
         }
     )
 
@@ -48,11 +64,12 @@ CONTAINERS = {
 
 
 def answer(frame, options):
-    found = pr.evaluate(frame, ["p", "q"], outcome="y", by="g", n_resamples=30, seed=7, **options)
+    found = pr.evaluate(frame, by="g", n_resamples=30, seed=7, **options)
     return {
         "scores": found.to_dict(),
-        "groups": None if found.slices is None else found.slices.to_dict(),
-        "comparison": None if found.comparison is None else found.comparison.to_dict(),
+        "groups": found.slices.to_dict(),
+        "comparison": found.comparison.to_dict(),
+        "summary": found.summary(),
     }
 
 
@@ -76,16 +93,24 @@ def assert_same(found, expected):
             assert found[path] == number, path
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"sample_weight": "w"}, {"cluster": "c"}, {"sample_weight": "w", "cluster": "c"}], ids=str
-)
-@settings(max_examples=8)
-@given(
-    seed=st.integers(0, 10**6), cuts=st.lists(st.integers(1, 119), max_size=3), container=st.sampled_from([*CONTAINERS])
-)
-def test_order_partitions_and_containers_do_not_matter(options, seed, cuts, container):
-    frame = frame_of(seed, 120)
+OPTIONS = [
+    {},
+    {"sample_weight": "w"},
+    {"cluster": "c"},
+    {"sample_weight": "w", "cluster": "c"},
+    {"sample_weight": "w", "time": "t"},
+]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("options", OPTIONS, ids=" and ".join)
+@settings(max_examples=3)
+@given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(1, 119), max_size=3))
+def test_order_partitions_and_containers_do_not_matter(task, options, seed, cuts):
+    frame, options = frame_of(seed, 120), TASKS[task] | options
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=seed)
     ends = [0, *sorted(set(cuts)), len(frame)]
     parts = [shuffled[low:high] for low, high in itertools.pairwise(ends)]
-    assert_same(answer(CONTAINERS[container](parts), options), answer(frame, options))
+    expected = answer(frame, options)
+    for container in CONTAINERS.values():
+        assert_same(answer(container(parts), options), expected)

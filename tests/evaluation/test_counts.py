@@ -78,9 +78,9 @@ class Counts:
         self.judged[options["argument"]] += result.shape[-1]
 
     def _sorting(self, arguments, options, result):
-        # Cases come in chunks, or all at once. The rows of a table, which are fewer, are in order already.
-        if not hasattr(arguments[0], "__len__") or len(arguments[0]) == N:
-            self.sorted["cases"] += 1
+        # Cases come in chunks, or all at once; those of a group are fewer, and rows of a table are in order already.
+        several = arguments[1] if not hasattr(arguments[0], "__len__") else len(arguments[0])
+        self.sorted["cases"] += several == N
 
     def _grouping(self, arguments, options, result):
         self.grouped += 1  # All groups of a model are pooled together.
@@ -103,9 +103,19 @@ def counts(monkeypatch):
 
 def everything(result):
     """Make every analysis, and the report."""
-    for name in ("scores", "comparison", "slices", "ranking", "decision_curves", "regret_curves", "murphy_curves"):
+    for name in (
+        "scores",
+        "comparison",
+        "slices",
+        "group_calibration",
+        "group_skill",
+        "ranking",
+        "decision_curves",
+        "regret_curves",
+        "murphy_curves",
+    ):
         getattr(result, name)
-    for name in ("roc_curves", "reliability", "decompositions", "probability_means", "calibration_verdicts"):
+    for name in ("roc_curves", "reliability", "decompositions", "probability_means", "miscalibrated"):
         getattr(result, name)
     result.summary()
     return result.to_html()
@@ -123,8 +133,8 @@ def test_every_column_of_an_event_is_read_checked_sorted_and_pooled_once(counts,
     assert counts.checked["_weight"] == (N if "sample_weight" in SHARED[case] else 0)
     assert counts.sorted.total() == len(MODELS)
     assert set(counts.pooled.values()) == {1}
-    assert len(counts.pooled) == len(MODELS)
-    assert counts.grouped == (len(MODELS) if "by" in SHARED[case] else 0)
+    assert len(counts.pooled) == len(MODELS) * (1 + (len(set(SITE)) if "by" in SHARED[case] else 0))  # And by group.
+    assert counts.grouped == (2 * len(MODELS) if "by" in SHARED[case] else 0)  # Of the score, and of skill.
 
 
 @pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])

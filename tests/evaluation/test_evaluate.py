@@ -187,7 +187,7 @@ def test_the_summary_says_who_leads_and_what_is_noise(result):
     said = result.summary()
     assert said.startswith("2 models on 600 cases, ")
     assert "honest has the lowest bounded Brier score over the thresholds from 5% to 20%" in said
-    assert "honest: no evidence of miscalibration (p = " in said
+    assert "honest is consistent with calibration (p = " in said
     assert str(result) == said
 
 

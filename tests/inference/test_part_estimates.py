@@ -1,4 +1,4 @@
-"""Miscalibration and discrimination with intervals: less what recalibration fits of the noise, and never below zero."""
+"""Miscalibration and discrimination without the noise of the sample: never below zero, and inside their limits."""
 
 import math
 
@@ -8,6 +8,7 @@ from scipy import stats
 
 import propriety as pr
 from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Discrimination, Miscalibration
@@ -24,22 +25,45 @@ def name(measure):
     return f"{type(measure).__name__} {measure.rule}"
 
 
-@pytest.mark.parametrize("measure", [Miscalibration(), Discrimination(), Miscalibration(pr.Log())], ids=name)
-def test_parts_are_corrected_for_what_recalibration_overfits(measure):
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
+def test_parts_of_the_brier_score_are_without_the_noise_of_the_sample(weight):
+    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    lost, gained = (estimate(Y, P, one, sample_weight=weight) for one in (Miscalibration(), Discrimination()))
+    distance = squared_distance(table, "miscalibration", level=0.95)
+    assert (lost.value, lost.low, lost.high) == (distance.value, distance.low, distance.high)
+    assert lost.standard_error == distance.standard_error
+    parts = pr.decompose(table)
+    assert (lost.raw, gained.raw) == (parts.miscalibration, parts.discrimination)
+    assert lost.value < lost.raw
+    assert lost.method == "regression of the residuals on functions of the forecast"
+    assert lost.n_resamples is None
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHT}, {"cluster": np.arange(N) // 4}], ids=str)
+def test_the_parts_add_up_to_the_score(options):
+    lost, gained = (estimate(Y, P, one, **options) for one in (Miscalibration(), Discrimination()))
+    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=options.get("sample_weight"))
+    uncertainty = table.event_rate * (1.0 - table.event_rate)
+    assert lost.value - gained.value + uncertainty == pytest.approx(pr.mean_score(table, rule=pr.Brier()))
+    assert gained.low <= gained.value <= gained.high
+
+
+@pytest.mark.parametrize("measure", [Miscalibration(pr.Log()), Discrimination(pr.Log())], ids=name)
+def test_parts_of_other_rules_are_corrected_for_what_recalibration_overfits(measure):
     found = estimate(Y, P, measure, n_resamples=300, seed=1)
-    assert found.bias > 0.0
-    centre = found.value - found.bias
     table = pr.ForecastTable.from_predictions(Y, P)
+    assert found.raw == measure.value(table)
     rates = pool_adjacent_violators(table).per_row()
-    varies = overfits(table, measure.rule, rates, Drawing(n_resamples=300, seed=1)).std()
-    margin = stats.norm.ppf(0.975) * math.hypot(found.standard_error, varies)
-    assert found.low == pytest.approx(max(centre - margin, 0.0), abs=1e-12)
-    assert found.high == pytest.approx(max(centre + margin, 0.0), abs=1e-12)
+    overfit = overfits(table, measure.rule, rates, Drawing(n_resamples=300, seed=1))
+    assert found.value == pytest.approx(max(found.raw - overfit.mean(), 0.0), abs=1e-12)
+    margin = stats.norm.ppf(0.975) * math.hypot(found.standard_error, overfit.std())
+    assert found.low == pytest.approx(max(found.value - margin, 0.0), abs=1e-12)
+    assert found.high == pytest.approx(found.value + margin, abs=1e-12)
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
-@pytest.mark.parametrize("measure", [Miscalibration(), Discrimination(pr.Log())], ids=name)
-def test_the_error_is_that_of_a_mean_difference_of_losses(measure, weight):
+@pytest.mark.parametrize("measure", [Miscalibration(pr.Log()), Discrimination(pr.Log())], ids=name)
+def test_the_error_under_other_rules_is_that_of_a_mean_difference_of_losses(measure, weight):
     found = estimate(Y, P, measure, n_resamples=40, seed=1, sample_weight=weight)
     table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
     rates = np.clip(pool_adjacent_violators(table).per_row(), 0.0, 1.0)[np.searchsorted(table.forecast, P)]
@@ -51,16 +75,18 @@ def test_the_error_is_that_of_a_mean_difference_of_losses(measure, weight):
     assert found.standard_error == pytest.approx(math.sqrt(N / (N - 1) * (deviation**2).sum()) / w.sum(), rel=1e-10)
 
 
-def test_the_bias_is_what_calibrated_forecasts_show():
+def test_what_is_taken_off_is_what_calibrated_forecasts_show():
     p = np.repeat([0.2, 0.4, 0.6, 0.8], 250)
     y = np.concatenate([np.arange(250) < 250 * rate for rate in (0.2, 0.4, 0.6, 0.8)])
-    found = estimate(y, p, Miscalibration(), n_resamples=400, seed=1)
     rng = np.random.default_rng(2)
-    shown = [pr.decompose(rng.random(1000) < p, p).miscalibration for _ in range(400)]
-    assert found.value == pytest.approx(0.0, abs=1e-12)
-    assert found.bias == pytest.approx(np.mean(shown), rel=0.15)
-    assert found.low == 0.0
-    assert found.high == pytest.approx(max(stats.norm.ppf(0.975) * np.std(shown) - np.mean(shown), 0.0), rel=0.25)
+    samples = [rng.random(1000) < p for _ in range(200)]
+    raw = np.array([estimate(one, p, Miscalibration()).raw for one in samples])
+    value = np.array([estimate(one, p, Miscalibration()).value for one in samples])
+    assert value.mean() < raw.mean() / 1.5
+    assert np.mean(value == 0.0) > 0.4  # About half of what noise alone gives is below what it gives on average.
+    found = estimate(y, p, Miscalibration())
+    assert (found.value, found.low, found.raw) == (0.0, 0.0, 0.0)
+    assert np.quantile(value, 0.975) < found.high < 4 * np.quantile(value, 0.975)
 
 
 @pytest.mark.parametrize(
@@ -103,44 +129,58 @@ def test_corrected_parts_hold_the_truth(measure, truth):
 
 def test_many_weighted_cases_take_fewer_draws_and_the_method_says_so(monkeypatch):
     monkeypatch.setattr("propriety.inference.part_estimates.WORK", 10_000)
-    found = estimate(Y, P, Miscalibration(), sample_weight=WEIGHT, seed=1)
+    found = estimate(Y, P, Miscalibration(pr.Log()), sample_weight=WEIGHT, seed=1)
     assert found.n_resamples == 10_000 // N
     assert found.method.endswith(f"at the recalibrated rates, {10_000 // N} of them for {N} cases")
-    few = estimate(Y, P, Miscalibration(), sample_weight=WEIGHT, seed=1, n_resamples=22)
+    few = estimate(Y, P, Miscalibration(pr.Log()), sample_weight=WEIGHT, seed=1, n_resamples=22)
     assert few.method.endswith("at the recalibrated rates")
-    assert estimate(Y, P, Miscalibration(), seed=1).n_resamples == 1000  # Neighbours are drawn together.
+    assert estimate(Y, P, Miscalibration(pr.Log()), seed=1).n_resamples == 1000  # Neighbours are drawn together.
 
 
-def test_weights_of_any_size_are_drawn():
-    large, plain = (
-        estimate(Y, P, Miscalibration(), sample_weight=w, n_resamples=40, seed=1) for w in (WEIGHT * 1e20, WEIGHT)
-    )
+@pytest.mark.parametrize("measure", [Miscalibration(), Miscalibration(pr.Log())], ids=name)
+def test_weights_may_be_of_any_size(measure):
+    large, plain = (estimate(Y, P, measure, sample_weight=w, n_resamples=40, seed=1) for w in (WEIGHT * 1e20, WEIGHT))
     assert (large.low, large.high) == pytest.approx((plain.low, plain.high), rel=1e-9)
 
 
+@pytest.mark.parametrize("measure", [Miscalibration(), Miscalibration(pr.Log())], ids=name)
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
-def test_the_order_of_the_cases_does_not_matter(weight):
+def test_the_order_of_the_cases_does_not_matter(measure, weight):
     order = RNG.permutation(N)
-    one = estimate(Y, P, Miscalibration(), sample_weight=weight, n_resamples=40, seed=1)
+    one = estimate(Y, P, measure, sample_weight=weight, n_resamples=40, seed=1)
     mixed = None if weight is None else weight[order]
-    other = estimate(Y[order], P[order], Miscalibration(), sample_weight=mixed, n_resamples=40, seed=1)
-    np.testing.assert_allclose([one.low, one.high, one.bias], [other.low, other.high, other.bias], rtol=1e-12)
+    other = estimate(Y[order], P[order], measure, sample_weight=mixed, n_resamples=40, seed=1)
+    found, expected = ([each.value, each.low, each.high, each.raw] for each in (other, one))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
 
 
-def test_neighbours_in_time_count_as_independent_and_the_note_says_so():
-    found = estimate(Y, P, Discrimination(), time=np.arange(N) // 2, n_resamples=40, seed=1)
-    plain = estimate(Y, P, Discrimination(), n_resamples=40, seed=1)
-    assert (found.low, found.high) == (plain.low, plain.high)
+@pytest.mark.parametrize("measure", [Discrimination(), Discrimination(pr.Log())], ids=name)
+def test_neighbours_in_time_count_as_independent_and_the_note_says_so(measure):
+    found = estimate(Y, P, measure, time=np.arange(N) // 2, n_resamples=40, seed=1)
     assert found.note == "neighbours in time count as independent: it may be too narrow"
-    assert plain.note == ""
+    assert estimate(Y, P, measure, n_resamples=40, seed=1).note == ""
 
 
-def test_an_estimate_beyond_its_limits_says_why():
+@pytest.mark.parametrize("key", ["cluster", "time"])
+def test_what_happens_twice_at_a_time_or_in_a_cluster_is_known_once(key):
+    twice = np.repeat(np.arange(N), 2)
+    found = estimate(Y[twice], P[twice], Miscalibration(), **{key: twice})
+    alone, naive = estimate(Y, P, Miscalibration()), estimate(Y[twice], P[twice], Miscalibration())
+    assert found.value == pytest.approx(alone.value, rel=1e-6, abs=1e-12)
+    assert found.high == pytest.approx(alone.high, rel=0.05)
+    assert found.high > naive.high
+    assert found.units == N
+    assert found.method.endswith("cluster-robust" if key == "cluster" else "robust within times")
+
+
+@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)
+@pytest.mark.parametrize("truth", [1.0, 0.3], ids=["calibrated", "bold"])
+def test_a_value_is_never_beyond_its_limits(rule, truth):
     rng = np.random.default_rng(1)
-    p = rng.random(500)
-    found = estimate(rng.random(500) < p, p, Miscalibration(), seed=1)
-    assert found.value > found.high
-    assert found.note == "sampling noise inflates this value; the interval is corrected for it"
-    bold = estimate(rng.random(500) < 0.5 + 0.3 * (p - 0.5), p, Miscalibration(), seed=1)
-    assert bold.low < bold.value < bold.high
-    assert not bold.note
+    for seed in range(20):
+        p = rng.uniform(0.05, 0.95, 300)
+        y = rng.random(300) < 0.5 + truth * (p - 0.5)
+        for part in (Miscalibration(rule), Discrimination(rule)):
+            found = estimate(y, p, part, n_resamples=30, seed=seed)
+            assert 0.0 <= found.low <= found.value <= found.high
+            assert not found.note

@@ -79,6 +79,14 @@ def test_training_stops_where_the_asked_metric_is_lowest(task, rule):
     assert len(stopped.get_evals_result()["validation"][rule.name]) == (stalls[0] + 1 if stalls else 25)
 
 
+@pytest.mark.parametrize(("y", "own"), [(EVENT, "Logloss"), (GRADE, "MultiClass")], ids=["event", "grade"])
+def test_early_stopping_by_the_log_score_is_catboosts_own(y, own):
+    by_own, by_rule = (train(y, metric, early_stopping_rounds=5) for metric in (own, eval_metric(pr.Log())))
+    assert by_rule.get_best_iteration() == by_own.get_best_iteration() < 20
+    losses, history = by_own.get_evals_result()["validation"][own], by_rule.get_evals_result()["validation"]["log"]
+    np.testing.assert_allclose(history, losses, rtol=1e-9)
+
+
 def test_weights_count():
     rule = pr.PenalizedBrier()
     model = train(GRADE, eval_metric(rule), 5, weight=WEIGHT, use_best_model=False)

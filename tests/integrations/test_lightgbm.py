@@ -106,6 +106,18 @@ def test_stopping_alone_by_the_library():
     assert model.best_iteration == int(np.argmin(history["penalized_brier"])) + 1
 
 
+@pytest.mark.parametrize(("task", "own"), [("event", "binary_logloss"), ("grade", "multi_logloss")])
+def test_early_stopping_by_the_log_score_is_lightgbms_own(task, own):
+    params = (BINARY if task == "event" else GRADED) | {"learning_rate": 0.5}
+    by_own, losses = train(params, task, None, callbacks=[lgb.early_stopping(5, verbose=False)])
+    metric = Feval(pr.Log(), output="probability")
+    by_rule, history = train(
+        params | {"metric": "None"}, task, metric, callbacks=[early_stopping(metric, 5, verbose=False)]
+    )
+    assert by_rule.best_iteration == by_own.best_iteration < 20
+    np.testing.assert_allclose(history["log"], losses[own], rtol=1e-12)
+
+
 def test_weights_count():
     metric = Feval(pr.PenalizedBrier(), output="probability")
     model, history = train(GRADED, "grade", metric, rounds=5, weight=WEIGHT)

@@ -50,6 +50,7 @@ class Grader(lightning.LightningModule):
         for name, metric in self.validation.items():
             metric.update(logits, y)
             self.log(f"val_{name}", metric)
+        self.log("val_own", torch.nn.functional.cross_entropy(logits, y), batch_size=len(y))
         self.severe.update(torch.softmax(logits, dim=1)[:, 2], y == 2)
 
     def on_validation_epoch_end(self):
@@ -78,11 +79,9 @@ def loader(part, **options):
     )
 
 
-@pytest.fixture(scope="module", params=["ranked_probability", "penalized_brier"])
-def trained(request, tmp_path_factory):
+def train(watched, folder):
     lightning.seed_everything(1)
-    folder = tmp_path_factory.mktemp("lightning")
-    history, watched = History(), f"val_{request.param}"
+    history = History()
     stopping = EarlyStopping(monitor=watched, mode="min", patience=PATIENCE)
     checkpoint = ModelCheckpoint(folder, monitor=watched, mode="min", filename="{epoch}")
     trainer = lightning.Trainer(
@@ -97,6 +96,11 @@ def trained(request, tmp_path_factory):
     )
     trainer.fit(Grader(), loader(TRAIN, batch_size=20, shuffle=True), loader(TEST, batch_size=33))
     return watched, history, stopping, checkpoint
+
+
+@pytest.fixture(scope="module", params=["ranked_probability", "penalized_brier"])
+def trained(request, tmp_path_factory):
+    return train(f"val_{request.param}", tmp_path_factory.mktemp("lightning"))
 
 
 def test_training_stops_by_the_rule_that_is_watched(trained):
@@ -130,3 +134,10 @@ def test_the_parts_of_the_score_are_logged_at_the_end_of_an_epoch(trained):
         parts = [logged[f"val_severe_{part}"] for part in ("score", "miscalibration", "discrimination", "uncertainty")]
         assert math.isclose(parts[0], parts[1] - parts[2] + parts[3], abs_tol=1e-6)
         assert parts[0] == pytest.approx(pr.brier_score(GRADE[TEST] == 2, np.minimum(rows[:, 2], 1.0)), abs=1 / 256)
+
+
+def test_early_stopping_by_the_log_score_is_that_by_pytorchs_own_loss(tmp_path):
+    (_, by_own, own, _), (_, by_rule, rule, _) = train("val_own", tmp_path / "own"), train("val_log", tmp_path / "rule")
+    assert rule.stopped_epoch == own.stopped_epoch < 39
+    losses = [logged["val_own"] for logged in by_own.logged]
+    np.testing.assert_allclose([logged["val_log"] for logged in by_rule.logged], losses, rtol=1e-5)

@@ -40,7 +40,7 @@ def test_every_cut_point_has_its_panel_with_curve_band_and_scores():
         note = next(text.get_text() for text in panel.texts if "MCB" in text.get_text())
         assert f"MCB  {shown(curve.decomposition.miscalibration)}\n" in note
         assert "n = 300" in note
-        assert [band.get_label() for band in panel.collections] == ["90% consistency band"]
+        assert [band.get_label() for band in panel.collections] == ["90% pointwise consistency band"]
 
 
 def test_bars_are_the_parts_at_each_cut_point():

@@ -65,14 +65,15 @@ def test_the_histogram_shows_every_weight(curve):
 
 
 def test_bands_are_drawn_and_named(curve):
-    banded = curve.with_consistency_band(seed=1, n_resamples=50).with_confidence_band(seed=1, n_resamples=50)
+    banded = curve.with_consistency_band(seed=1, n_resamples=50).with_confidence_band()
     ax = banded.with_simultaneous_band(level=0.95).plot()
     assert [area.get_label() for area in ax.collections] == [
-        "90% consistency band",
-        "90% confidence band",
+        "90% pointwise consistency band",
+        "90% pointwise confidence band",
         "95% simultaneous band",
     ]
-    assert "95% simultaneous band" in texts(ax)
+    named = ["90% pointwise consistency band", "90% pointwise confidence band", "95% simultaneous band (dotted)"]
+    assert set(named) <= set(texts(ax))
     corners = ax.collections[0].get_paths()[0].vertices
     assert corners[:, 1].max() == pytest.approx(banded.bands[0].upper.max())
 

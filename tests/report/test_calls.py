@@ -108,7 +108,8 @@ def assert_is_that_of(result, found, call, name):
     wanted = {
         "Comparison": lambda: [result.comparison],
         "Standings": lambda: [result.comparison.standings],
-        "Slices": lambda: [result.slices],
+        "Slices": lambda: [result.slices, result.group_skill],
+        "GroupCalibration": lambda: [result.group_calibration],
         "RankingMap": lambda: [result.ranking],
         "ReliabilityCurve": lambda: list(result.reliability[name].values()),
         "Decomposition": lambda: [result.decompositions[name]],

@@ -121,7 +121,7 @@ def test_no_p_value_is_zero():
     behind = item_named("Differences", wrong).table["adjusted p-value"]
     assert behind == wrong.comparison.p_adjusted.tolist()
     assert [cell.text for cell in cells_of(behind)[1]] == ["< 0.0001"]
-    groups = item_named("Groups by group", wrong).columns["adjusted p-value"]
+    groups = item_named("Scores by group", wrong).columns["adjusted p-value"]
     assert groups == wrong.slices.p_adjusted.tolist()
     assert [cell.text for cell in cells_of([PValue(1e-4), PValue(np.nan)])[1]] == ["0.0001", "\N{EN DASH}"]
 
@@ -130,12 +130,13 @@ def test_no_p_value_is_zero():
 def test_every_measure_stands_in_one_table_of_scores(kind):
     result = evaluated(kind)
     tables = page_of(result, title="A").sections[0].items
-    shown = [name for table in tables for name in table.columns if name != "model"]
+    shown = [name for table in tables for name in table.columns if name != "model" and "in the sample" not in name]
     assert sorted(shown) == sorted(measure.label for measure in result.problem.measures)
     for table in tables:
-        assert len(table.call.splitlines()) == len(table.columns) - 1
+        own = {name for name in table.columns if name != "model" and "in the sample" not in name}
+        assert len(table.call.splitlines()) == len(own)
         ideal = {measure.label for measure in result.problem.measures if hasattr(measure, "ideal")}
-        assert set(table.best) == set(table.columns) - {"model"} - ideal
+        assert set(table.best) == own - ideal
     words = " ".join(page_of(result, title="A").sections[0].words)
     assert all(measure.label in words for measure in result.problem.measures)
 
@@ -148,18 +149,18 @@ def test_measures_with_an_ideal_have_a_table_of_their_own():
 def test_groups_have_the_names_of_their_keys():
     half = np.where(np.arange(N) % 2, "odd", "even")
     options = {"thresholds": 0.2, "seed": 1, "n_resamples": 20}
-    table = item_named("Groups by site", pr.evaluate(Y, MODELS, by={"site": SITE}, **options))
+    table = item_named("Scores by site", pr.evaluate(Y, MODELS, by={"site": SITE}, **options))
     shown = ["cases", "regret at 0.2", "event rate", "observed \N{MINUS SIGN} forecast", "net benefit at 0.2"]
     assert list(table.columns) == ["model", "site", *shown, "adjusted p-value"]
     assert table.note == ""
-    table = item_named("Groups by site and half", pr.evaluate(Y, MODELS, by={"site": SITE, "half": half}, **options))
+    table = item_named("Scores by site and half", pr.evaluate(Y, MODELS, by={"site": SITE, "half": half}, **options))
     assert list(table.columns) == ["model", "group", *shown, "adjusted p-value"]
     assert table.columns["group"][:4] == ["site: north", "site: south", "half: even", "half: odd"]
 
 
 def test_groups_that_are_not_judged_say_why():
     small = np.where(np.arange(N) < 20, "small", SITE)
-    table = item_named("Groups by group", pr.evaluate(Y, MODELS, by=small, seed=1, n_resamples=20))
+    table = item_named("Scores by group", pr.evaluate(Y, MODELS, by=small, seed=1, n_resamples=20))
     assert table.columns["note"][:3] == [None, "too few to judge: 20 cases", None]
     assert "too small to be judged" in table.note
 
@@ -167,7 +168,7 @@ def test_groups_that_are_not_judged_say_why():
 @pytest.mark.parametrize("kind", ["classes in groups", "grades in groups"])
 def test_groups_of_classes_have_no_event_rate(kind):
     result = evaluated(kind)
-    columns = item_named("Groups by site", result).columns
+    columns = item_named("Scores by site", result).columns
     assert list(columns) == ["model", "site", "cases", result.problem.headline.label, "adjusted p-value"]
     assert [one.value for one in columns[result.problem.headline.label]] == result.slices.value.tolist()
 
@@ -175,7 +176,7 @@ def test_groups_of_classes_have_no_event_rate(kind):
 @pytest.mark.parametrize("key", ["model", "cases", "note", "Brier score"])
 def test_a_key_may_be_called_as_another_column_is(key):
     result = pr.evaluate(Y, MODELS, by={key: SITE}, seed=1, n_resamples=20)
-    columns = item_named(f"Groups by {key}", result).columns
+    columns = item_named(f"Scores by {key}", result).columns
     assert columns["group"] == result.slices.group.tolist()
     assert columns["model"] == result.slices.model.tolist()
 
@@ -206,7 +207,7 @@ def test_levels_stand_on_the_page_as_they_are():
     result = pr.evaluate(Y, {"a": TRUTH}, seed=1, n_resamples=20, level=0.995)
     assert "Each number is followed by its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
     band = item_named("Reliability of a", result)
-    assert "grey 99.5% band" in band.caption
+    assert "The grey 99.5% band is pointwise: " in band.caption
     assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call
 
 

@@ -60,7 +60,9 @@ class Linear(pr.BinaryRule):
     name = "linear"
 
     def properties(self, classes=None):
-        return pr.Properties(proper=True, strictly_proper=True, superior=True, best=0.0, worst=1.0)
+        return pr.Properties(
+            proper=True, strictly_proper=True, superior=True, right_before_wrong=True, best=0.0, worst=1.0
+        )
 
     def loss(self, p, *, event, ops=None):
         return 1 - p if event else p
@@ -112,6 +114,7 @@ def test_the_report_as_text_and_as_a_table():
         "proper",
         "strictly_proper",
         "superior",
+        "right_before_wrong",
         "range",
         "local",
         "distance_sensitive",
@@ -156,15 +159,16 @@ def test_the_report_shows_each_property_with_its_claim_and_its_counterexample():
     assert lines[0] == "AuditReport: Brier(), 3 classes"
     assert lines[1] == "  proper              declared True       holds"
     assert lines[3].startswith("  superior            declared False      fails: truth (")
-    assert lines[4] == "  range               declared 0 to 2     holds"
+    assert lines[4].startswith("  right_before_wrong  declared False      fails: truth (")
+    assert lines[5] == "  range               declared 0 to 2     holds"
     event = repr(pr.audit(Linear())).splitlines()
     assert event[0] == "AuditReport: Linear(), one event"
-    assert len(event) == 5
+    assert len(event) == 6
     silent = pr.audit(Silent(), classes=3)
     assert "  range               declared -          holds" in repr(silent).splitlines()
     columns = silent.rows()
-    assert columns["declared"] == ["-"] * 6
-    assert columns["holds"] == [True, True, False, True, False, False]
+    assert columns["declared"] == ["-"] * 7
+    assert columns["holds"] == [True, True, False, False, True, False, False]
     assert columns["counterexample"][0] == ""
     assert columns["counterexample"][2].startswith("truth (")
 
@@ -177,7 +181,7 @@ def test_a_counterexample_reads_as_a_sentence():
 def test_a_rule_for_classes_is_tried_on_three_unless_told():
     assert pr.audit(Silent()).classes == 3
     two = [finding.name for finding in pr.audit(pr.Spherical(), classes=2).findings]
-    assert two == ["proper", "strictly_proper", "superior", "range"]
+    assert two == ["proper", "strictly_proper", "superior", "right_before_wrong", "range"]
 
 
 def test_the_seed_of_the_random_points_is_zero_unless_told():
@@ -279,3 +283,63 @@ def test_truths_at_their_bounds():
     for classes in (True, 2.0, 1):
         with pytest.raises(pr.errors.InputValueError, match="classes must be a whole number"):
             pr.audit(pr.Brier(), classes=classes)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pr.BetaRegret(2, 8),
+        pr.ShiftedBrier(0.2),
+        pr.BoundedBrier(0.05, 0.9),
+        pr.BoundedLog(0.05, 0.9),
+        pr.BoundedNetBenefit(0.05, 0.9),
+    ],
+    ids=repr,
+)
+def test_a_rule_that_charges_more_for_one_class_is_not_superior(rule):
+    """Review A10: definition 5 compares right and wrong answers across outcomes, not within one."""
+    report = pr.audit(rule)
+    assert not report["superior"].holds
+    assert report["right_before_wrong"].holds
+    assert report.agrees
+    shown = report["superior"].counterexample
+    right, wrong = shown.forecast[1], shown.rival[1]
+    assert shown.truth != shown.rival_truth
+    assert (right > 0.5) == bool(shown.truth[1])
+    assert (wrong > 0.5) != bool(shown.rival_truth[1])
+    assert rule.loss(right, event=bool(shown.truth[1])) == pytest.approx(shown.loss)
+    assert rule.loss(wrong, event=bool(shown.rival_truth[1])) == pytest.approx(shown.rival_loss)
+    assert shown.rival_loss < shown.loss
+    assert str(shown).count("truth (") == 2
+
+
+def test_the_right_answer_of_the_review_costs_more_than_the_wrong_one():
+    rule = pr.BetaRegret(2, 8)
+    assert rule.loss(0.49, event=False) == pytest.approx(0.188, abs=5e-4)
+    assert rule.loss(0.45, event=True) == pytest.approx(0.019, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("rule", "superior"),
+    [
+        (pr.BetaRegret(3, 3), True),
+        (pr.BetaRegret(3, 3.000001), False),
+        (pr.ShiftedBrier(0.5), True),
+        (pr.BoundedBrier(0.1, 0.9), True),
+        (pr.BoundedBrier(0.1, 0.900001), False),
+        (pr.BoundedLog(0.2, 0.8), True),
+        (pr.BoundedNetBenefit(0.0, math.log(2)), True),
+        (pr.BoundedNetBenefit(0.2, 0.8), False),
+        (pr.BoundedBrier(0.05, 0.2), False),
+    ],
+    ids=repr,
+)
+def test_even_weights_about_one_half_make_a_rule_superior(rule, superior):
+    report = pr.audit(rule)
+    assert report["superior"].declared == report["superior"].holds == superior
+    assert report.agrees
+
+
+def test_what_is_superior_puts_right_answers_first():
+    with pytest.raises(pr.errors.InputValueError, match="a superior rule puts right answers before wrong ones"):
+        pr.Properties(superior=True, right_before_wrong=False)

@@ -252,7 +252,7 @@ def test_the_families_begin_at_the_log_score(family, limit):
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_a_rule_of_the_catalogue_leaves_no_question_open(rule):
     """What is not claimed is not audited."""
-    always = {"proper", "strictly_proper", "superior", "best", "worst"}
+    always = {"proper", "strictly_proper", "superior", "right_before_wrong", "best", "worst"}
     forms = [None] if isinstance(rule, pr.BinaryRule) else []
     for classes in forms + ([2, 3, 5] if isinstance(rule, pr.ClassRule) else []):
         claims = rule.properties(classes)

@@ -61,3 +61,18 @@ def test_the_smallest_of_columns(lazy):
     frame = lazy({"a": [0.1, 0.5], "b": [0.2, 0.4]})
     assert collected(frame, NARWHALS.minimum(nw.col("a"), nw.col("b"))).tolist() == [0.1, 0.4]
     assert NUMPY.minimum(np.array([0.1, 0.5]), np.array([0.2, 0.4])).tolist() == [0.1, 0.4]
+
+
+@pytest.mark.parametrize("rule", ELEMENTARY, ids=repr)
+def test_a_formula_of_all_cases_gives_the_partial_losses(rule):
+    partial = np.where(CASES["y"], rule.loss(CASES["p"], event=True), rule.loss(CASES["p"], event=False))
+    np.testing.assert_allclose(rule.case_loss(CASES["p"], CASES["y"]), partial, rtol=1e-15)
+
+
+def test_a_loss_of_ones_own_is_not_replaced_by_an_inherited_formula():
+    class Doubled(pr.Brier):
+        def loss(self, p, *, event, ops=NUMPY):
+            return 2.0 * super().loss(p, event=event, ops=ops)
+
+    assert Doubled().case_loss(np.array([0.5, 0.5]), np.array([True, False])).tolist() == [0.5, 0.5]
+    assert pr.mean_score([1, 0], [0.5, 0.5], rule=Doubled()) == 0.5

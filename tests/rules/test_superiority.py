@@ -1,4 +1,4 @@
-"""Superior rules never prefer a wrong answer to a right one; the others do, and are caught at it."""
+"""Superior rules never prefer a wrong answer to a right one, whatever happened; the others do, and are caught at it."""
 
 import math
 
@@ -16,6 +16,8 @@ FORMS = [(rule, None) for rule in RULES if isinstance(rule, pr.BinaryRule)]
 FORMS += [(rule, classes) for rule in RULES if isinstance(rule, pr.ClassRule) for classes in CLASS_COUNTS]
 SUPERIOR = [form for form in FORMS if form[0].properties(form[1]).superior]
 OTHERS = [form for form in FORMS if form[0].properties(form[1]).superior is False]
+RIGHT_FIRST = [form for form in FORMS if form[0].properties(form[1]).right_before_wrong]
+NOT_RIGHT_FIRST = [form for form in FORMS if form[0].properties(form[1]).right_before_wrong is False]
 TIES = ("split", "first", "correct")
 
 
@@ -64,7 +66,8 @@ def losses(rule, classes, outcome, *forecasts):
 
 
 def test_the_catalogue_declares_superiority_everywhere():
-    assert len(SUPERIOR) + len(OTHERS) == len(FORMS)
+    assert len(SUPERIOR) + len(OTHERS) == len(RIGHT_FIRST) + len(NOT_RIGHT_FIRST) == len(FORMS)
+    assert len(SUPERIOR) < len(RIGHT_FIRST)
     assert (pr.PenalizedLog(), 4) in SUPERIOR
     assert (pr.PenalizedLog(), 5) in OTHERS
 
@@ -72,22 +75,38 @@ def test_the_catalogue_declares_superiority_everywhere():
 @pytest.mark.parametrize("form", SUPERIOR, ids=name)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_no_wrong_answer_beats_a_right_one(form, data):
+def test_no_wrong_answer_beats_a_right_one_to_whatever_outcome(form, data):
+    rule, classes = form
+    drawn = [data.draw(right_and_wrong(classes or 2, rule.properties(classes).ties)) for _ in range(2)]
+    loss = losses(rule, classes, drawn[0][0], drawn[0][1], drawn[0][1])[0]
+    wrong_loss = losses(rule, classes, drawn[1][0], drawn[1][2], drawn[1][2])[0]
+    assert loss < wrong_loss
+
+
+@pytest.mark.parametrize("form", RIGHT_FIRST, ids=name)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_no_wrong_answer_beats_a_right_one_to_the_same_outcome(form, data):
     rule, classes = form
     outcome, right, wrong = data.draw(right_and_wrong(classes or 2, rule.properties(classes).ties))
     loss, wrong_loss = losses(rule, classes, outcome, right, wrong)
     assert loss < wrong_loss
 
 
+@pytest.mark.parametrize("same", [False, True], ids=["any outcome", "same outcome"])
 @pytest.mark.parametrize("form", OTHERS, ids=name)
-def test_a_rule_that_is_not_superior_prefers_some_wrong_answer(form):
+def test_a_rule_that_is_not_superior_prefers_some_wrong_answer(form, same):
+    if same and form not in NOT_RIGHT_FIRST:
+        return
     rule, classes = form
     ties = rule.properties(classes).ties
-    found = Search.of(rule, classes, truths=None, seed=0).better_wrong_answer(ties)
-    outcome, right, wrong = int(np.argmax(found.truth)), np.array(found.forecast), np.array(found.rival)
-    assert outcome in answers(right, ties)
-    assert outcome not in answers(wrong, ties)
-    loss, wrong_loss = losses(rule, classes, outcome, right, wrong)
+    found = Search.of(rule, classes, truths=None, seed=0).better_wrong_answer(ties, same=same)
+    outcome, other = int(np.argmax(found.truth)), int(np.argmax(found.rival_truth or found.truth))
+    assert outcome == other or not same
+    assert outcome in answers(np.array(found.forecast), ties)
+    assert other not in answers(np.array(found.rival), ties)
+    loss = losses(rule, classes, outcome, found.forecast, found.rival)[0]
+    wrong_loss = losses(rule, classes, other, found.forecast, found.rival)[1]
     assert wrong_loss <= loss
 
 

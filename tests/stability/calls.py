@@ -92,12 +92,6 @@ OF_AN_EVENT: dict[str, Callable[..., Any]] = {
 }
 # The same, with draws; those of weighted cases need the cases.
 DRAWN: dict[str, Callable[..., Any]] = {
-    "Decomposition.with_intervals": lambda *given, **options: pr.decompose(*given, **options).with_intervals(
-        n_resamples=DRAWS, seed=7
-    ),
-    "ReliabilityCurve.with_confidence_band": lambda *given, **options: pr.reliability_curve(
-        *given, **options
-    ).with_confidence_band(n_resamples=DRAWS, seed=7),
     "ReliabilityCurve.with_consistency_band": lambda *given, **options: pr.reliability_curve(
         *given, **options
     ).with_consistency_band(method="resampling", n_resamples=DRAWS, seed=7),

@@ -28,6 +28,9 @@ WITH_A_GAP = {
     "pandas": lambda values: pd.Series([None, *values], dtype="Int64"),
     "pandas with PyArrow": lambda values: pd.Series([None, *values], dtype="int64[pyarrow]"),
     "PyArrow": lambda values: pa.chunked_array([pa.array([None, *values])]),
+    "an array of PyArrow": lambda values: pa.array([None, *values]),
+    "an array of pandas": lambda values: pd.array([None, *values], dtype="Int64"),
+    "an index of pandas": lambda values: pd.Index([None, *values], dtype="Int64"),
     "a list with NaN": lambda values: [float("nan"), *values],
     "a list with None": lambda values: [None, *values],
     "an array of objects": lambda values: np.array([None, *values], dtype=object),
@@ -131,8 +134,11 @@ ZONED = [dt.datetime(1970, 1, 1, hour, tzinfo=ZoneInfo("Asia/Tokyo")) for hour i
         pd.Series(pd.to_datetime(ZONED)),
         pl.Series(ZONED).dt.convert_time_zone("Asia/Tokyo"),
         pa.chunked_array([pa.array(ZONED, pa.timestamp("us", tz="Asia/Tokyo"))]),
+        pa.array(ZONED, pa.timestamp("us", tz="Asia/Tokyo")),
+        pd.to_datetime(ZONED),
+        pd.to_datetime(ZONED).array,
     ],
-    ids=["list", "pandas", "Polars", "PyArrow"],
+    ids=["list", "pandas", "Polars", "PyArrow", "array of PyArrow", "index of pandas", "array of pandas"],
 )
 def test_times_keep_their_zone(column):
     found = as_given(keys_of(column, 4))
@@ -155,12 +161,22 @@ def test_times_to_the_nanosecond_stay_comparable():
     assert as_given(found) == [np.datetime64(one.value, "ns") for one in times]
 
 
+def test_times_to_the_nanosecond_keep_their_zone():
+    times = pd.Series([pd.Timestamp(10**18 + one, tz="Asia/Tokyo") for one in (1, 0, 2)])
+    found = keys_of(times)
+    assert as_given(found) == times.tolist()
+    assert [str(label)[-6:] for label in found.labels] == ["+09:00"] * 3
+
+
 def test_ordered_categories_keep_their_order_in_every_frame():
     levels, values = ["low", "mid", "high"], ["high", "low", "low", "high"]
     columns = [
         pd.Series(pd.Categorical(values, levels, ordered=True)),
         pl.Series(values, dtype=pl.Enum(levels)),
         pa.chunked_array([pa.DictionaryArray.from_arrays([2, 0, 0, 2], levels, ordered=True)]),
+        pa.DictionaryArray.from_arrays([2, 0, 0, 2], levels, ordered=True),
+        pd.Categorical(values, levels, ordered=True),
+        pd.CategoricalIndex(values, levels, ordered=True),
     ]
     for column in columns:
         assert keys_of(column).labels == ("low", "high")
@@ -168,6 +184,12 @@ def test_ordered_categories_keep_their_order_in_every_frame():
     assert keys_of(numbered).labels == (3, 1, 2)
     intervals = pd.Series(pd.cut([5, 1, 2, 9], [0, 3, 10]))
     assert [str(label) for label in keys_of(intervals).labels] == ["(0, 3]", "(3, 10]"]
+
+
+def test_an_index_of_pandas_is_no_row_label_and_one_of_several_levels_holds_tuples():
+    y, p = pd.Series([0, 1], index=["x", "y"]), pd.Series([0.2, 0.7], index=["x", "y"])
+    assert keys_of(pd.Index([2**60, 2**60 + 1]), y=y, p=p).labels == (2**60, 2**60 + 1)
+    assert keys_of(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])).labels == (("a", 1), ("b", 2))
 
 
 def test_unordered_categories_are_sorted():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,20 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.recalibration import (
     NOISE,
-    FixedForecasts,
     check_proper,
     cleared,
     parts_of,
     proper_binary_rule,
     scores_of,
 )
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, sentence
-from propriety.progress import track
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
-from propriety.rules.rule import BinaryRule, Rule
+from propriety.rules.rule import Rule
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
@@ -36,8 +33,6 @@ __all__ = ["Decomposition", "decompose", "decompose_table", "regret_of_errors", 
 
 BRIER = Brier()
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
-
-Interval: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -62,10 +57,6 @@ class Decomposition(Result):
         For rows of classes, the decomposition of each event, of which this one is the sum or the mean.
     thresholds, score_curve, miscalibration_curve, discrimination_curve, uncertainty_curve : array, optional
         Regret at each threshold, and its parts; see `decompose`.
-    score_interval, miscalibration_interval, discrimination_interval, uncertainty_interval : (float, float), optional
-        Lower and upper limits; see `with_intervals`.
-    level, method, n_resamples, seed : optional
-        How the intervals were made.
     """
 
     score: float
@@ -81,69 +72,6 @@ class Decomposition(Result):
     miscalibration_curve: Floats | None = None
     discrimination_curve: Floats | None = None
     uncertainty_curve: Floats | None = None
-    score_interval: Interval | None = None
-    miscalibration_interval: Interval | None = None
-    discrimination_interval: Interval | None = None
-    uncertainty_interval: Interval | None = None
-    level: float | None = None
-    method: str | None = None
-    n_resamples: int | None = None
-    seed: int | None = None
-    source: tuple[ForecastTable, BinaryRule] | None = field(default=None, metadata={"hidden": True})
-
-    def with_intervals(
-        self, *, level: float = 0.95, n_resamples: int = 1000, seed: int | None = None, progress: bool = False
-    ) -> Decomposition:
-        """Return a copy with a bootstrap interval for the score and each part.
-
-        The cases of the table are drawn with replacement, as counts per forecast and outcome, and the draw is
-        recalibrated anew; an interval leaves out the share ``(1 - level) / 2`` of the draws at either end
-        (percentile method).
-
-        Parameters
-        ----------
-        level : float
-            Share of the draws inside.
-        n_resamples : int
-            Number of draws.
-        seed : int, optional
-            Seed of the draws; without it one is made and kept with the result.
-        progress : bool
-            Whether to show a bar.
-
-        Notes
-        -----
-        Recalibration fits the noise of a draw on top of that of the sample, so that miscalibration and
-        discrimination are larger in the draws than in the sample. The intervals describe how the parts spread from
-        sample to sample. They are no test of calibration, which `propriety.miscalibration_test` is.
-
-        A weighted table does not know the weights of its cases, so that it is treated as a sample of its effective
-        size (Kish): `effective_n` cases, drawn in proportion to the weights. `method` says so.
-
-        Examples
-        --------
-        >>> import propriety as pr
-        >>> y, p = [0, 1, 0, 1, 1] * 20, [0.1, 0.3, 0.5, 0.7, 0.9] * 20
-        >>> low, high = pr.decompose(y, p).with_intervals(seed=1).uncertainty_interval
-        >>> round(low, 3), round(high, 3)
-        (0.214, 0.25)
-        """
-        check_resamples(n_resamples)
-        check_level(level)
-        if self.source is None:
-            law = "intervals need the table of one event; the tables of several do not say which cases are the same"
-            raise InputValueError(sentence(law, hint="take those of one event, .parts[label].with_intervals()."))
-        seed = fresh_seed(seed)
-        draws = _bootstrap(*self.source, n_resamples=n_resamples, seed=seed, progress=progress)
-        outside = math.floor((1.0 - level) / 2.0 * n_resamples + NOISE)
-        ordered = np.sort(draws, axis=0)[[outside, -1 - outside]]
-        limits = {
-            f"{part}_interval": (float(low), float(high)) for part, (low, high) in zip(PARTS, ordered.T, strict=True)
-        }
-        method = "percentile bootstrap"
-        if self.source[0].is_weighted:
-            method += " at Kish's effective sample size"
-        return replace(self, **limits, level=level, method=method, n_resamples=n_resamples, seed=seed)  # type: ignore[arg-type]  # by name
 
     def rows(self) -> Mapping[str, Any]:
         """Columns of the tidy table: the curves where there are any, else one row per event and one in total."""
@@ -156,16 +84,10 @@ class Decomposition(Result):
         for name in (*PARTS, "rule", "n", "dropped"):
             columns[name] = [getattr(event, name) for event in events]
         columns["rule"] = [str(rule) for rule in columns["rule"]]
-        if self.level is not None:
-            for part in PARTS:
-                columns[f"{part}_low"], columns[f"{part}_high"] = (
-                    [limit] for limit in getattr(self, f"{part}_interval")
-                )
         return columns
 
     def _facts(self) -> dict[str, Any]:
-        shown = (*PARTS, "rule", "n", "level") if self.level else (*PARTS, "rule", "n")
-        facts = {name: getattr(self, name) for name in shown}
+        facts = {name: getattr(self, name) for name in (*PARTS, "rule", "n")}
         facts |= {"dropped": self.dropped} if self.dropped else {}
         facts |= {"parts": list(self.parts)} if self.parts else {}
         return facts | ({} if self.thresholds is None else {"thresholds": len(self.thresholds)})
@@ -288,7 +210,6 @@ def decompose_table(
         rule=rule,
         n=table.n,
         dropped=table.dropped,
-        source=(table, binary),
     )
 
 
@@ -296,21 +217,6 @@ def _columns(y_proba: object) -> int | None:
     """Return the number of classes of rows, or None for the forecast of one event."""
     shape = read_array(y_proba, "y_proba").values.shape
     return None if len(shape) == 1 else int(shape[1])
-
-
-def _bootstrap(table: ForecastTable, rule: BinaryRule, *, n_resamples: int, seed: int, progress: bool) -> Floats:
-    """Return the score and its parts in each draw, shape (n_resamples, 4)."""
-    cells = np.concatenate([table.events, table.non_events])
-    occupied = np.flatnonzero(cells)
-    share = cells[occupied] / cells.sum()
-    size = max(round(table.effective_n), 1)  # The number of cases where they are not weighted.
-    forecasts = FixedForecasts.of(rule, table.forecast)
-    generator = np.random.default_rng(seed)
-    scores = np.empty((n_resamples, 3))
-    for draw in track(scores, total=n_resamples, label="resampling", enabled=progress):
-        cells[occupied] = generator.multinomial(size, share)
-        draw[:] = forecasts.scores(cells[: len(table)], cells[len(table) :])
-    return parts_of(rule, scores)
 
 
 def _curves(table: ForecastTable, blocks: Blocks, *, curve: bool | ArrayLike) -> dict[str, Floats]:

@@ -23,9 +23,9 @@ from propriety.cli.stages import Stages
 from propriety.errors import InputValueError, sentence
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.words import percent
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
+from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
@@ -41,7 +41,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
         "propriety evaluate 'days/*.csv' --outcome died --forecast risk --thresholds 0.05 0.2 --html report.html",
         "propriety evaluate grades.csv --outcome grade --forecast m=p0,p1,p2 --classes low,mid,high --ordered",
         "propriety evaluate - --outcome y --forecast p --json - < predictions.csv",
-        'propriety evaluate p.parquet --outcome y --forecast p --fail-if "miscalibration>0.01"',
+        "propriety evaluate p.parquet --outcome y --forecast p --fail-if miscalibrated",
         'propriety evaluate p.csv --outcome y --forecast p --measure my_measures:Lift --fail-if "lift<2"',
         "propriety evaluate a.parquet b.parquet                          forecast tables",
     ),
@@ -68,7 +68,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
     "--fail-if",
     multiple=True,
     metavar="CONDITION",
-    help='End with exit code 1 if a number is so, such as "miscalibration>0.01" or "a/brier_low>=0.2". The keys are '
+    help='End with exit code 1 if it is so, such as "miscalibrated", "auc<0.7" or "a/brier_low>=0.2". The keys are '
     "those of `metrics` in the JSON; without a model they are those of every model. A number that is not known fails. "
     "May be repeated.",
 )

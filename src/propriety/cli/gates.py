@@ -1,4 +1,4 @@
-"""Conditions under which a pipeline is to stop, such as "miscalibration>0.01"."""
+"""Conditions under which a pipeline is to stop, such as "miscalibrated" or "brier>0.2"."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+VERDICT = "miscalibrated"
 # Greedy, because a name of a model may hold such signs, too, and the last one counts.
 CONDITION = re.compile(r"\s*(?P<key>.*[^\s<>=])\s*(?P<sign><=|>=|<|>)\s*(?P<limit>[^\s<>=]+)\s*", re.DOTALL)
 
@@ -57,14 +58,16 @@ class Verdict:
 
 
 def parse_gate(text: str) -> Gate:
-    """Read a condition.
+    """Read a condition; a verdict alone, such as "miscalibrated", fails where it is found.
 
     Examples
     --------
-    >>> parse_gate("model a/brier >= 0.2")
-    Gate(key='model a/brier', sign='>=', limit=0.2)
+    >>> parse_gate("model a/brier >= 0.2"), parse_gate("miscalibrated")
+    (Gate(key='model a/brier', sign='>=', limit=0.2), Gate(key='miscalibrated', sign='>', limit=0.0))
     """
-    hint = 'write it as "miscalibration>0.01", with <, <=, > or >=.'
+    hint = 'write it as "miscalibrated" or "brier>0.2", with <, <=, > or >=.'
+    if text.strip().endswith(VERDICT):
+        return Gate(text.strip(), ">", 0.0)
     parts = CONDITION.fullmatch(text)
     if parts is None:
         raise InputValueError(sentence(f"--fail-if must be a condition; got {text!r}", hint=hint))

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.words import MOST_EVENTS
 from propriety.results import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
 
-VERSIONS = {"evaluation": 2, "comparison": 2, "advice": 1, "audit": 1}
+VERSIONS = {"evaluation": 3, "comparison": 2, "advice": 1, "audit": 2}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,13 +37,26 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             "summary": evaluation.summary().splitlines(),
             "metrics": evaluation.to_dict(),
             "scores": _records(evaluation.scores),
+            "calibration": _calibration(evaluation),
             "decompositions": {model: one.to_dict() for model, one in evaluation.decompositions.items()},
             "comparison": None if evaluation.comparison is None else evaluation.comparison.to_dict(),
             "slices": groups,
+            "group_calibration": None
+            if evaluation.group_calibration is None
+            else _records(evaluation.group_calibration),
             "gates": gates,
             "methods": evaluation.methods,
         },
     )
+
+
+def _calibration(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the verdict on calibration of each model, with its numbers; of many classes nothing."""
+    found = {}
+    for model, own in evaluation.calibration.items():
+        if len(own) <= MOST_EVENTS:
+            found[model] = {str(label): one.to_dict() | {"words": one.summary(model)} for label, one in own.items()}
+    return found
 
 
 def written(data: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from propriety.evaluation.words import number
+from propriety.inference.number_words import number
 
 __all__ = ["beside", "block", "estimate", "in_options", "one_line", "output", "say", "show_table", "visible"]
 

@@ -15,6 +15,7 @@ EHM = "Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154"
 CORP = "Dimitriadis, Gneiting & Jordan (2021), doi:10.1073/pnas.2016191118"
 VICKERS = "Vickers & Elkin (2006), doi:10.1177/0272989X06295361"
 HAND = "Hand (2009), doi:10.1007/s10994-009-5119-5"
+FLACH = "Flach, Hernández-Orallo & Ferri (2011), A coherent interpretation of AUC, ICML"
 BETTER_BETA = "Hand & Anagnostopoulos (2014), arXiv:1202.2564"
 ASSEL = "Assel, Sjoberg & Vickers (2017), doi:10.1186/s41512-017-0020-3"
 LIPTON = "Lipton, Elkan & Naryanaswamy (2014), doi:10.1007/978-3-662-44851-9_15"
@@ -98,14 +99,14 @@ def misleading_for(problem: Problem) -> Iterator[Misleading]:
             measure="squared absolute ranked probability score",
             why="With three classes or more it is improper: a forecast that is not the true distribution can score "
             "better than it. The ranked probability score is proper and knows the order too.",
-            reference=f"{GALDRAN}, where it is called proper",
+            reference=f"{GALDRAN}, which lists it among proper scoring rules",
         )
     if problem.outcome == "multiclass":
         yield Misleading(
             measure="penalized scores in which ties count as correct",
             why="They are improper: a forecaster gains by calling two classes equally likely. Ties that are split, "
             "the default here, are proper.",
-            reference=f"{AHMADIAN}, where they are called proper",
+            reference=f"{AHMADIAN}, algorithm 1, which theorem 5 calls strictly proper",
         )
     if problem.need == "probabilities":
         yield Misleading(
@@ -345,10 +346,12 @@ def _area(problem: Problem) -> Misleading:
         )
     else:
         why = (
-            "It lets the model choose the costs: for calibrated forecasts it averages regret over thresholds that are "
-            "spread as the model's own forecasts are, other ones for each model. It does not see miscalibration."
+            "It does not see miscalibration, and no threshold of yours enters. Hand: for calibrated forecasts it "
+            "averages regret over thresholds that are spread as the model's own forecasts are, other ones for each "
+            "model. Flach et al. disagree: where the threshold is the forecast of a case drawn at random, it is linear "
+            "in the expected loss under uniform costs, which are the same for all models."
         )
-    return Misleading(measure="AUC", why=why, reference=HAND)
+    return Misleading(measure="AUC", why=why, reference=f"{HAND}; {FLACH}")
 
 
 def _thresholds_that_do_not_count(problem: Problem) -> Iterator[Misleading]:
@@ -363,8 +366,7 @@ def _thresholds_that_do_not_count(problem: Problem) -> Iterator[Misleading]:
         yield Misleading(
             measure="full Brier and log score",
             why="They average over all thresholds, most of which nobody would use. On the breast-cancer data of Flores "
-            "et al. always forecasting the prevalence beats all four models on both, and the model that is worst on "
-            "the full Brier score is the best at the thresholds that matter.",
+            "et al. the model that is worst on both is the best of the four at the thresholds that matter.",
             reference=f"{ASSEL}; {FLORES}",
         )
     if isinstance(problem.thresholds, tuple) and not problem.capacity:
@@ -374,7 +376,7 @@ def _thresholds_that_do_not_count(problem: Problem) -> Iterator[Misleading]:
             "With prevalence 0.6 and thresholds from 0.1 to 0.9, always acting "
             "has the mean regret 0.2 and never acting 0.3, but mean net benefits of -0.099 and 0. Choose one before "
             "you look.",
-            reference=f"{FLORES}, where they are called the same",
+            reference=f"{FLORES}, section 5: 'bounded Brier is averaged net benefit'",
         )
 
 

@@ -1,8 +1,9 @@
 r"""Which thresholds count, and how much: the weights that unite the measures of decisions.
 
-Every proper score of an event is an integral of the regret, :math:`\int R^*(c)\, w(c)\,dc`, and the scores differ only
-in the weight :math:`w` that they give to thresholds. Half the Brier score has :math:`w = 1`, the log score
-:math:`1 / (c (1 - c))`, net benefit :math:`1 / (1 - c)` on an interval.
+Up to a function of the outcome, every proper score of an event is an integral of the regret, :math:`\int
+R^*(c)\,dM(c)`, and the scores differ only in the measure :math:`M` of thresholds. Those here have a density
+:math:`w`: half the Brier score has :math:`w = 1`, the log score :math:`1 / (c (1 - c))`, net benefit :math:`1 / (1 -
+c)` on an interval. The elementary score at one threshold has none.
 """
 
 from __future__ import annotations

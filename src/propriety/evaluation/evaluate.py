@@ -73,7 +73,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     pos_label, labels, missing, tolerance
         As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
     level : float
-        Level of all intervals, and of the bands of reliability curves.
+        Level of all intervals, and of the pointwise bands of reliability curves.
     n_resamples, seed : int, optional
         Number and seed of the draws; without a seed one is made and kept with the result.
     progress : bool

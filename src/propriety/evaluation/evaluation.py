@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
-from propriety.calibration.reliability import ReliabilityCurve
+from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.decisions.advice import Advice
 from propriety.decisions.murphy import MurphyCurve, murphy_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
@@ -21,19 +21,20 @@ from propriety.decisions.ranking_map import RankingMap, ranking_of
 from propriety.decisions.regret import RegretCurve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
-from propriety.errors import UNDEFINED, MissingDependencyError
+from propriety.errors import MissingDependencyError
 from propriety.evaluation import words
-from propriety.evaluation.banded_curves import BandedCurves
-from propriety.evaluation.calibration_verdict import CalibrationVerdict, calibration_verdict
 from propriety.evaluation.calls import Calls, takes
 from propriety.evaluation.class_means import class_means
+from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups
+from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.evaluation.problem import Problem
 from propriety.evaluation.scores import Scores
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_summary import CalibrationSummary, calibration_of
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
-from propriety.inference.estimation import estimate_of
-from propriety.inference.measures import Measure
+from propriety.inference.estimation import estimate_or_note
+from propriety.inference.measures import Measure, Skill
 from propriety.inference.slice_table import Slices, stacked_slices
 from propriety.inference.slices import slices_of
 from propriety.ledger.ledger import Kind, Ledger
@@ -41,6 +42,7 @@ from propriety.progress import track
 from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
+from propriety.rules.rule import Rule
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
@@ -115,7 +117,9 @@ class Evaluation(Result):
         bar = track(asked, total=len(asked), label="scores", enabled=self.progress)
         found: dict[str, dict[str, Estimate]] = {model: {} for model in self.models}
         for model, measure in bar:
-            found[model][measure.key] = self._estimate(model, measure)
+            found[model][measure.key] = estimate_or_note(
+                self.ledger, model, measure, level=self.level, drawing=self._drawing
+            )
         return found
 
     @cached_property
@@ -130,7 +134,7 @@ class Evaluation(Result):
                 name: np.array([getattr(one, name) for _, one in rows])
                 for name in ("value", "low", "high", "standard_error", "higher_is_better", "method", "note")
             },
-            bias=np.array([math.nan if one.bias is None else one.bias for _, one in rows]),
+            raw=np.array([math.nan if one.raw is None else one.raw for _, one in rows]),
             ideal=np.array([getattr(one.measure, "ideal", math.nan) for _, one in rows]),
             call=np.array([self._call_of(model, one) for model, one in rows]),
             level=self.level,
@@ -157,16 +161,30 @@ class Evaluation(Result):
         }
 
     @cached_property
-    def calibration_verdicts(self) -> dict[str, CalibrationVerdict]:
-        """What the tests of calibration allow to be said of each model; of binary outcomes."""
-        options = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
-        return {model: calibration_verdict(table, **options) for model, table in self._event_tables.items()}  # type: ignore[arg-type]  # by name
+    def calibration(self) -> dict[str, Mapping[Any, CalibrationSummary]]:
+        """What a test of calibration allows to be said of each model, of the event or of each class or cut point."""
+        return {
+            model: MadeWhenAsked(own, lambda label, model=model: self._calibration(model, label))  # type: ignore[misc]  # bound now
+            for model, own in self.tables.items()
+        }
+
+    @property
+    def miscalibrated(self) -> dict[str, float]:
+        """Of each model 1 if it is found miscalibrated and 0 if not; NaN where it was not tested."""
+        return {model: words.is_miscalibrated(self, model) for model in self.models}
 
     @cached_property
     def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
         """The reliability curves of each model, by event, with their consistency bands; each is made when asked for."""
-        options = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
-        return {model: BandedCurves(own, **options) for model, own in self.tables.items()}
+        options: dict[str, Any] = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
+
+        def curve(table: ForecastTable) -> ReliabilityCurve:
+            return reliability_curve(table).with_consistency_band(**options)
+
+        return {
+            model: MadeWhenAsked(own, lambda label, own=own: curve(own[label]))  # type: ignore[misc]  # bound now
+            for model, own in self.tables.items()
+        }
 
     @cached_property
     def decision_curves(self) -> dict[str, DecisionCurve]:
@@ -218,12 +236,24 @@ class Evaluation(Result):
     @cached_property
     def slices(self) -> Slices | None:
         """The models in each group of each key, if there are keys; `propriety.slices` crosses several."""
-        by, headline = self.ledger.index.names, self.problem.headline
-        if not by or not self.ledger.has_moments(headline.rule):
+        headline = self.problem.headline
+        if not self.ledger.index.names or not self.ledger.has_moments(headline.rule):
             return None
-        options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
-        parts = [slices_of(self.ledger, headline, by=(name,), drawing=self._drawing, **options) for name in by]
-        return parts[0] if len(parts) == 1 else stacked_slices(parts)
+        return self._by_group(headline)
+
+    @cached_property
+    def group_calibration(self) -> GroupCalibration | None:
+        """The calibration of each model in each group that is judged, if there are keys; of binary outcomes."""
+        if self.slices is None or self.kind != "binary":
+            return None
+        return calibration_of_groups(self._ledger_of_cases, self.slices, level=self.level, drawing=self._drawing)
+
+    @cached_property
+    def group_skill(self) -> Slices | None:
+        """The skill of the models in each group, which a higher or lower event rate alone does not change."""
+        if self.slices is None or not self.ledger.has_moments(self._skill_rule):
+            return None
+        return self._by_group(Skill(self._skill_rule))
 
     @cached_property
     def probability_means(self) -> dict[str, ProbabilityMeans]:
@@ -244,6 +274,12 @@ class Evaluation(Result):
         key = self.problem.headline.key
         return min(self.models, key=lambda model: self.estimates[model][key].value)
 
+    @property
+    def best_estimate(self) -> Estimate:
+        """The headline score of the best model, with limits that allow for its choice among all of them."""
+        level = 1.0 - (1.0 - self.level) / len(self.models)
+        return estimate_or_note(self.ledger, self.best, self.problem.headline, level=level, drawing=self._drawing)
+
     def summary(self) -> str:
         """Return the most important in plain words."""
         return "\n".join(words.summary(self))
@@ -262,6 +298,8 @@ class Evaluation(Result):
             for measure, one in own.items():
                 key = f"{model}/{measure}" if len(self.models) > 1 else measure
                 numbers |= {key: float(one.value), f"{key}_low": float(one.low), f"{key}_high": float(one.high)}
+        for model, verdict in self.miscalibrated.items():
+            numbers[f"{model}/miscalibrated" if len(self.models) > 1 else "miscalibrated"] = verdict
         return numbers | {"n": self.n}
 
     def plot(self, figure: Figure | None = None) -> Figure:  # type: ignore[override]  # a page has several axes
@@ -315,22 +353,32 @@ class Evaluation(Result):
         drawn = {} if found.seed is None else {"n_resamples": found.n_resamples, "seed": found.seed}
         return self.call("estimate", model, found.measure, **drawn)
 
-    def _estimate(self, model: str, measure: Measure) -> Estimate:
-        """Estimate a measure; where the sample has no value, or its draws no interval, say why instead."""
-        try:
-            return estimate_of(self.ledger, measure, model=model, level=self.level, drawing=self._drawing)
-        except UNDEFINED as error:
-            nan = math.nan
-            limits = {"value": self._value(model, measure), "low": nan, "high": nan, "standard_error": nan}
-            facts = {"level": self.level, "method": "", "measure": measure, "n": self.n, "units": self.n}
-            return Estimate(**limits, **facts, note=str(error).rstrip("."))  # type: ignore[arg-type]  # by name
+    @property
+    def _skill_rule(self) -> Rule:
+        return Brier() if self.kind == "binary" else self.problem.headline.rule
 
-    def _value(self, model: str, measure: Measure) -> float:
-        """Return the value of a measure that has no interval; NaN where it has no value either."""
-        try:
-            return measure.value(self.ledger.table(model)) if self.kind == "binary" else math.nan
-        except UNDEFINED:
-            return math.nan
+    def _by_group(self, measure: Measure) -> Slices:
+        """Judge the groups of each key by a measure."""
+        options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
+        parts = [
+            slices_of(self.ledger, measure, by=(name,), drawing=self._drawing, **options)
+            for name in self.ledger.index.names
+        ]
+        return parts[0] if len(parts) == 1 else stacked_slices(parts)
+
+    def _calibration(self, model: str, label: Any) -> CalibrationSummary:
+        options: dict[str, Any] = {"level": self.level, "drawing": self._drawing}
+        if self.kind == "binary":
+            return calibration_of(self.ledger, model, **options, known=self.estimates[model])
+        return calibration_of(self._ledger_of_cases.of_event(model, label), model, **options)
+
+    @cached_property
+    def _ledger_of_cases(self) -> Ledger:
+        """The ledger with its cases in memory, where cases depend on each other and can be had; else as it is."""
+        cases = None if self.dependence is None else self.ledger.cases
+        return (
+            self.ledger if cases is None or cases is self.ledger.source else Ledger.of_source(cases, self.ledger.events)
+        )
 
     @property
     def _drawing(self) -> Drawing:

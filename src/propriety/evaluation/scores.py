@@ -27,8 +27,8 @@ class Scores(Result):
         What is measured, in words.
     value, low, high, standard_error : ndarray of float
         The number and its interval; NaN where the sample does not tell.
-    bias : ndarray of float
-        How much of the value is expected by chance alone; NaN where that is nothing to speak of.
+    raw : ndarray of float
+        The number with the noise of the sample, of what is told without it; NaN for all others.
     higher_is_better : ndarray of bool
         Whether more of it is better.
     ideal : ndarray of float
@@ -46,7 +46,7 @@ class Scores(Result):
     low: Floats
     high: Floats
     standard_error: Floats
-    bias: Floats
+    raw: Floats
     higher_is_better: NDArray[np.bool_]
     ideal: Floats
     method: Names

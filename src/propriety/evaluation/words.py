@@ -8,14 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propriety.calibration.summary import Estimate
-from propriety.evaluation.calibration_verdict import FEWEST
-from propriety.tables.forecast_table import ForecastTable
+from propriety.inference.calibration_summary import CalibrationOutcome, outcomes_of_several
+from propriety.inference.comparison_words import listed
+from propriety.inference.number_words import hundredths, number, p_value_words, percent
+from propriety.inference.slice_table import Slices
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
 
-__all__ = ["calibration_words", "cases_words", "headline_words", "number", "percent", "slices_words", "summary"]
+__all__ = [
+    "MOST_EVENTS",
+    "absent_words",
+    "calibration_words",
+    "cases_words",
+    "headline_words",
+    "is_miscalibrated",
+    "slices_words",
+    "summary",
+]
+
+MOST_EVENTS = 100  # Classes or cut points; more are not tested one by one unasked.
+MOST_NAMED = 8
 
 
 def summary(evaluation: Evaluation) -> Iterator[str]:
@@ -26,6 +39,21 @@ def summary(evaluation: Evaluation) -> Iterator[str]:
         yield evaluation.comparison.summary()
     yield from calibration_words(evaluation)
     yield from slices_words(evaluation)
+    yield from absent_words(evaluation)
+
+
+def absent_words(evaluation: Evaluation) -> Iterator[str]:
+    """Say what there is not, because it needs the cases and they are not at hand."""
+    if evaluation.ledger.cases is not None:
+        return
+    own = {one.measure.label for found in evaluation.estimates.values() for one in found.values() if one.is_without}
+    told = [f"the interval{'s' * (len(own) > 1)} of {listed(sorted(own))}"] if own else []
+    if evaluation.kind == "binary" and len(evaluation.models) > 1 and evaluation.ranking is None:
+        told.append("the ranking map")
+    if told:
+        what = listed(told)
+        needs = "need" if len(told) + len(own) > 1 else "needs"
+        yield f"{what[0].upper()}{what[1:]} {needs} {evaluation.ledger.where_cases_are}."
 
 
 def cases_words(evaluation: Evaluation) -> str:
@@ -47,11 +75,13 @@ def cases_words(evaluation: Evaluation) -> str:
 
 def headline_words(evaluation: Evaluation) -> str:
     """Say which model is best, by how much the sample tells, and by which measure."""
-    row = evaluation.scores.at(evaluation.best, evaluation.problem.headline.key)
-    said = _leaders(evaluation, row["value"])
-    if math.isfinite(row["low"]):
-        said += f" ({percent(evaluation.level, 6)} interval {_between(row)})"
-    return f"{said}; {row['note']}." if row["note"] else f"{said}."
+    found = evaluation.best_estimate
+    said = _leaders(evaluation, found.value)
+    if math.isfinite(found.low):
+        limits = f"{percent(evaluation.level, 6)} interval {number(found.low)} to {number(found.high)}"
+        several = len(evaluation.models)
+        said += f" ({limits}{'' if several == 1 else f', allowing for its choice among {several} models'})"
+    return f"{said}; {found.note}." if found.note else f"{said}."
 
 
 def _leaders(evaluation: Evaluation, best: float) -> str:
@@ -73,115 +103,71 @@ def _leaders(evaluation: Evaluation, best: float) -> str:
 
 
 def calibration_words(evaluation: Evaluation) -> Iterator[str]:
-    """Say of each model whether it is miscalibrated, and how; of classes, what its score loses to miscalibration.
+    """Say of each model what the test of calibration allows to be said; of classes, of all of them together."""
+    for model in evaluation.models:
+        if evaluation.kind == "binary":
+            yield evaluation.calibration[model]["event"].summary(model)
+        else:
+            yield _classes_words(evaluation, model)
 
-    The verdict on binary forecasts is that of `calibration_verdict`; tables of more than 50,000 rows and weighted
-    tables are judged by Cox's test alone.
-    """
-    for model, parts in evaluation.decompositions.items():
-        if not math.isfinite(parts.score) or parts.score <= 0.0:
+
+def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
+    """Return 1 if a model is found miscalibrated, for any class with the level held over all; 0 if not; NaN unknown."""
+    outcomes = _outcomes(evaluation, model)
+    if all(one == "not tested" for one in outcomes.values()):
+        return math.nan
+    return float("miscalibrated" in outcomes.values())
+
+
+def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcome]:
+    """Return what is found of each event, with one level for all; nothing of more than can be tested one by one."""
+    own = evaluation.calibration[model]
+    if len(own) > MOST_EVENTS:
+        return {}
+    return dict(zip(own, outcomes_of_several(list(own.values()))[0], strict=True))
+
+
+def _classes_words(evaluation: Evaluation, model: str) -> str:
+    """Say for which classes, or cut points, a model is miscalibrated."""
+    what = "cut points" if evaluation.kind == "ordinal" else "classes"
+    outcomes = _outcomes(evaluation, model)
+    if not outcomes:
+        events = len(evaluation.calibration[model])
+        return f"{model}: the calibration of {events:,} {what} is not tested; of one of them it can be."
+    labels: dict[CalibrationOutcome, list[Any]] = {}
+    for label, outcome in outcomes.items():
+        labels.setdefault(outcome, []).append(label)
+    if "not tested" in labels:
+        return f"{model}: calibration was not tested ({evaluation.calibration[model][labels['not tested'][0]].note})."
+    claims: dict[CalibrationOutcome, str] = {
+        "miscalibrated": "is miscalibrated for",
+        "immaterial": "is miscalibrated, but immaterially so, for",
+        "consistent": "is consistent with calibration for",
+        "too few events": "has too few events to tell whether it is calibrated for",
+    }
+    told = []
+    for outcome, claim in claims.items():
+        found = labels.get(outcome, [])
+        if outcome == "consistent" and "miscalibrated" in labels:
             continue
-        score = f"{parts.rule.label} of {number(parts.score)}"
-        if evaluation.kind != "binary":
-            yield f"{model}: miscalibration is {number(parts.miscalibration)} of a {score}."
-            continue
-        said = _verdict_words(evaluation, model)
-        if evaluation.calibration_verdicts[model].outcome in {"refuted", "miscalibrated"}:
-            share = number(parts.miscalibration)
-            said += f" Its miscalibration, sampling noise included, is {share} of a {score}."
-        yield said
-
-
-def _verdict_words(evaluation: Evaluation, model: str) -> str:
-    """Say what the tests of calibration found in the forecasts of one model."""
-    verdict = evaluation.calibration_verdicts[model]
-    table = evaluation.tables[model]["event"]
-    if verdict.outcome == "refuted":
-        wrong = verdict.cox.n_refuted
-        many = "forecasts" if table.is_weighted else _counted(round(wrong), "forecast")
-        return f"{model} is refuted: {many} of exactly 0 or 1 did not come true."
-    ratio = _estimate_words("observed/expected", verdict.observed_expected)
-    slope = _estimate_words("slope", verdict.slope)
-    evidence = "; ".join(filter(None, (ratio, slope)))
-    tested = ", ".join((_p_value(verdict.p_value), *_assumptions(evaluation, table)))
-    if verdict.outcome != "miscalibrated":
-        found = "no evidence of miscalibration"
-        if verdict.outcome == "too few events":
-            found = f"too few {_scarce(table)} to tell whether it is calibrated"
-        return f"{model}: {found} ({'; '.join(filter(None, (tested, evidence)))})."
-    wrong_ways = [
-        f"{direction} ({estimate})"
-        for direction, estimate in ((verdict.level_is_off, ratio), (verdict.slope_is_off, slope))
-        if direction is not None
-    ]
-    if wrong_ways:
-        found = f"its forecasts are {' and '.join(wrong_ways)}"
-    elif verdict.shape_is_off:
-        found = f"the shape of its reliability curve is off ({evidence})"
-    else:
-        found = f"level and slope of its forecasts are off together ({evidence})"
-    return f"{model} is miscalibrated ({tested}): {found}."
-
-
-def _assumptions(evaluation: Evaluation, table: ForecastTable) -> Iterator[str]:
-    """Say what the tests of calibration assume that may not hold here."""
-    if table.is_weighted:
-        yield f"as if these were {table.effective_n:,.0f} independent cases of equal weight"
-    elif evaluation.dependence is not None:
-        yield "as if cases were independent"
-    if table.cells is not None:
-        yield f"with forecasts rounded to {table.cells:,} cells"
-
-
-def _scarce(table: ForecastTable) -> str:
-    """Name what there is too little of to test calibration."""
-    events, non_events = float(table.events.sum()), float(table.non_events.sum())
-    if not table.is_weighted and min(events, non_events) >= 2.0 * FEWEST:
-        return "forecasts away from 0 and 1"
-    return "events" if events <= non_events else "non-events"
-
-
-def _p_value(p: float) -> str:
-    """Write a p-value with two digits.
-
-    Examples
-    --------
-    >>> _p_value(0.0002), _p_value(0.0123), _p_value(0.344), _p_value(1.0)
-    ('p < 0.001', 'p = 0.012', 'p = 0.34', 'p = 1')
-    """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-
-
-def _estimate_words(name: str, estimate: Estimate) -> str:
-    """Write an estimate with its interval; nothing where there is none."""
-    value, low, high = estimate
-    if value is None:
-        return ""
-    limits = "" if low is None or high is None else f", {_hundredths(low)} to {_hundredths(high)}"
-    return f"{name} {_hundredths(value)}{limits}"
-
-
-def _hundredths(value: float) -> str:
-    """Write a number with two decimals, or with three digits where these would not show it."""
-    return f"{value:.2f}" if value == 0.0 or 0.1 <= abs(value) < 1000.0 else number(value)
+        if len(found) == len(outcomes):
+            told.append(f"{claim} each of {len(outcomes)} {what}")
+        elif found:
+            named = ", ".join(map(str, found[:MOST_NAMED])) + ", ..." * (len(found) > MOST_NAMED)
+            told.append(f"{claim} {len(found)} of {len(outcomes)} {what}: {named}")
+    return f"{model} {'; '.join(told)}."
 
 
 def slices_words(evaluation: Evaluation) -> Iterator[str]:
-    """Say which groups differ from the rest."""
+    """Say in which groups forecasts are miscalibrated or have less skill, then where the score differs."""
     found = evaluation.slices
     if found is None:
         return
-    apart = found.p_adjusted <= 1.0 - evaluation.level
     if not np.isfinite(found.p_adjusted).any():
         yield "No group could be tested."
-    elif not apart.any():
-        yield "No group differs from the rest by more than chance explains."
-    for model, group, difference in zip(
-        found.model[apart].tolist(), found.group[apart].tolist(), found.difference[apart].tolist(), strict=True
-    ):
-        more = "higher" if difference > 0.0 else "lower"
-        what = f"{found.measure.label} of {group}"
-        yield f"{model}: the {what} is {number(abs(difference))} {more} than that of the rest."
+    else:
+        yield from _group_calibration_words(evaluation)
+        yield from _group_score_words(evaluation, found)
     if evaluation.dependence == "times":
         yield "The tests of groups take neighbours in time for independent."
     # What there is too few of is the same for all models; whether a score is infinite is not.
@@ -196,31 +182,54 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
             yield f"{model}: the {found.measure.label} is infinite in {', '.join(infinite)}."
 
 
-def number(value: float) -> str:
-    """Write a number with three digits, as people read it."""
-    if not math.isfinite(value):
-        return "infinite" if value > 0 else str(value)
-    if value == 0.0:
-        return "0"
-    places = max(2 - math.floor(math.log10(abs(value))), 0)
-    return f"{value:.{places}f}" if places <= 6 else f"{value:.2e}"
+def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
+    """Say in which groups a model is miscalibrated."""
+    found = evaluation.group_calibration
+    if found is None:
+        return
+    wrong = np.flatnonzero(found.is_miscalibrated)
+    for row in wrong.tolist():
+        ratio, low, high = (
+            hundredths(float(getattr(found, f"observed_expected{side}")[row])) for side in ("", "_low", "_high")
+        )
+        evidence = f"observed/expected {ratio}, {low} to {high}; adjusted {p_value_words(float(found.p_adjusted[row]))}"
+        yield f"{found.model[row]} is miscalibrated in {found.group[row]} ({evidence})."
+    if not len(wrong) and np.isfinite(found.p_adjusted).any():
+        yield "No group is found miscalibrated."
 
 
-def percent(share: float, digits: int = 3) -> str:
-    """Write a share as a percentage, with so many digits or as many as tell it from 100%.
+def _group_score_words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
+    """Say where the score of a group differs from that of the rest, and whether its skill does, too."""
+    skill = evaluation.group_skill
+    alpha = 1.0 - evaluation.level
+    apart = found.p_adjusted <= alpha
+    skilled = np.zeros_like(apart) if skill is None else skill.p_adjusted <= alpha
+    if not (apart | skilled).any():
+        yield "No group is found to differ from the rest in score or skill."
+    for row in np.flatnonzero(skilled).tolist():
+        assert skill is not None  # noqa: S101  (for the type checker; none is skilled without it)
+        yield f"{_difference_words(skill, row)}."
+    for row in np.flatnonzero(apart).tolist():
+        beside = "" if skill is None or skilled[row] else _rate_words(evaluation, found, row)
+        yield f"{_difference_words(found, row)}{beside}."
 
-    Examples
-    --------
-    >>> percent(0.95), percent(0.9995), percent(0.0625), percent(0.12346)
-    ('95%', '99.95%', '6.25%', '12.3%')
-    """
-    while digits < 15 and f"{100.0 * share:.{digits}g}" == "100" and share < 1.0:
-        digits += 1
-    return f"{100.0 * share:.{digits}g}%"
+
+def _difference_words(found: Slices, row: int) -> str:
+    difference = float(found.difference[row])
+    more = "higher" if difference > 0.0 else "lower"
+    what = f"{found.measure.label} of {found.group[row]}"
+    return f"{found.model[row]}: the {what} is {number(abs(difference))} {more} than that of the rest"
 
 
-def _between(row: dict[str, Any]) -> str:
-    return f"{number(row['low'])} to {number(row['high'])}"
+def _rate_words(evaluation: Evaluation, found: Slices, row: int) -> str:
+    """Say that another event rate by itself makes another score, where the skill was not found to differ."""
+    if found.event_rate is None:
+        return "; no difference in skill was found"
+    rate, overall = float(found.event_rate[row]), evaluation.rates["event"]
+    return (
+        f"; its event rate is {percent(rate)} against {percent(overall)} in all, which by itself changes the score, "
+        "and no difference in skill was found"
+    )
 
 
 def _counted(many: int, noun: str) -> str:

@@ -34,6 +34,7 @@ __all__ = [
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 ROUNDING = 1e-12  # Spreads below this share of the value are rounding error.
 INDEPENDENT = "neighbours in time count as independent: it may be too narrow"
+WITHOUT = "without an interval"
 NO_SPREAD = "nothing varies in the sample: there is no spread to make an interval from"
 
 
@@ -44,13 +45,13 @@ class Estimate(Result):
     Parameters
     ----------
     value : float
-        The number in the sample.
+        The number in the sample; of miscalibration and discrimination, without the noise of the sample.
     low, high : float
         Limits of the interval; NaN where the sample does not tell, and `note` says why.
     standard_error : float
         Standard error of the value; for a bootstrap, the standard deviation of the draws.
-    bias : float, optional
-        How much the value exceeds the truth on average; the interval is around the value less that.
+    raw : float, optional
+        For miscalibration and discrimination, the number with the noise of the sample, as in `propriety.decompose`.
     level : float
         Level of the interval.
     method : str
@@ -78,11 +79,16 @@ class Estimate(Result):
     measure: Measure
     n: int
     units: int
-    bias: float | None = None
+    raw: float | None = None
     note: str = ""
     dropped: int = 0
     n_resamples: int | None = None
     seed: int | None = None
+
+    @property
+    def is_without(self) -> bool:
+        """Whether it has no interval because the cases that this needs are not at hand."""
+        return self.method == WITHOUT
 
     @property
     def higher_is_better(self) -> bool:
@@ -262,7 +268,7 @@ def without_limits(ledger: Ledger, measure: Measure, value: float, level: float)
         high=math.nan,
         standard_error=math.nan,
         level=level,
-        method="without an interval",
+        method=WITHOUT,
         measure=measure,
         n=ledger.n,
         units=units_of(ledger),

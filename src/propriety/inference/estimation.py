@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias, get_args
 
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.errors import UNDEFINED, InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.estimates import Estimate
@@ -20,7 +21,7 @@ from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
-__all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "rules_of"]
+__all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "estimate_or_note", "rules_of"]
 
 EstimateMethod: TypeAlias = Literal["auto", "analytic", "bootstrap"]
 
@@ -62,11 +63,13 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     - a measure with an influence function, such as the area under the ROC curve (DeLong's error, on the logit scale,
       with Welch's degrees of freedom of events and non-events), observed/expected (on the log scale), calibration
       intercept and slope: the same with influence in place of loss;
-    - miscalibration and discrimination: the error of the mean difference between the losses of the forecast, or of
-      the constant rate, and of the recalibrated forecast, around the value **less its bias**. Recalibration fits the
-      noise of the sample, so that both parts are too large; by how much is learnt from outcomes that are drawn with
-      the recalibrated forecasts as probabilities and recalibrated anew. How much these draws vary widens the
-      interval, because close to zero the mean difference itself hardly does.
+    - miscalibration and discrimination under the Brier score, without the noise that recalibration fits: the outcomes
+      less the forecast are regressed on smooth functions of the forecast, and in large samples on steps; what noise
+      adds to the squared fit is subtracted. The limits always hold the value. `raw` is that of `propriety.decompose`,
+      with that noise;
+    - miscalibration and discrimination under another rule: the error of the mean difference between the losses of the
+      forecast, or of the constant rate, and of the recalibrated forecast, around the value less its bias, which is
+      learnt from outcomes that are drawn with the recalibrated forecasts as probabilities and recalibrated anew.
 
     Everything else, or all with ``method="bootstrap"``, gets the percentile interval of draws with replacement: of
     counts per forecast and outcome, or where there are weights or clusters, of cases or clusters.
@@ -89,8 +92,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     cluster, time : array-like of shape (n,), or str with a frame, optional
         Cluster (patient, site, day) within which cases may depend on each other; or their time.
     n_resamples, seed : int, optional
-        Number and seed of the draws; without a seed one is made and kept with the result. Miscalibration and
-        discrimination of tables with many rows take fewer, down to 20, which `method` says. Percentiles need
+        Number and seed of the draws; without a seed one is made and kept with the result. Percentiles need
         :math:`2 / (1 - \text{level}) - 1` or more.
     workers : int
         Number of threads; the answer does not depend on it.
@@ -109,11 +111,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     are events (`studies/few_events.py`), those of scores held in 95 to 98% with 2 to 50 events, and those of AUC in 91%
     with 2 events, 94% with 4 and 94 to 96% from 10 on.
 
-    Intervals of miscalibration and discrimination held the truth in 92 to 100% with half events, from 200 cases on,
-    with forecasts of many values or of three. They are wide where there is little to find: those of calibrated
-    forecasts hold 0 in 98 to 100%. With 2% events an overconfident model had 98 and 99% with 4 events, 94 and 99% with
-    20, 94 and 100% with 50, 91 and 97% with 200; the discrimination of three values 87, 91, 90 and 93%. Their bias is
-    drawn as if cases were independent, in clusters too: in 20 of 500 cases discrimination had 90%, with 2% events 84%.
+    Intervals of miscalibration and discrimination under the Brier score: see `studies/calibration_verdict.py`. They
+    suppose that the event rate is a smooth function of the forecast; for a staircase they are too short.
     Their percentile interval, ``method="bootstrap"``, is of no use: draws are recalibrated to their own noise on top of
     that of the sample, so that calibrated forecasts never seem to be.
 
@@ -183,6 +182,35 @@ def estimate_of(
         return estimate_from_moments(ledger, name, measure, level)
     assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; what has a formula is one of these)
     return estimate_from_influence(ledger, name, measure, level)
+
+
+def estimate_or_note(
+    ledger: Ledger, model: str, measure: Measure, *, level: float = 0.95, drawing: Drawing
+) -> Estimate:
+    """Estimate a measure; where the sample has no value, or its draws no interval, say why instead."""
+    try:
+        return estimate_of(ledger, measure, model=model, level=level, drawing=drawing)
+    except UNDEFINED as error:
+        return Estimate(
+            value=_value(ledger, model, measure),
+            low=math.nan,
+            high=math.nan,
+            standard_error=math.nan,
+            level=level,
+            method="",
+            measure=measure,
+            n=ledger.n,
+            units=ledger.n,
+            note=str(error).rstrip("."),
+        )
+
+
+def _value(ledger: Ledger, model: str, measure: Measure) -> float:
+    """Return the value of a measure that has no interval; NaN where it has no value either."""
+    try:
+        return measure.value(ledger.table(model)) if ledger.labels is None else math.nan
+    except UNDEFINED:
+        return math.nan
 
 
 def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Miscalibration and discrimination with intervals: around the value less what recalibration fits of the noise."""
+"""Miscalibration and discrimination without the noise of the sample, with intervals that hold them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,24 @@ from scipy.special import ndtri
 from propriety.calibration.grouping import group_starts
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.recalibration import FixedForecasts, proper_binary_rule
+from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
+from propriety.inference.dependent_calibration import spread_of_regression
 from propriety.inference.estimates import INDEPENDENT, NO_SPREAD, Estimate, make_estimate, units_of, without_limits
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
 from propriety.inference.measures import Discrimination, Influence, Measure, Miscalibration
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats
+from propriety.rules.families import Brier
 from propriety.rules.rule import BinaryRule
+from propriety.rules.scoring import mean_score
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 
 __all__ = ["draws_for", "estimate_part", "is_part", "overfits"]
 
+BRIER = Brier()
 WORK = 10_000_000  # Outcomes of weighted cases that are drawn for one interval of a part of a decomposition.
 FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
 ROUNDING = 1e-12
@@ -42,36 +47,81 @@ def is_part(measure: Measure) -> TypeGuard[Miscalibration | Discrimination]:
 def estimate_part(
     ledger: Ledger, model: str, measure: Miscalibration | Discrimination, *, level: float, drawing: Drawing
 ) -> Estimate:
+    """Estimate a part of a decomposition: under the Brier score by regression, under another rule by draws."""
+    raw = measure.value(ledger.table(model))
+    units = units_of(ledger)
+    if math.isinf(raw) or 1 in (ledger.table(model).n, units):
+        return make_estimate(ledger, measure, raw, math.nan, 1.0, level, "", units=1)
+    if measure.rule == BRIER:
+        return _by_regression(ledger, model, measure, raw, units, level)
+    return _by_draws(ledger, model, measure, raw, units, level, drawing)
+
+
+def _by_regression(
+    ledger: Ledger, model: str, measure: Miscalibration | Discrimination, raw: float, units: int, level: float
+) -> Estimate:
+    table, cases = ledger.table(model), None if ledger.dependence is None else ledger.cases
+    options: dict[str, Any] = {"level": level}
+    method = "regression of the residuals on functions of the forecast"
+    if cases is not None:
+        own = cases.of(model)
+        method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within times"
+        options |= {"units": units, "spread_of": lambda given: spread_of_regression(own, table, given)}
+    elif ledger.dependence is not None:
+        return _unknown(ledger, measure, raw, level)
+    lost = squared_distance(table, "miscalibration", **options)
+    found = lost
+    if isinstance(measure, Discrimination):
+        found = squared_distance(table, "discrimination", **options)
+        # The parts of the score still add up: uncertainty - score + miscalibration.
+        score = float(mean_score(table, rule=BRIER))
+        value = max(table.event_rate * (1.0 - table.event_rate) - score + lost.value, 0.0)
+        found = found._replace(value=value, low=min(found.low, value), high=max(found.high, value))
+    told = make_estimate(ledger, measure, found.value, found.standard_error, math.inf, level, method, units=units)
+    if found.standard_error == 0.0:
+        return replace(told, raw=raw)
+    notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "time" else ""]
+    note = "; ".join(filter(None, notes))
+    return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
+
+
+def _unknown(ledger: Ledger, measure: Measure, raw: float, level: float) -> Estimate:
+    """Return the value with the noise of the sample alone, where how large that is cannot be told without the cases."""
+    found = without_limits(ledger, measure, math.nan, level)
+    return replace(found, raw=raw, note=ledger.why_no_cases("an estimate"), method="")
+
+
+def _by_draws(
+    ledger: Ledger,
+    model: str,
+    measure: Miscalibration | Discrimination,
+    raw: float,
+    units: int,
+    level: float,
+    drawing: Drawing,
+) -> Estimate:
     """Take the error of a mean difference of losses, around the value less its bias; no part is below zero."""
     rule, table = proper_binary_rule(measure.rule), ledger.table(model)
-    value = measure.value(table)
     method = "normal, cluster-robust" if ledger.dependence == "cluster" else "normal"
     method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
     cases = ledger.cases if ledger.dependence == "cluster" or table.is_weighted else None
     if cases is None and (ledger.dependence == "cluster" or table.is_weighted):
-        return without_limits(ledger, measure, value, level)
-    units = units_of(ledger)
-    if math.isinf(value) or 1 in (table.n, units):
-        return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=1)
+        return _unknown(ledger, measure, raw, level)
     recalibrated = pool_adjacent_violators(table).per_row()
     error = _error(ledger, model, measure, rule, recalibrated, cases)
     draws = draws_for(drawing.n_resamples, table.n) if table.is_weighted else drawing.n_resamples
     if draws < drawing.n_resamples:
         drawing, method = drawing._replace(n_resamples=draws), f"{method}, {draws:,} of them for {table.n:,} cases"
     overfit = overfits(table, rule, recalibrated, drawing, None if cases is None else cases.of(model))
-    bias = float(overfit.mean())
+    value = max(raw - float(overfit.mean()), 0.0)
     # Next to zero the mean difference hardly varies and what recalibration fits of the noise does: both count.
     margin = float(ndtri((1.0 + level) / 2.0)) * math.hypot(error, float(overfit.std()))
-    low, high = (max(value - bias + side * margin, 0.0) for side in (-1.0, 1.0))
-    facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed, "bias": bias}
+    facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed, "raw": raw}
     found = make_estimate(ledger, measure, value, error, math.inf, level, method, units=units, **facts)
-    if margin <= ROUNDING * value:
+    if margin <= ROUNDING * raw:
         return replace(found, low=math.nan, high=math.nan, standard_error=error, note=NO_SPREAD)
-    told = ["" if found.note == NO_SPREAD else found.note]
-    if value > high:
-        told.append("sampling noise inflates this value; the interval is corrected for it")
-    if ledger.dependence == "time":
-        told.append(INDEPENDENT)
+    told = ["" if found.note == NO_SPREAD else found.note, INDEPENDENT if ledger.dependence == "time" else ""]
+    low, high = max(value - margin, 0.0), value + margin
     return replace(found, low=low, high=high, standard_error=error, note="; ".join(filter(None, told)))
 
 

@@ -31,7 +31,7 @@ def estimate_groups(
     groups, and with more than 500 groups, there is no test.
     """
     cases = ledger.cases if ledger.dependence is not None or ledger.is_weighted else None
-    ledger = ledger if cases is None else Ledger.of_source(cases, ledger.events)
+    ledger = ledger if cases is None or cases is ledger.source else Ledger.of_source(cases, ledger.events)
     groups, models = len(ledger.index), len(ledger.models)
     value, low, high, difference, p_value = np.full((5, groups, models), math.nan)
     testable = groups > 1 and groups <= MOST_TESTED and not _reach_across(ledger)

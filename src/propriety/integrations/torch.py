@@ -76,6 +76,14 @@ class TorchOperations:
         """`yes` where the condition holds, else `no`."""
         return torch.where(condition, self._tensor(yes, condition), self._tensor(no, condition))
 
+    def number(self, condition: Column) -> Column:
+        """1 where the condition holds, else 0."""
+        return condition.to(self.dtype)
+
+    def log_likelihood(self, p: Column, event: Column) -> Column:
+        """Logarithm of p where the event happened, else of 1 - p."""
+        return self.where(event, self.log(p), self.log1p(-p))
+
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
         """Refuse: PyTorch has no incomplete beta function."""
         del alpha, beta, x, upper

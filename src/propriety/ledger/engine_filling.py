@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, MissingValuesError, sentence
 from propriety.ledger.key_index import KeyIndex
-from propriety.ledger.keyed_tables import KeyedTables, inside_cells
+from propriety.ledger.keyed_tables import COLUMNS, KeyedTables, add_up
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
@@ -48,10 +48,14 @@ def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
     counted = count(cases, None if grid is None else grid.bit_length() - 1, keys=cases.keys)
     assert counted is not None  # noqa: S101  (for the type checker; there is a table of each model and event)
     lawful, dropped = _lawful(cases, counted)
-    index, entry = _index(cases, counted, lawful)
-    belongs = _tables_of(counted)[lawful]
+    if not lawful.all():
+        rows_kept = np.flatnonzero(lawful)
+        columns = {name: column[rows_kept] for name, column in counted.columns.items()}
+        counted = Counted(counted.tables, counted.labels.take(rows_kept), columns)
+    index, entry = _index(cases, counted)
+    belongs = _tables_of(counted)
     found = {
-        (cases.models[model], event): _keyed(counted, lawful, belongs == place, entry, len(index), grid)
+        (cases.models[model], event): _keyed(counted, belongs == place, entry, len(index), grid)
         for place, (model, event) in enumerate(counted.tables)
     }
     return _occupied(index, found, dropped)
@@ -72,13 +76,16 @@ def cells_for(rows: int, keys: int, tables: int) -> int:
 def _lawful(cases: LazyCases, counted: Counted) -> tuple[NDArray[np.bool_], int]:
     """Return which rows of the answer keep every law, and how many cases were dropped; refuse the others."""
     key, dropped = counted.columns["key"], 0
+    lawful = key >= -1.0
+    if lawful.all() and not cases.weighted:
+        return lawful, dropped
     belongs = _tables_of(counted)
     for place, (model, event) in enumerate(counted.tables):
         own = belongs == place
         columns = {name: column[own] for name, column in counted.columns.items()}
         # All groups are judged together, so that one without any weight is left out and not refused.
         _, dropped = judged(cases, Counts(model, event, (), **columns), ())
-    return key >= -1.0, dropped
+    return lawful, dropped
 
 
 def _tables_of(counted: Counted) -> NDArray[np.intp]:
@@ -87,23 +94,22 @@ def _tables_of(counted: Counted) -> NDArray[np.intp]:
     return np.asarray(counted.labels.column("table").to_numpy()).astype(np.intp)
 
 
-def _index(cases: LazyCases, counted: Counted, lawful: NDArray[np.bool_]) -> tuple[KeyIndex, NDArray[np.intp]]:
+def _index(cases: LazyCases, lawful: Counted) -> tuple[KeyIndex, NDArray[np.intp]]:
     """Return the combinations of labels that occur, and the entry of each lawful row."""
     if not cases.keys:
-        return KeyIndex.single(), np.zeros(int(lawful.sum()), dtype=np.intp)
+        return KeyIndex.single(), np.zeros(len(lawful.columns["key"]), dtype=np.intp)
     labels, codes = [], []
-    kept = counted.labels.filter(lawful)  # Rows that are dropped need no label.
     for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
-        own, code = cases.coded(column, kept.column(column))
+        own, code = cases.coded(column, lawful.labels.column(column))
         if None in own:
-            _refuse_missing(f"by[{name!r}]", counted, lawful, code == own.index(None))
+            _refuse_missing(f"by[{name!r}]", lawful, code == own.index(None))
         labels.append(own)
         codes.append(code)
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
 
 
-def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missing: NDArray[np.bool_]) -> None:
-    many, rows = len(counted.tables), counted.columns["cases"][lawful]
+def _refuse_missing(key: str, lawful: Counted, missing: NDArray[np.bool_]) -> None:
+    many, rows = len(lawful.tables), lawful.columns["cases"]
     absent, all_cases = int(rows[missing].sum()) // many, int(rows.sum()) // many
     hint = f"leave these rows out, or give each of them a label of its own in {key}."
     count_ = f"{absent:,} of {all_cases:,} rows"
@@ -111,41 +117,23 @@ def _refuse_missing(key: str, counted: Counted, lawful: NDArray[np.bool_], missi
 
 
 def _keyed(
-    counted: Counted,
-    lawful: NDArray[np.bool_],
-    own: NDArray[np.bool_],
-    entry: NDArray[np.intp],
-    entries: int,
-    cells: int | None,
+    lawful: Counted, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: int, cells: int | None
 ) -> KeyedTables:
     """Make the tables of one model and event of the rows that an engine counted; it may return a row in parts."""
-    columns = {name: column[lawful][own] for name, column in counted.columns.items()}
-    at = entry[own]
-    forecast = columns["key"] + 0.0
-    if cells is not None:
-        with np.errstate(invalid="ignore"):  # Of cells without weight, which are left out.
-            mean = columns["forecasts"] / (columns["events"] + columns["non_events"])
-        forecast = inside_cells(mean, columns["key"], cells)
-    squares: dict[str, Any] = {
-        name: columns.get(name, columns[weight])
-        for name, weight in (("event_squares", "events"), ("non_event_squares", "non_events"))
-    }
-    weighty = columns["events"] + columns["non_events"] > 0.0
-    order = np.flatnonzero(weighty)[np.lexsort((forecast[weighty], at[weighty]))]
+    rows = np.flatnonzero(own)
+    columns, at = {name: column[rows] for name, column in lawful.columns.items()}, entry[rows]
     counts: dict[str, Any] = {
         name: np.bincount(at, columns[number], minlength=entries).astype(np.int64)
         for name, number in (("n", "positive"), ("n_events", "positive_events"))
     }
-    part = KeyedTables(
-        entry=at[order],
-        forecast=forecast[order],
-        events=columns["events"][order],
-        non_events=columns["non_events"][order],
-        **{name: column[order] for name, column in squares.items()},
-        **counts,
-        cells=cells,
-    )
-    return part.pooled(np.arange(entries), entries)
+    weighty = columns["events"] + columns["non_events"] > 0.0
+    if not weighty.all():
+        columns, at = {name: column[weighty] for name, column in columns.items()}, at[weighty]
+    sums = {name: columns[name] for name in ("events", "non_events")}
+    sums |= {name: columns.get(name, columns[name.replace("_squares", "s")]) for name in COLUMNS[3:]}
+    if cells is not None:
+        sums["forecasts"] = columns["forecasts"]
+    return KeyedTables(**add_up(at, columns["key"] + 0.0, sums, cells), **counts, cells=cells)
 
 
 def _occupied(index: KeyIndex, tables: dict[tuple[str, Event], KeyedTables], dropped: int) -> Filled:

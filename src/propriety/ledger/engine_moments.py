@@ -27,8 +27,10 @@ Dependent: TypeAlias = Literal["cluster", "time"] | None
 
 # Engines add one number after another, but for a whole column of Polars, and a sum of m terms is off by up to m
 # roundings. Where no groups or clusters keep m small, cells of the forecast do; their sums are added up afterwards.
+# One column tells cell and class apart, because engines group by one column sooner than by two.
 PART = "part"
-PARTS = 2.0**10
+FEWEST_PARTS = 2**8  # The sums of more have no room in the processor's cache.
+MOST_TERMS = 2**20  # Of a part, on average.
 
 SIDES = ("e", "o")  # Should the event happen, and should it not.
 LARGEST = 1e100  # Of a product of two losses that are numbers.
@@ -74,13 +76,15 @@ class LossSums(NamedTuple):
     rules: tuple[RuleSums, ...]
 
 
-def moments_of_engine(cases: LazyCases, rules: Sequence[Rule], *, dropped: int = 0) -> dict[Rule, Moments]:
+def moments_of_engine(
+    cases: LazyCases, rules: Sequence[Rule], *, rows: int = 2**30, dropped: int = 0
+) -> dict[Rule, Moments]:
     """Return the moments of each function for all models, by outcome, key, and cluster or time, in one query.
 
-    The rows must have been judged; `dropped` of them were left out.
+    The rows must have been judged; about `rows` of them are used, and `dropped` were left out.
     """
     dependent: Dependent = "cluster" if cases.cluster is not None else "time" if cases.time is not None else None
-    sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True)
+    sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows)
     labels: dict[str, list[Any]] = {OUTCOME: sums.classes or [], **sums.keys}
     if dependent is not None:
         labels[dependent] = sums.units or []
@@ -115,6 +119,7 @@ def sums_of_lazy(
     keys: Sequence[str] = (),
     dependent: Dependent = None,
     by_class: bool = False,
+    rows: int = 2**30,
 ) -> LossSums:
     r"""Return the moments of the losses of all models under all rules, in one query of rows that were judged.
 
@@ -130,6 +135,8 @@ def sums_of_lazy(
         Whether they are by cluster or by time too.
     by_class : bool
         Whether they are by the class that happened too.
+    rows : int
+        About how many rows there are, or may be: more are added up in more parts.
 
     Notes
     -----
@@ -145,13 +152,13 @@ def sums_of_lazy(
         by[dependent] = nw.col(dependent)
     is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:
-        query = _query(cases, rules, by, parted=not is_small)
+        query = _query(cases, rules, by, 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length()))
     except (NotImplementedError, RuntimeError) as error:  # The latter is how Dask says it, through narwhals.
         law = f"{cases.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
         raise UnsupportedOperationError(sentence(law, offender=str(error).rstrip("."))) from error
     table = fetched(query)
     if not is_small:
-        table = _whole(table, list(by))
+        table = _whole(table, _places(cases) if by_class else None)
     columns = {name: table.column(name).to_numpy().astype(np.float64) for name in table.column_names if name not in by}
     occupied = columns["n"] > 0.0
     if not occupied.any():
@@ -177,15 +184,15 @@ def _labels(cases: LazyCases, name: str, found: Any) -> list[Any]:
     return [labels[code] for code in codes.tolist()]
 
 
-def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], *, parted: bool) -> Lazy:
+def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], parts: int) -> Lazy:
     """Build the query: lawful rows, their losses, the differences, their products with the weights, the sums."""
     weight = nw.col("weight")
     weights = {"weight": weight} if cases.weighted else {}
-    kept = labels | weights
-    if parted:
-        kept[PART] = (cases.forecast(0, cases.events[0]) * PARTS).floor()
-    by = {name: nw.col(name) for name in (*labels, *([PART] if parted else []))}
-    rows, losses = (_of_event if cases.labels is None else _of_classes)(cases, rules, kept)
+    if parts:
+        part = (cases.forecast(0, cases.events[0]) * float(parts)).floor()
+        labels = {PART: part * float(_places(cases)) + labels["class"] if labels else part}
+    by = {name: nw.col(name) for name in labels}
+    rows, losses = (_of_event if cases.labels is None else _of_classes)(cases, rules, labels | weights)
     if cases.engine.startswith("ibis"):
         # Ibis writes constants as decimal numbers and takes them for floats; what a float multiplies is one.
         losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
@@ -231,9 +238,17 @@ def _even(happens: nw.Expr, fails: nw.Expr, weight: nw.Expr | None, name: str) -
     return {column: nw.when(counts).then(part).otherwise(0.0) for column, part in plain.items()}
 
 
-def _whole(table: Any, by: list[str]) -> Any:
-    """Add up the parts of the sums."""
-    sums = [name for name in table.column_names if name not in (*by, PART)]
+def _places(cases: LazyCases) -> int:
+    """Return how many classes there are; of an event, whether it happened."""
+    return 2 if cases.labels is None else len(cases.labels)
+
+
+def _whole(table: Any, places: int | None) -> Any:
+    """Add up the parts of the sums, those of each class where the parts are by class."""
+    sums = [name for name in table.column_names if name != PART]
+    by = [] if places is None else ["class"]
+    if places is not None:
+        table = table.append_column("class", [np.mod(table.column(PART).to_numpy().astype(np.float64), places)])
     whole = table.group_by(by, use_threads=False).aggregate([(name, "sum") for name in sums])
     return whole.select([*by, *(f"{name}_sum" for name in sums)]).rename_columns([*by, *sums])
 
@@ -250,11 +265,10 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr])
     )
     losses = {}
     for (place, rule), model in itertools.product(enumerate(map(_binary, rules)), models):
-        happens, fails = (rule.loss(nw.col(f"p_{model}"), event=side, ops=ops) for side in (True, False))
-        losses[f"x_{place}_{model}"] = nw.when(nw.col("event") > 0.5).then(happens).otherwise(fails)
-        if len(models) > 1:  # Of a pair both are asked for; a rule may give a constant.
-            one = nw.col("float_one")
-            losses |= {f"e_{place}_{model}": happens * one, f"o_{place}_{model}": fails * one}
+        p, one = nw.col(f"p_{model}"), nw.col("float_one")
+        losses[f"x_{place}_{model}"] = rule.case_loss(p, nw.col("event") > 0.5, ops=ops)
+        if len(models) > 1:  # Of a pair both outcomes are asked for; a rule may give a constant.
+            losses |= {f"{side}_{place}_{model}": rule.loss(p, event=side == "e", ops=ops) * one for side in SIDES}
     return rows, losses
 
 

@@ -90,7 +90,7 @@ class KeyIndex:
         return self.names.index(name)
 
     def matches(self, wanted: Mapping[str, Any]) -> NDArray[np.bool_]:
-        """Return which entries have these labels; a list of labels stands for any of them."""
+        """Return which entries have these labels, at least one; a list of labels stands for any of them."""
         found = np.ones(len(self), dtype=bool)
         for name, given in wanted.items():
             place = self.place(name)
@@ -101,6 +101,9 @@ class KeyIndex:
                 law = f"{name} must be one of its labels; got {unknown[0]!r}"
                 raise InputValueError(sentence(law, hint=f"there are {_shortened(self.labels[place])}."))
             found &= np.isin(self.codes[:, place], [codes[label] for label in several])
+        if not found.any():
+            told = ", ".join(f"{name}={one!r}" for name, one in wanted.items())
+            raise InputValueError(sentence(f"no case has {told}"))
         return found
 
     def where(self, entries: NDArray[Any]) -> KeyIndex:
@@ -129,6 +132,12 @@ class KeyIndex:
         if not self.names:
             return KeyIndex.single(), np.zeros(len(self), dtype=np.intp)
         flat = self.flat()
+        if flat.max(initial=0) < 2 * len(flat):  # Without a sort.
+            last = np.full(flat.max(initial=0) + 1, -1)
+            last[flat] = np.arange(len(flat))
+            occupied = last >= 0
+            entry = (np.cumsum(occupied) - 1)[flat]
+            return KeyIndex(self.names, self.labels, self.codes[last[occupied]]), entry
         _, first, entry = np.unique(flat, return_index=True, return_inverse=True)
         return KeyIndex(self.names, self.labels, self.codes[first]), entry.reshape(-1).astype(np.intp, copy=False)
 

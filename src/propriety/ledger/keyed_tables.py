@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +15,10 @@ from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.table_laws import check_cells
 
-__all__ = ["COLUMNS", "KeyedTables", "inside_cells"]
+__all__ = ["COLUMNS", "KeyedTables", "add_up"]
 
 SMALLEST = np.nextafter(0.0, 1.0)
+SPARSE = 4  # Cells of a grid for each row of the tables up to which counting is faster than sorting.
 COLUMNS = ("forecast", "events", "non_events", "event_squares", "non_event_squares")
 
 
@@ -139,17 +140,24 @@ class KeyedTables:
         grids = [one.cells for one in parts if one.cells is not None]
         cells = min(grids) if grids else None
         same = [one if cells is None else one.grid(cells) for one in parts]
-        columns = {name: np.concatenate([getattr(one, name) for one in same]) for name in COLUMNS}
+        is_weighted = any(one.event_squares is not one.events for one in same)
+        columns = {
+            name: np.concatenate([getattr(one, name) for one in same])
+            for name in (COLUMNS if is_weighted else COLUMNS[:3])
+        }
+        for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
+            columns.setdefault(name, columns[weight])
         entry = np.concatenate([own[one.entry] for one, own in zip(same, codes, strict=True)])
+        every = np.concatenate(list(codes))
         counts: dict[str, Any] = {
-            name: np.bincount(
-                np.concatenate(list(codes)),
-                np.concatenate([getattr(one, name) for one in same]),
-                minlength=entries,
-            ).astype(np.int64)
+            name: np.bincount(every, np.concatenate([getattr(one, name) for one in same]), minlength=entries)
             for name in ("n", "n_events")
         }
-        return cls(**_pool(entry, columns, cells), **counts, cells=cells)
+        counts = {name: count.astype(np.int64) for name, count in counts.items()}
+        # The tables of new entries behind those of old ones, as when a day is added, are in order already.
+        in_order = bool((np.diff(every) > 0).all())
+        rows = {"entry": entry, **columns} if in_order else _pool(entry, columns, cells)
+        return cls(**rows, **counts, cells=cells)
 
 
 def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | None) -> dict[str, Any]:
@@ -158,19 +166,29 @@ def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | N
     key = forecast if cells is None else _cell(forecast, cells)
     steps = np.diff(entry)
     rising = (steps > 0) | ((steps == 0) & (np.diff(key) > 0.0))
-    if rising.all():  # The tables of new entries behind those of old ones, as when a day is added.
+    if rising.all():
         return {"entry": entry, **columns}
+    weights = {name: columns[name] for name in COLUMNS[1:]}
+    if cells is not None:
+        weights["forecasts"] = (columns["events"] + columns["non_events"]) * forecast
+    return add_up(entry, key, weights, cells)
+
+
+def add_up(entry: NDArray[np.intp], key: Floats, columns: Mapping[str, Floats], cells: int | None) -> dict[str, Any]:
+    """Return the rows of tables in order, those with the same entry and key added up.
+
+    The key is the forecast; or it is the cell of a grid, -1 for a forecast of 0, and the columns hold the weighted sums
+    of `forecasts`.
+    """
     entries = int(entry.max(initial=0)) + 1
-    weighted_sum = {} if cells is None else {"forecast": (columns["events"] + columns["non_events"]) * forecast}
-    if cells is not None and entries * (cells + 2) <= len(entry):
-        # Few tables on a grid: their cells are numbered and added up without a sort.
+    if cells is not None and entries * (cells + 2) <= SPARSE * len(entry):
+        # The cells are numbered and added up without a sort.
         place = entry * (cells + 2) + key.astype(np.intp) + 1
-        occupied = np.flatnonzero(np.bincount(place, minlength=entries * (cells + 2)))
+        occupied = np.flatnonzero(np.bincount(place))
 
         def add(column: Floats) -> Floats:
-            return np.bincount(place, column, minlength=entries * (cells + 2)).astype(np.float64)[occupied]
+            return np.bincount(place, column).astype(np.float64, copy=False)[occupied]
 
-        summed = _summed(columns, weighted_sum, add)
         new_entry, new_key = occupied // (cells + 2), (occupied % (cells + 2) - 1).astype(np.float64)
     else:
         order = np.lexsort((key, entry))
@@ -178,25 +196,19 @@ def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | N
         new = np.ones(len(order), dtype=bool)
         new[1:] = (sorted_entry[1:] != sorted_entry[:-1]) | (sorted_key[1:] != sorted_key[:-1])
         first = np.flatnonzero(new)
-        summed = _summed(columns, weighted_sum, lambda column: np.add.reduceat(column[order], first))
+
+        def add(column: Floats) -> Floats:
+            return np.add.reduceat(column[order], first)
+
         new_entry, new_key = sorted_entry[first], sorted_key[first]
+    # Columns that are one array, as the squares of unweighted cases are, are added up once.
+    distinct = {id(column): column for column in columns.values()}
+    sums = {number: add(column) for number, column in distinct.items()}
+    summed = {name: sums[id(column)] for name, column in columns.items()}
     if cells is None:
-        return {"entry": new_entry, **summed, "forecast": new_key}
-    mean = inside_cells(summed["forecast"] / (summed["events"] + summed["non_events"]), new_key, cells)
-    return {"entry": new_entry, **summed, "forecast": mean}
-
-
-def _summed(
-    columns: Mapping[str, Floats], weighted_sum: Mapping[str, Floats], add: Callable[[Floats], Floats]
-) -> dict[str, Floats]:
-    """Add up the columns; those that are one array, as the squares of unweighted cases are, once."""
-    known: dict[int, Floats] = {}
-    found = {}
-    for name, column in {**{name: columns[name] for name in COLUMNS[1:]}, **weighted_sum}.items():
-        if id(column) not in known:
-            known[id(column)] = add(column)
-        found[name] = known[id(column)]
-    return found
+        return {"entry": new_entry, "forecast": new_key, **summed}
+    mean = summed.pop("forecasts") / (summed["events"] + summed["non_events"])
+    return {"entry": new_entry, "forecast": _inside_cells(mean, new_key, cells), **summed}
 
 
 def _cell(forecast: Floats, cells: int) -> Floats:
@@ -204,7 +216,7 @@ def _cell(forecast: Floats, cells: int) -> Floats:
     return np.where(forecast == 0.0, -1.0, np.floor(forecast * cells))
 
 
-def inside_cells(mean: Floats, cell: Floats, cells: int) -> Floats:
+def _inside_cells(mean: Floats, cell: Floats, cells: int) -> Floats:
     """Keep means of forecasts, which may be off by rounding, in their cells; -1 is the cell of 0."""
     low, high = np.maximum(cell / cells, SMALLEST), np.nextafter((cell + 1.0) / cells, 0.0)
     certain = (cell < 0.0) | (cell == cells)

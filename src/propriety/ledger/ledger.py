@@ -90,13 +90,8 @@ class Ledger:
         shared |= {"dependence": dependence, "source": source}
         if isinstance(source, LazyCases):
             filled = tables_of_engine(source, cells=cells)
-            return cls(
-                **shared,
-                index=filled.index,
-                is_weighted=source.weighted,
-                dropped=filled.dropped,
-                _tables=filled.tables,
-            )
+            shared |= {"index": filled.index, "dropped": filled.dropped, "_tables": filled.tables}
+            return cls(**shared, is_weighted=source.weighted)
         weight = source.weight
         if weight is not None and not (weight > 0.0).all():
             # A case without weight, and a group of such, is not there, as it is not in the tables of an engine.
@@ -183,10 +178,7 @@ class Ledger:
         place = (self.one_model(model), self._event(event))
         if not keys:
             return self._all(place)
-        chosen = self.index.matches(keys)
-        if not chosen.any():
-            raise InputValueError(sentence(f"no case has {', '.join(f'{name}={one!r}' for name, one in keys.items())}"))
-        keyed = self.keyed_tables(*place)
+        chosen, keyed = self.index.matches(keys), self.keyed_tables(*place)
         at = np.flatnonzero(chosen)
         return keyed.at(int(at[0])) if len(at) == 1 else keyed.where(chosen).whole()
 
@@ -222,7 +214,7 @@ class Ledger:
             self._moments.update({rule: moments_of_cases(self.source, rule) for rule in absent})
         elif self.source is not None:
             names = [OUTCOME, *self.index.names, *([] if self.dependence is None else [self.dependence])]
-            found = moments_of_engine(self.source, absent, dropped=self.dropped)
+            found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped)
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
         else:
             law = f"the ledger has no moments of {absent[0]!r}, and no cases to compute them from"
@@ -248,10 +240,7 @@ class Ledger:
 
     def where(self, **keys: Any) -> Ledger:
         """Return the ledger of the cases with these labels; a list of labels stands for any of them."""
-        chosen = self.index.matches(keys)
-        if not chosen.any():
-            raise InputValueError(sentence(f"no case has {', '.join(f'{name}={one!r}' for name, one in keys.items())}"))
-        return self.at_entries(chosen)
+        return self.at_entries(self.index.matches(keys))
 
     def at_entries(self, chosen: NDArray[np.bool_]) -> Ledger:
         """Return the ledger of the cases in some entries of the index."""
@@ -260,6 +249,14 @@ class Ledger:
             return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=moments)
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
         return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
+
+    def of_event(self, model: str, event: Any) -> Ledger:
+        """Return the ledger of one event of classes by one model, such as "y is this class", without moments."""
+        found = self._event(event)
+        if isinstance(self.source, Cases):
+            own = Ledger.of_source(self.source.event(found, model), (Event("event"),))
+            return replace(own, _whole={(model, Event("event")): self.table(model, found)})
+        return replace(Ledger.of_tables({model: self.table(model, found)}), dependence=self.dependence)
 
     def entries(self) -> NDArray[np.intp]:
         """Return the entry of the index that each case belongs to; of a ledger that has its cases."""
@@ -282,9 +279,14 @@ class Ledger:
 
     def why_no_cases(self, what: str) -> str:
         """Say why there are no cases at hand for what needs them."""
+        return f"{what} of this measure needs {self.where_cases_are}"
+
+    @property
+    def where_cases_are(self) -> str:
+        """The cases, and why they are not at hand."""
         if isinstance(self.source, LazyCases):
-            return f"{what} of this measure needs the cases in memory, and the frame has too many"
-        return f"{what} of this measure needs the cases, which a ledger of tables alone does not have"
+            return "the cases in memory, and the frame has too many"
+        return "the cases, which a ledger of tables alone does not have"
 
     def over(self, *names: str) -> Ledger:
         """Return the ledger in which the cases of all labels of these keys are added up.

@@ -7,6 +7,7 @@ the moments of one function. Subfolders such as `day=2026-01-01` hold the rows o
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -91,11 +92,13 @@ def read_ledger(folder: str | PathLike[str]) -> Ledger:
     root = Path(folder)
     facts = _stored_facts(root)
     models, events = tuple(facts["models"]), tuple(Event(kind, place) for kind, place in facts["events"])
-    rows = _read(root / "tables")
+    rows = _read(root / "tables", ["model", "event", *facts["keys"]])
     index, entry = _index(rows, list(facts["keys"]), facts["keys"])
     belongs = _belongs(rows, models, events)
+    columns = {name: number_column(rows, name) for name in (COLUMNS if facts["is_weighted"] else COLUMNS[:3])}
+    columns |= {name: number_column(rows, name, whole=True) for name in ("n", "n_events", "cells")}
     tables = {
-        place: _keyed(rows, belongs == number, entry, len(index), is_weighted=facts["is_weighted"])
+        place: _keyed(columns, np.flatnonzero(belongs == number), entry, len(index))
         for number, place in enumerate(itertools.product(models, events))
     }
     stored_laws.check_tables(list(tables.values()))
@@ -152,8 +155,8 @@ def _stored_moments(ledger: Ledger) -> Any:
 def _read_moments(root: Path, facts: Mapping[str, Any]) -> list[Moments]:
     if not facts["rules"]:
         return []
-    cells = _read(root / "moments")
     names = [OUTCOME, *facts["keys"], *([] if facts["dependence"] is None else [facts["dependence"]])]
+    cells = _read(root / "moments", names)
     series = len(facts["models"]) * (len(facts["models"]) + 1) // 2
     found = []
     for place, stored in enumerate(facts["rules"]):
@@ -252,8 +255,8 @@ def _stored_facts(root: Path) -> dict[str, Any]:
     return found | {"version": version}
 
 
-def _read(folder: Path) -> Any:
-    """Return all files below a folder as one Arrow table."""
+def _read(folder: Path, labels: Sequence[str]) -> Any:
+    """Return all files below a folder as one Arrow table, in which labels that are texts are encoded."""
     pa, _ = frames.pyarrow()
     from pyarrow import dataset
 
@@ -263,7 +266,8 @@ def _read(folder: Path) -> Any:
         raise InputValueError(sentence(law, offender="there are none"))
     try:
         # The labels are columns of the files, so that the names of the folders need not be read.
-        rows = dataset.dataset(paths, format="parquet").to_table().combine_chunks()
+        kind = dataset.ParquetFileFormat(dictionary_columns=list(labels))
+        rows = dataset.dataset(paths, format=kind).to_table()
     except (pa.ArrowException, UnicodeError, OSError) as error:
         raise InputValueError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
     if not rows.num_rows:
@@ -300,27 +304,26 @@ def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> N
 
 
 def _keyed(
-    rows: Any, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: int, *, is_weighted: bool
+    all_columns: Mapping[str, NDArray[Any]], own: NDArray[np.intp], entry: NDArray[np.intp], entries: int
 ) -> KeyedTables:
     """Return the tables of one model and event; parts on different grids are brought to the coarsest."""
-    if not own.any():
+    if not len(own):
         raise InputValueError(sentence(f"a {SCHEMA} must have tables of all of its models and events"))
-    columns = {name: number_column(rows, name)[own] for name in COLUMNS[:3]}
+    columns = {name: column[own] for name, column in all_columns.items()}
+    at, grids = entry[own], columns.pop("cells")
+    counts: dict[str, Any] = {
+        name: np.bincount(at, columns.pop(name), minlength=entries).astype(np.int64) for name in ("n", "n_events")
+    }
     for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
-        columns[name] = number_column(rows, name)[own] if is_weighted else columns[weight]
-    at, grids = entry[own], number_column(rows, "cells", whole=True)[own]
-    none = np.zeros(entries, dtype=np.int64)
+        columns.setdefault(name, columns[weight])
+    every, none = np.arange(entries), np.zeros(entries, dtype=np.int64)
     parts = []
     for cells in np.unique(grids).tolist():
-        chosen = np.flatnonzero(grids == cells)
-        order = chosen[np.lexsort((columns["forecast"][chosen], at[chosen]))]
-        picked = {name: column[order] for name, column in columns.items()}
-        parts.append(KeyedTables(entry=at[order], **picked, n=none, n_events=none, cells=cells or None))
-    merged = KeyedTables.merge(parts, [np.arange(entries)] * len(parts), entries)
-    counts: dict[str, Any] = {
-        name: np.bincount(at, number_column(rows, name, whole=True)[own], minlength=entries).astype(np.int64)
-        for name in ("n", "n_events")
-    }
+        rows = slice(None) if (grids == cells).all() else grids == cells
+        picked = {name: column[rows] for name, column in columns.items()}
+        part = KeyedTables(entry=at[rows], **picked, n=none, n_events=none, cells=cells or None)
+        parts.append(part.pooled(every, entries))  # In order, whatever that of the files is.
+    merged = parts[0] if len(parts) == 1 else KeyedTables.merge(parts, [every] * len(parts), entries)
     return replace(merged, **counts)
 
 
@@ -344,15 +347,22 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     place = index.place(name)
     law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(index.labels[place])
     try:
-        labels = pa.array(own)
+        # Arrow takes whole numbers for signed ones, unless it is told.
+        large = all(type(label) is int and label >= 0 for label in own) and max(own, default=0) >= 2**63
+        labels = pa.array(own, pa.uint64() if large else None)
         back = plain_labels(labels.to_pylist())
     except (pa.ArrowException, OverflowError, TypeError) as error:
         raise InputTypeError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
-    changed = next((pair for pair in zip(own, back, strict=True) if pair[0] != pair[1]), None)
-    if changed is not None:  # Of a tuple, for example, Arrow makes a list.
+    changed = next((pair for pair in zip(own, back, strict=True) if not _is_same(*pair)), None)
+    if changed is not None:  # Of a tuple, for example, Arrow makes a list, of several zones one.
         offender = f"{changed[0]!r} would come back as {changed[1]!r}"
         raise InputTypeError(sentence(law, offender=offender, hint="turn them into text first."))
     return labels.take(pa.array(index.codes[entry, place]))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether labels are equal, times in different zones being different ones."""
+    return bool(one == other) and (not isinstance(one, dt.datetime) or one.utcoffset() == other.utcoffset())
 
 
 def _repeated(text: str, rows: int) -> Any:

@@ -50,8 +50,9 @@ def _(
     _frame(ax, limit)
     if histogram:
         _draw_histogram(ax, curve.histogram, limit)
-    for band in curve.bands:
-        _draw_band(ax, band, color, limit)
+    for place, band in enumerate(curve.bands):
+        _draw_band(ax, band, color)
+        _name_band(ax, band, color, place=place, limit=limit)
     _draw_line(ax, curve, color=color, dash=DASHES[0], limit=limit)
     if scores:
         _print_scores(ax, curve)
@@ -186,33 +187,36 @@ def _path(curve: ReliabilityCurve) -> tuple[Floats, Floats]:
     return corners, np.repeat(curve.event_rate, 2)
 
 
-def _draw_band(ax: Axes, band: Band, color: str, limit: float) -> None:
+def _draw_band(ax: Axes, band: Band, color: str) -> None:
     around_diagonal = band.kind == "consistency"
-    face = GREY["band"] if around_diagonal else color
     forecast, lower, upper = _corners(band)
     ax.fill_between(
         forecast,
         lower,
         upper,
-        color=face,
+        color=GREY["band"] if around_diagonal else color,
         alpha=1.0 if around_diagonal else 0.16,
         linewidth=0,
         zorder=1.2 if around_diagonal else 2.2,
-        label=f"{100 * band.level:g}% {band.kind} band",
+        label=band.label,
     )
     if band.kind == "simultaneous":
         for edge in (lower, upper):
             ax.plot(forecast, edge, color=color, linewidth=0.8, linestyle=DASHES[3], label="_edge", zorder=2.3)
-    position = {"consistency": 0.075, "confidence": 0.035, "simultaneous": 0.115}[band.kind]
-    shade = GREY["text"] if around_diagonal else color
-    ax.text(
-        0.98 * limit,
-        (position + HISTOGRAM_HEIGHT) * limit,
-        f"{100 * band.level:g}% {band.kind} band",
+
+
+def _name_band(ax: Axes, band: Band, color: str, *, place: int, limit: float) -> None:
+    """Write what the band is above the histogram, one name above the other."""
+    size = SMALL - 1
+    ax.annotate(
+        band.label + (" (dotted)" if band.kind == "simultaneous" else ""),
+        (0.98 * limit, (HISTOGRAM_HEIGHT + 0.03) * limit),
+        (0.0, 1.4 * size * place),
+        textcoords="offset points",
         ha="right",
         va="bottom",
-        fontsize=SMALL - 1,
-        color=shade,
+        fontsize=size,
+        color=GREY["text"] if band.kind == "consistency" else color,
         bbox=on_white(),
         zorder=4,
     )

@@ -7,9 +7,17 @@ from typing import Any
 from propriety.evaluation.calls import EACH, written
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RANKED
+from propriety.inference.measures import Skill
 from propriety.inference.slice_table import Slices
 
-__all__ = ["call_for_class", "call_for_cut_points", "call_for_each", "call_for_groups", "call_for_ranking"]
+__all__ = [
+    "call_for_class",
+    "call_for_cut_points",
+    "call_for_each",
+    "call_for_group_calibration",
+    "call_for_groups",
+    "call_for_ranking",
+]
 
 # Analyses of rows of classes that a ledger has the tables for, and no function takes them.
 OF_CLASSES = {"decompose": "decompositions", "probability_means": "probability_means"}
@@ -42,9 +50,15 @@ def call_for_cut_points(evaluation: Evaluation) -> str:
 def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
     """Return the call of the groups; those of several keys are the evaluation's, as `propriety.slices` crosses keys."""
     if len(found.by) > 1:
-        return f"{_evaluation(evaluation)}.slices"
+        return f"{_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
     threshold = {} if found.threshold is None else {"threshold": found.threshold}
     return evaluation.call("slices", measure=found.measure, **threshold)
+
+
+def call_for_group_calibration(evaluation: Evaluation) -> str:
+    """Return the call of the calibration of the groups."""
+    drawn = {"n_resamples": evaluation.n_resamples, "seed": evaluation.seed}
+    return f"{_evaluation(evaluation, **drawn)}.group_calibration"
 
 
 def call_for_ranking(evaluation: Evaluation) -> str:
@@ -55,9 +69,9 @@ def call_for_ranking(evaluation: Evaluation) -> str:
     return evaluation.call("ranking_map", **({} if interval is None else {"interval": interval}))
 
 
-def _evaluation(evaluation: Evaluation) -> str:
+def _evaluation(evaluation: Evaluation, **given: Any) -> str:
     """Return the call of the whole evaluation."""
-    given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
+    given = ({} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}) | given
     if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:
         given["ordered"] = True
     return evaluation.call("evaluate", **given)

@@ -68,10 +68,9 @@ def _verdict(evaluation: Evaluation) -> Iterator[str]:
     yield words.headline_words(evaluation)
     if evaluation.comparison is not None:
         yield " ".join(evaluation.comparison.summary().splitlines())
-    yield " ".join(words.calibration_words(evaluation))
-    found = " ".join(words.slices_words(evaluation))
-    if found:
-        yield found
+    yield from words.calibration_words(evaluation)
+    yield from words.slices_words(evaluation)
+    yield from words.absent_words(evaluation)
 
 
 def _headline(evaluation: Evaluation) -> dict[str, object]:

@@ -11,14 +11,14 @@ import numpy as np
 from propriety import plots
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import Problem
-from propriety.evaluation.words import percent
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
 from propriety.inference.measures import MeanScore, Measure, Skill
+from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
 from propriety.report import texts
-from propriety.report.analysis_calls import call_for_each, call_for_groups
+from propriety.report.analysis_calls import call_for_each, call_for_group_calibration, call_for_groups
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.labels import comparison_with_short_names
@@ -100,19 +100,63 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         columns["note"] = [note or None for note in found.note.tolist()]
     if len(found.by) == 1 and found.by[0] not in (*columns, "note"):
         columns = {found.by[0] if name == "group" else name: column for name, column in columns.items()}
-    words = (texts.GROUPS,) if found.events is None else (texts.GROUPS, texts.GROUPS_OF_AN_EVENT)
+    words: tuple[str, ...] = (texts.GROUPS, texts.GROUP_SKILL)
+    if found.events is not None:
+        words = (texts.GROUP_CALIBRATION, *words, texts.GROUPS_OF_AN_EVENT)
     return Section(
         id="slices",
         title="Groups",
         words=(*words, texts.GROUPS_IN_TIME) if evaluation.dependence == "times" else words,
         items=(
+            *_group_calibration(evaluation),
+            *_skill(evaluation),
             Table(
-                title=f"Groups by {listed(found.by)}",
+                title=f"Scores by {listed(found.by)}",
                 columns=columns,
                 call=call_for_groups(evaluation, found),
                 note="" if found.is_judged.all() else texts.SMALL_GROUPS,
             ),
         ),
+    )
+
+
+def _skill(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield the table of the skill in each group."""
+    skill = evaluation.group_skill
+    if skill is None:
+        return
+    yield Table(
+        title=f"Skill by {listed(skill.by)}",
+        columns={
+            "model": skill.model.tolist(),
+            "group": skill.group.tolist(),
+            skill.measure.label: _estimates(skill.value, skill.low, skill.high),
+            "adjusted p-value": [PValue(value) for value in skill.p_adjusted.tolist()],
+        },
+        call=call_for_groups(evaluation, skill),
+    )
+
+
+def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield the table of calibration by group, which comes before any other."""
+    found = evaluation.group_calibration
+    if found is None or evaluation.slices is None:
+        return
+    ratio, slope = (
+        _estimates(getattr(found, name), getattr(found, f"{name}_low"), getattr(found, f"{name}_high"))
+        for name in ("observed_expected", "slope")
+    )
+    yield Table(
+        title=f"Calibration by {listed(evaluation.slices.by)}",
+        columns={
+            "model": found.model.tolist(),
+            "group": found.group.tolist(),
+            "observed/expected": ratio,
+            "slope": slope,
+            "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
+            "calibration": found.outcome.tolist(),
+        },
+        call=call_for_group_calibration(evaluation),
     )
 
 
@@ -168,6 +212,8 @@ def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Tabl
         name = f"{measure.label} ({measure.key})" if measure.label in columns else measure.label
         own = found.measure == measure.key
         columns[name] = _estimates(found.value[own], found.low[own], found.high[own])
+        if np.isfinite(found.raw[own]).any():
+            columns[f"{name} in the sample"] = found.raw[own].tolist()
         if not hasattr(measure, "ideal"):
             best[name] = "highest" if measure.higher_is_better else "lowest"
     calls = [str(found.call[found.measure == measure.key][0]) for measure in measures]

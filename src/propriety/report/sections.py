@@ -14,7 +14,8 @@ from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.ranking_map import RankingMap
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import BRIER, RANKED
-from propriety.evaluation.words import percent
+from propriety.evaluation.words import calibration_words
+from propriety.inference.number_words import percent
 from propriety.plots.drawing import COLORS
 from propriety.report import texts
 from propriety.report.analysis_calls import (
@@ -48,7 +49,7 @@ def calibration(evaluation: Evaluation) -> Section:
     return Section(
         id="calibration",
         title="Calibration",
-        words=(texts.CALIBRATION,),
+        words=(*calibration_words(evaluation), texts.CALIBRATION),
         items=(
             figure_of(
                 partial(plots.plot_curves, curves),

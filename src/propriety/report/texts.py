@@ -18,6 +18,8 @@ __all__ = [
     "GROUPS",
     "GROUPS_IN_TIME",
     "GROUPS_OF_AN_EVENT",
+    "GROUP_CALIBRATION",
+    "GROUP_SKILL",
     "IDEALS",
     "MEANS",
     "PARTS",
@@ -34,17 +36,20 @@ IDEALS = (
     "are too high; the calibration slope is below 1 where they are too extreme, above 1 where they are too timid."
 )
 PARTS = (
-    "Brier score = miscalibration \N{MINUS SIGN} discrimination + uncertainty. Recalibration fits some noise, so that "
-    "miscalibration and discrimination are a little too large; their intervals are corrected for that."
+    "Brier score = miscalibration \N{MINUS SIGN} discrimination + uncertainty. Both parts are given without the noise "
+    'that recalibration fits, which the columns "in the sample" hold.'
 )
 CALIBRATION = (
     "Of the cases that a calibrated model calls 20%, one in five has the event. The curves show how often the event "
     "happened among cases with the same forecast: above the diagonal forecasts were too low, below it too high."
 )
-BAND = "Outside the grey {level} band chance alone does not explain the distance from the diagonal."
+BAND = (
+    "The grey {level} band is pointwise: at any one forecast it holds the curve of a calibrated model with that "
+    "probability. Even the curve of a calibrated model often leaves it somewhere; the tests of calibration judge the "
+    "curve as a whole."
+)
 DEPENDENT_BAND = (
-    "Outside the grey {level} band chance alone would not explain the distance from the diagonal if the cases were "
-    "independent; here they are in {what}, and the band may be too narrow."
+    f"{BAND} The band would hold if the cases were independent; here they are in {{what}}, and it may be too narrow."
 )
 DIFFERENCES = "{side} zero the first model is better."
 DECISIONS = "What a forecast is worth depends on the thresholds at which people act on it."
@@ -57,6 +62,14 @@ DEPENDENT_RANKING = (
 GROUPS = (
     "The same measure within each group, and a test of each group against all other cases. The p-values are adjusted "
     "for the number of groups and models."
+)
+GROUP_CALIBRATION = (
+    "Calibration in each group: events that happened per event forecast, the calibration slope, and a test of "
+    "calibration. The outcome holds with one level over all groups and models."
+)
+GROUP_SKILL = (
+    "Skill is the share of the loss of the group's own event rate that the forecast saves. A higher or lower event "
+    "rate alone changes the score, and not the skill."
 )
 GROUPS_OF_AN_EVENT = (
     "Observed \N{MINUS SIGN} forecast is the event rate less the mean forecast: positive where events are more "

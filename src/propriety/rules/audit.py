@@ -142,6 +142,7 @@ def audit(
         "proper": (declared.proper, lie),
         "strictly_proper": (declared.strictly_proper, lie or search.equal_lie()),
         "superior": (declared.superior, search.better_wrong_answer(declared.ties)),
+        "right_before_wrong": (declared.right_before_wrong, search.better_wrong_answer(declared.ties, same=True)),
         "range": (
             _declared_range(declared.best, declared.worst),
             search.outside(declared.best, declared.worst),

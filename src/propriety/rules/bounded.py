@@ -48,13 +48,20 @@ class _Bounded(BinaryRule):
         """Return what the difference of clipped scores is divided by."""
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the claims: proper; strictly only if the interval is everything."""
+        """Return the claims: proper; strictly only if the interval is everything.
+
+        Around 1/2 right answers come before wrong ones; the rule is superior if an even forecast costs the same whether
+        the event happens or not, as in an interval that is symmetric about 1/2 under the Brier and the log score.
+        """
         del classes
         whole = self.low == 0.0 and self.high == 1.0
+        around = self.low < 0.5 < self.high
+        even = math.isclose(self.loss(0.5, event=True), self.loss(0.5, event=False), rel_tol=1e-12)
         return Properties(
             proper=True,
             strictly_proper=whole,
-            superior=self.low < 0.5 < self.high,
+            superior=around and even,
+            right_before_wrong=around,
             best=0.0,
             worst=float(max(self.loss(0.0, event=True), self.loss(1.0, event=False))),
         )

@@ -49,7 +49,15 @@ class Elementary(BinaryRule):
         """Return the claims: proper; not strictly, because only the side of the threshold counts."""
         del classes
         worst = max(self.threshold, 1.0 - self.threshold)
-        return Properties(proper=True, strictly_proper=False, superior=False, best=0.0, worst=worst, ties="act")
+        return Properties(
+            proper=True,
+            strictly_proper=False,
+            superior=False,
+            right_before_wrong=False,
+            best=0.0,
+            worst=worst,
+            ties="act",
+        )
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the cost of the wrong decision, if it is wrong."""
@@ -95,11 +103,14 @@ class ShiftedBrier(BinaryRule):
         check_inside(self.mu, "mu")
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the claims: strictly proper with the weights; without them only at 1/2."""
+        """Return the claims: strictly proper with the weights, without them only at 1/2; superior only there."""
         del classes
-        proper = self.weighted or self.mu == 0.5
+        even = self.mu == 0.5
+        proper = self.weighted or even
         worst = max(self.mu, 1.0 - self.mu) if self.weighted else 1.0
-        return Properties(proper=proper, strictly_proper=proper, superior=True, best=0.0, worst=worst)
+        return Properties(
+            proper=proper, strictly_proper=proper, superior=even, right_before_wrong=True, best=0.0, worst=worst
+        )
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the weighted squared error of the moved forecast."""
@@ -146,10 +157,13 @@ class BetaRegret(BinaryRule):
                 raise InputValueError(sentence(f"{name} must be positive and finite; got {getattr(self, name)!r}"))
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the claims: strictly proper, because every threshold has weight."""
+        """Return the claims: strictly proper, because every threshold has weight; superior if weights are symmetric."""
         del classes
+        even = self.alpha == self.beta
         worst = max(self.alpha, self.beta) / (self.alpha + self.beta)
-        return Properties(proper=True, strictly_proper=True, superior=True, best=0.0, worst=worst)
+        return Properties(
+            proper=True, strictly_proper=True, superior=even, right_before_wrong=True, best=0.0, worst=worst
+        )
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the mean cost of the thresholds on the wrong side of the forecast."""

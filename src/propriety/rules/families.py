@@ -22,7 +22,7 @@ def symmetric(classes: int | None, *, worst: float, local: bool = False) -> Prop
     """Declare a strictly proper rule that treats all classes alike.
 
     With two classes such a rule is superior, because its loss falls strictly as the probability of the class
-    that happened grows; with more it is not.
+    that happened grows, in the same way for both; with more it is not.
     """
     return Properties(
         proper=True,
@@ -30,6 +30,7 @@ def symmetric(classes: int | None, *, worst: float, local: bool = False) -> Prop
         local=local,
         distance_sensitive=False,
         superior=classes in TWO,
+        right_before_wrong=classes in TWO,
         best=0.0,
         worst=worst,
     )
@@ -86,6 +87,11 @@ class Brier(BinaryRule, ClassRule):
         error = 1.0 - p if event else p
         return error * error
 
+    def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
+        """Return the squared distance to the outcome of each case."""
+        error = ops.number(event) - p
+        return error * error
+
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return the squared distance to the outcome, summed over classes."""
         del ops
@@ -95,9 +101,10 @@ class Brier(BinaryRule, ClassRule):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Log(BinaryRule, ClassRule):
-    r"""Logarithmic score :math:`-\log p_y`, in nats: the only local strictly proper score.
+    r"""Logarithmic score :math:`-\log p_y`, in nats.
 
-    An event that was called impossible and happened costs infinity.
+    With three classes or more it is, up to affine maps, the only strictly proper score that is local; with two classes
+    every score is. An event that was called impossible and happened costs infinity.
 
     Parameters
     ----------
@@ -137,6 +144,7 @@ class Log(BinaryRule, ClassRule):
             local=True,
             distance_sensitive=False,
             superior=classes in TWO,
+            right_before_wrong=classes in TWO,
             best=-math.log1p(-self.clip),
             worst=-math.log(self.clip),
         )
@@ -144,6 +152,10 @@ class Log(BinaryRule, ClassRule):
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to what happened."""
         return self.clipped(-ops.log(p) if event else -ops.log1p(-p), ops)
+
+    def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
+        """Return minus the logarithm of the probability given to what happened, for each case."""
+        return self.clipped(-ops.log_likelihood(p, event), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
         """Return minus the logarithm of the probability given to the class that happened."""

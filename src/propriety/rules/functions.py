@@ -30,6 +30,10 @@ class Excess(BinaryRule):
         del ops
         return (1.0 if event else 0.0) - p
 
+    def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
+        """Return what happened less what was forecast, for each case."""
+        return ops.number(event) - p
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NetLoss(BinaryRule):

@@ -18,6 +18,7 @@ from propriety.errors import UnsupportedOperationError
 __all__ = ["JUDGED", "NARWHALS", "NUMPY", "QUIET", "Column", "Operations"]
 
 SMALLEST = math.nextafter(0.0, 1.0)
+NONE = 2.0**-150  # What changes no sum but 0, so that nothing is divided by it.
 
 Column: TypeAlias = Any  # A NumPy array, a narwhals expression, or a number where one stands for all cases.
 
@@ -48,6 +49,12 @@ class Operations(Protocol):
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         """`yes` where the condition holds, else `no`."""
+
+    def number(self, condition: Column) -> Column:
+        """1 where the condition holds, else 0."""
+
+    def log_likelihood(self, p: Column, event: Column) -> Column:
+        """Logarithm of p where the event happened, else of 1 - p."""
 
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
         """Probability that Beta(alpha, beta) is below x, or above it."""
@@ -94,6 +101,12 @@ class _NumPy:
             return chosen.view(np.float64)
         return np.where(condition, yes, no)
 
+    def number(self, condition: Column) -> Column:
+        return np.asarray(condition, dtype=np.float64)
+
+    def log_likelihood(self, p: Column, event: Column) -> Column:
+        return self.where(event, self.log(p), self.log1p(-p))
+
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
         return special.betaincc(alpha, beta, x) if upper else special.betainc(alpha, beta, x)
 
@@ -104,9 +117,8 @@ class _Narwhals:
 
     def log1p(self, x: Column) -> Column:
         # Engines lack log1p. The rounding of 1 + x, which is known, moves its logarithm by nearly its share of 1 + x.
-        # At x = -1 nothing was rounded, and the bound keeps 0 from being divided by 0.
         grown = x + 1.0
-        return self.log(grown) - ((grown - 1.0) - x) / grown.clip(2.0**-60, None)
+        return self.log(grown) - ((grown - 1.0) - x) / (grown + NONE)
 
     def power(self, x: Column, exponent: float) -> Column:
         return x**exponent
@@ -126,6 +138,18 @@ class _Narwhals:
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         # A condition that is null holds neither way, and gives null.
         return nw.when(condition).then(_expression(yes)).otherwise(nw.when(~condition).then(_expression(no)))
+
+    def number(self, condition: Column) -> Column:
+        return condition.cast(nw.Int32).cast(nw.Float64)  # PostgreSQL makes whole numbers of conditions, but no floats.
+
+    def log_likelihood(self, p: Column, event: Column) -> Column:
+        # Engines choose between two columns case by case, which takes as long as the logarithm; arithmetic does not.
+        # `hit` is p or 1 - p, and `lost` what was rounded off, as in `log1p`.
+        happened = self.number(event)
+        other = 1.0 - happened
+        hit = (other - p).abs()
+        lost = (hit - other) + (other - happened) * p
+        return self.log(hit) - lost / (hit + NONE)
 
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
         del alpha, beta, x, upper

@@ -125,6 +125,7 @@ def _ordinal(classes: int | None, *, proper: bool, worst: float) -> Properties:
         local=False,
         distance_sensitive=True,
         superior=classes in TWO,
+        right_before_wrong=classes in TWO,
         best=0.0,
         worst=worst,
     )

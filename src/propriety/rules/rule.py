@@ -35,8 +35,11 @@ class Properties:
         Moving probability towards the class that happened, in the order of the classes, lowers the loss
         (three classes or more).
     superior : bool, optional
-        A forecast that gives the class that happened the largest probability always scores better than
-        one that does not.
+        A right answer, which gives the class that happened the largest probability, always scores better than a wrong
+        one, whatever happened in either case (Ahmadian et al. 2024, definition 5, arXiv:2407.17697).
+    right_before_wrong : bool, optional
+        A right answer always scores better than a wrong one about the same outcome. Every superior rule has this
+        property; a rule that charges more for one class than for another may have it without being superior.
     best, worst : float
         Range of the loss: both bounds are reached or approached.
     ties : str, optional
@@ -48,6 +51,7 @@ class Properties:
     local: bool | None = None
     distance_sensitive: bool | None = None
     superior: bool | None = None
+    right_before_wrong: bool | None = None
     best: float | None = None
     worst: float | None = None
     ties: str | None = None
@@ -55,6 +59,10 @@ class Properties:
     def __post_init__(self) -> None:
         if self.strictly_proper and not self.proper:
             raise InputValueError(sentence("a strictly proper rule is proper; declare proper=True too"))
+        if self.superior and self.right_before_wrong is False:
+            raise InputValueError(
+                sentence("a superior rule puts right answers before wrong ones; declare both or none")
+            )
 
 
 class Rule(ABC):
@@ -115,6 +123,12 @@ class BinaryRule(Rule):
     @abstractmethod
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Loss of the forecast `p` if the event happens, or if it does not."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep a shorter formula of `case_loss` from outliving the `loss` that it was written for."""
+        super().__init_subclass__(**options)
+        if "loss" in cls.__dict__ and "case_loss" not in cls.__dict__:
+            cls.case_loss = BinaryRule.case_loss  # type: ignore[method-assign]
 
     def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
         """Loss of each case, with a column that says whether its event happened."""

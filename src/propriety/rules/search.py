@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ RANDOM_POINTS = 200
 TRUTHS_REFINED = 12
 CANDIDATES = 10_000
 INTERIOR = 0.02
+HAIR = 1e-9
 HUGE = 1e300  # Stands for an infinite loss, so that it counts nothing where its outcome has probability zero.
 
 
@@ -30,7 +31,7 @@ class Counterexample:
     """Two forecasts whose expected losses under the truth break a law.
 
     Distributions are over the classes; for one event, (1 - p, p). Where a law is about one outcome, the truth is
-    that outcome with certainty.
+    that outcome with certainty; where it is about two, the rival has a truth of its own.
 
     Parameters
     ----------
@@ -39,7 +40,9 @@ class Counterexample:
     forecast, rival : tuple of float
         The forecast that the law favours, and the one that it does not.
     loss, rival_loss : float
-        Their expected losses under the truth.
+        Their expected losses, each under its truth.
+    rival_truth : tuple of float, optional
+        The distribution of the outcome that the rival forecasts, where it is not `truth`.
     """
 
     truth: tuple[float, ...]
@@ -47,13 +50,18 @@ class Counterexample:
     rival: tuple[float, ...]
     loss: float
     rival_loss: float
+    rival_truth: tuple[float, ...] | None = None
 
     def __str__(self) -> str:
         def shown(point: tuple[float, ...]) -> str:
             return "(" + ", ".join(f"{value:.4g}" for value in point) + ")"
 
-        costs = f"{shown(self.forecast)} costs {self.loss:.6g}, {shown(self.rival)} costs {self.rival_loss:.6g}"
-        return f"truth {shown(self.truth)}: {costs}"
+        turn = ", " if self.rival_truth is None else f"; truth {shown(self.rival_truth)}: "
+        first, second = (
+            f"{shown(self.forecast)} costs {self.loss:.6g}",
+            f"{shown(self.rival)} costs {self.rival_loss:.6g}",
+        )
+        return f"truth {shown(self.truth)}: {first}{turn}{second}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,19 +130,25 @@ class Search:
         first = int(equal.argmax())
         return self._example(truth[first], truth[first], self.reports[rival[first]])
 
-    def better_wrong_answer(self, ties: str | None) -> Counterexample | None:
-        """Find an outcome for which a wrong answer, or a tie, scores no worse than a right answer."""
-        leads = self.reports == self.reports.max(axis=1, keepdims=True)
-        for outcome in self._outcomes():
-            if ties == "first":
-                right = leads.argmax(axis=1) == outcome
-            else:
-                right = leads[:, outcome] & ((leads.sum(axis=1) == 1) | (ties == "correct"))
-            loss = self.losses[:, outcome]
-            worst_right = np.where(right, loss, -np.inf).argmax()
-            best_wrong = np.where(right, np.inf, loss).argmin()
-            if loss[best_wrong] <= loss[worst_right]:
-                return self._at_outcome(outcome, int(worst_right), int(best_wrong))
+    def better_wrong_answer(self, ties: str | None, *, same: bool = False) -> Counterexample | None:
+        """Find a wrong answer, or a tie, that scores no worse than a right answer, perhaps to another outcome.
+
+        With `same`, both are about the same outcome. What shows the fault best comes first: plainly wrong answers, then
+        ties, then leads by a hair.
+        """
+        hair = _by_a_hair(self.losses.shape[1])
+        every = np.concatenate([self.reports, hair])
+        every_loss = np.concatenate([self.losses, _losses(self.rule, hair, binary=self.binary)])
+        seen = len(self.reports)
+        right, plain = _right_answers(every, ties), every < every.max(axis=1, keepdims=True)
+        for wrong, number in ((plain, seen), (~right, seen), (~right, len(every))):
+            worst_right = np.where(right, every_loss, -np.inf)[:number]
+            best_wrong = np.where(wrong, every_loss, np.inf)[:number]
+            for outcomes in np.arange(right.shape[1])[:, None] if same else [np.arange(right.shape[1])]:
+                i, k = np.unravel_index(worst_right[:, outcomes].argmax(), (number, len(outcomes)))
+                j, m = np.unravel_index(best_wrong[:, outcomes].argmin(), (number, len(outcomes)))
+                if best_wrong[j, outcomes[m]] <= worst_right[i, outcomes[k]]:
+                    return self._of_two(every[i], int(outcomes[k]), every[j], int(outcomes[m]))
         return None
 
     def effect_of_other_classes(self) -> Counterexample | None:
@@ -215,9 +229,45 @@ class Search:
             rival_loss=float(shown[1]),
         )
 
+    def _of_two(self, forecast: Floats, outcome: int, rival: Floats, rival_outcome: int) -> Counterexample:
+        """Return the example of two forecasts, each with the outcome that it is scored under."""
+        certain = np.eye(self.losses.shape[1])
+        own = self._example(certain[outcome], forecast, rival)
+        if outcome == rival_outcome:
+            return own
+        other = self._example(certain[rival_outcome], forecast, rival)
+        return replace(own, rival_loss=other.rival_loss, rival_truth=other.truth)
+
     def _at_outcome(self, outcome: int, report: int, rival: int) -> Counterexample:
         certainty = np.eye(self.losses.shape[1])[outcome]
         return self._example(certainty, self.reports[report], self.reports[rival])
+
+
+def _right_answers(reports: Floats, ties: str | None) -> NDArray[np.bool_]:
+    """Return for each report and outcome whether it is a right answer, under the convention for ties."""
+    leads: NDArray[np.bool_] = reports == reports.max(axis=1, keepdims=True)
+    if ties == "first":
+        first: NDArray[np.bool_] = np.arange(reports.shape[1]) == leads.argmax(axis=1)[:, None]
+        return first
+    alone: NDArray[np.bool_] = leads & (leads.sum(axis=1, keepdims=True) == 1)
+    return leads if ties == "correct" else alone
+
+
+def _by_a_hair(classes: int) -> Floats:
+    """Return the uniform distributions over two classes or more, each with one class that leads by a hair."""
+    even = _uniform(classes)
+    even = even[(even > 0.0).sum(axis=1) > 1]
+    place, leader = np.nonzero(even)
+    close: Floats = (1.0 - HAIR) * even[place] + HAIR * np.eye(classes)[leader]
+    return close
+
+
+def _uniform(classes: int) -> Floats:
+    """Return the uniform distributions over every subset of the classes, of the first ten if there are more."""
+    subsets: NDArray[np.float64] = np.array(list(itertools.product((0.0, 1.0), repeat=min(classes, 10)))[1:])
+    padded = np.pad(subsets, ((0, 0), (0, classes - subsets.shape[1])))
+    uniform: Floats = padded / padded.sum(axis=1, keepdims=True)
+    return uniform
 
 
 def simplex_grid(classes: int) -> Floats:
@@ -232,10 +282,8 @@ def simplex_grid(classes: int) -> Floats:
     bars = np.array(list(itertools.combinations(range(steps + classes - 1), classes - 1)))
     edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, steps + classes - 1)))
     grid = (np.diff(edges, axis=1) - 1) / steps
-    subsets: NDArray[np.float64] = np.array(list(itertools.product((0.0, 1.0), repeat=min(classes, 10)))[1:])
-    uniform = np.pad(subsets, ((0, 0), (0, classes - subsets.shape[1])))
     barely_ahead = np.full((classes, classes), 0.999 / classes) + 0.001 * np.eye(classes)
-    return np.unique(np.concatenate([grid, uniform / uniform.sum(axis=1, keepdims=True), barely_ahead]), axis=0)
+    return np.unique(np.concatenate([grid, _uniform(classes), barely_ahead]), axis=0)
 
 
 def _losses(rule: Rule, reports: Floats, *, binary: bool) -> Floats:

@@ -236,8 +236,7 @@ def _check_same_index(one: Reading, other: Reading | None) -> None:
 def _check_total(weights: NDArray[Any]) -> None:
     """Refuse weights that are all zero, or so large or small that squares of them are not numbers, or lose digits."""
     if not (weights != 0).any():
-        law = "sample_weight must be positive for at least one case; all are 0"
-        raise InputValueError(sentence(law, count=f"{len(weights):,} rows"))
+        raise InputValueError(sentence(laws.NO_WEIGHT, count=f"{len(weights):,} rows"))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         weights = weights.astype(np.float64)
         squares, squared = float(np.dot(weights, weights)), float(np.square(weights.sum()))

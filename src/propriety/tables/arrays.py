@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from narwhals.dependencies import is_into_dataframe, is_into_lazyframe, is_into_series
+from narwhals.dependencies import get_pandas, get_pyarrow, is_into_dataframe, is_into_lazyframe, is_into_series
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.tables.label_codes import is_rounded
 
-__all__ = ["Reading", "Role", "missing_cases", "read_array"]
+__all__ = ["Reading", "Role", "missing_cases", "read_array", "series_of"]
 
 # Numbers are computed with, outcomes are labels or numbers, keys are labels, which tuples can be, too.
 Role: TypeAlias = Literal["numbers", "outcomes", "keys"]
@@ -53,9 +53,11 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
     values = _from_torch(values)
     if isinstance(values, np.ndarray | list | tuple):  # First, because narwhals takes long to say what they are not.
         return _read_plain(values, argument, role)
-    if is_into_series(values):
+    series = series_of(values)
+    if series is not None:
         # Polars would take some names of a series for patterns.
-        return _read_series(nw.from_native(values, series_only=True).alias("values"), argument, role)
+        reading = _read_series(series.alias("values"), argument, role)
+        return reading if is_into_series(values) else replace(reading, index=None)
     if is_into_dataframe(values):
         try:
             frame = nw.from_native(values, eager_only=True)
@@ -67,6 +69,19 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         law = f"{argument} must be an array, a series or an eager frame; got a lazy {type(values).__name__}"
         raise InputTypeError(sentence(law, hint="collect the column first."))
     return _read_plain(values, argument, role)
+
+
+def series_of(values: object) -> nw.Series[Any] | None:
+    """Return a series, or an array or index of pandas or PyArrow, as narwhals knows series; None for all else.
+
+    NumPy would lose the zones of times, the order of categories and, beside missing values, digits of whole numbers.
+    """
+    pandas, pyarrow = get_pandas(), get_pyarrow()
+    if pyarrow is not None and isinstance(values, pyarrow.Array):
+        values = pyarrow.chunked_array([values])
+    elif pandas is not None and isinstance(values, pandas.api.extensions.ExtensionArray | pandas.Index):
+        values = values if isinstance(values, pandas.MultiIndex) else pandas.Series(values)
+    return nw.from_native(values, series_only=True) if is_into_series(values) else None
 
 
 def _from_torch(values: object) -> object:

@@ -23,8 +23,13 @@ MISSING = {
 }
 
 
-def judged(cases: LazyCases, counts: Counts, keys: Sequence[str] = ()) -> tuple[Counts, int]:
-    """Return the rows that keep every law and the number dropped, or raise the error of the first broken law."""
+def judged(
+    cases: LazyCases, counts: Counts, keys: Sequence[str] = (), *, weightless: bool = False
+) -> tuple[Counts, int]:
+    """Return the rows that keep every law and the number dropped, or raise the error of the first broken law.
+
+    All of them may be without weight only where that is allowed, as one group among others may.
+    """
     fault = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
     total = int(counts.cases.sum())
     if total == 0:
@@ -44,7 +49,8 @@ def judged(cases: LazyCases, counts: Counts, keys: Sequence[str] = ()) -> tuple[
             law = 'missing="drop" leaves no case: every row has a missing value'
             raise InputValueError(sentence(law, count=f"{total:,} rows"))
         counts, fault = counts.where(~gone), fault[~gone]
-    _check_weights(cases, counts)
+    if not (weightless and counts.positive.sum() == 0):
+        _check_weights(cases, counts)
     order = (Broken.FORECAST, Broken.ROW_SUM, Broken.OUTCOME, Broken.WEIGHT)
     if cases.is_labelled:
         order = (Broken.OUTCOME, Broken.FORECAST, Broken.ROW_SUM, Broken.WEIGHT)
@@ -61,8 +67,7 @@ def _check_weights(cases: LazyCases, counts: Counts) -> None:
     if not cases.weighted or not lawful.all():
         return
     if counts.positive.sum() == 0:
-        law = "sample_weight must be positive for at least one case; all are 0"
-        raise InputValueError(sentence(law, count=f"{int(counts.cases.sum()):,} rows"))
+        raise InputValueError(sentence(laws.NO_WEIGHT, count=f"{int(counts.cases.sum()):,} rows"))
     if not 0.0 < counts.squares.sum() < np.inf:
         law = "sample_weight must have squares whose sum is positive and finite"
         raise InputValueError(sentence(law, hint="divide the weights by their mean."))

@@ -28,6 +28,8 @@ __all__ = ["Counted", "Counts", "Group", "TableKey", "Within", "aggregate", "cou
 Group: TypeAlias = tuple[Any, ...]
 
 SMALL = 1e-150
+MOST = 2**53  # Of a key, which is a float in the end.
+FAULTS = 2**8  # More than the laws that a row breaks can take from its key.
 WEIGHTED = ("non_events", "event_squares", "non_event_squares", "positive", "positive_events")
 
 
@@ -147,18 +149,14 @@ def count(
     tables = [table for table in cases.tables if within is None or within.of(*table)]
     if not tables:
         return None
-    by, names = cases.key_columns(keys), _summed(cases, level)
-    if cases.labels is not None:
-        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
-        cases = replace(cases, frame=cases.frame.with_columns(**faults))
+    by, names, bits = cases.key_columns(keys), _summed(cases, level), _key_bits(level, len(tables))
+    several = ["table"] if len(tables) > 1 else []
     try:
-        parts = [_keyed(cases, *table, level, by, within) for table in tables]
-        if len(parts) == 1:
-            rows, several = parts[0], []
+        if within is None:
+            rows = cases.rows(lambda own: _rows(own, tables, level, by, None))
         else:
-            rows = _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
-            several = ["table"]
-        query = rows.group_by(*several, *by, "key").agg(*_sums(names, ends=ends))
+            rows = _rows(cases, tables, level, by, within)
+        query = rows.group_by(*(several if bits is None else []), *by, "key").agg(*_sums(names, ends=ends))
     except NotImplementedError as error:
         raise unsupported(cases.engine, "the GROUP BY of a forecast table", error) from error
     found = fetched(query)
@@ -167,7 +165,36 @@ def count(
     if not cases.weighted:
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
+    if several and bits is not None:
+        key = columns["key"].astype(np.int64) + FAULTS
+        columns["key"] = ((key & (1 << bits) - 1) - FAULTS).astype(np.float64)
+        found = found.append_column("table", [key >> bits])
     return Counted(tables, found.select([*several, *by]), columns)
+
+
+def _rows(
+    cases: LazyCases, tables: Sequence[tuple[int, Event]], level: int | None, by: Sequence[str], within: Within | None
+) -> Lazy:
+    """Return the plain columns of every table, one below the other."""
+    if cases.labels is not None:
+        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
+        cases = replace(cases, frame=cases.frame.with_columns(**faults))
+    parts = [_keyed(cases, *table, level, by, within) for table in tables]
+    if len(parts) == 1:
+        return parts[0]
+    bits = _key_bits(level, len(tables))
+    if bits is None:
+        return _stacked([part.with_columns(table=nw.lit(place)) for place, part in enumerate(parts)])
+    return _stacked([part.with_columns(key=nw.col("key") + (place << bits)) for place, part in enumerate(parts)])
+
+
+def _key_bits(level: int | None, tables: int) -> int | None:
+    """Return how many bits of a key are a cell or a fault, above which it has the number of the table.
+
+    So engines group by one column less. None where a key has no room for that, and the table is a column.
+    """
+    bits = 53 if level is None else 1 + max(level, FAULTS.bit_length())
+    return bits if tables <= MOST >> bits else None
 
 
 def _stacked(parts: list[Lazy]) -> Lazy:

@@ -199,7 +199,7 @@ class ForecastTable(Result):
         outcome, forecast, weight : str
             Names of the columns; no weight by default.
         by : str or sequence of str, optional
-            Column or columns that tell groups; the result is then a dict with one table per group.
+            Column or columns that tell groups; the result is then a dict with a table per group that has weight.
         pos_label, labels, missing
             As in `propriety.mean_score`.
         exact : bool
@@ -235,19 +235,11 @@ class ForecastTable(Result):
         columns = {"y_true": outcome, "y_proba": forecast, "sample_weight": weight}
         if by is None:
             return cls.from_predictions(**frames.columns_of(frame, columns), **options)
-        return {
-            group: frames.in_group(group, cls.from_predictions, **arguments, **options)
-            for group, arguments in frames.groups_of(frame, columns, by=by)
-        }
+        return frames.made_of_groups(cls.from_predictions, frame, columns, by=by, **options)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
-        """Make a table from what `to_dict` returned, also in an earlier release.
-
-        Of weighted cases, version 1 held only the total of the squared weights and no number of events. That total is
-        spread over rows and outcomes in proportion to the weights, nowhere beyond a squared weight itself, and
-        `n_events` is `n` times the event rate, rounded. Rows on a grid keep the centres of their cells as forecasts.
-        """
+        """Make a table from what `to_dict` returned, also in an earlier release; what was not stored is estimated."""
         return cls(**table_files.stored_fields(data, cls.schema, cls.schema_version))
 
     @classmethod
@@ -378,17 +370,8 @@ class ForecastTable(Result):
     def from_cases(cls, cases: Cases, model: str | None = None, event: Event | None = None) -> ForecastTable:
         """Make the table of a model, or of the only one: of one event, which of classes must be named."""
         own = (cases if model is None else cases.of(model)) if event is None else cases.event(event, model)
-        if own.weight is None:
-            return cls._frozen(*pooling.pool_counts(own.chunks(), len(own)), dropped=own.dropped)
-        forecast, happened, weight = own.gathered()
-        assert weight is not None  # noqa: S101  (for the type checker; there are weights)
-        squares, other = weight * weight, ~happened
-        return cls._frozen(
-            *pooling.pool(forecast, weight * happened, weight * other, squares * happened, squares * other),
-            n=int(np.count_nonzero(weight)),
-            n_events=int(np.count_nonzero(weight[happened])),
-            dropped=own.dropped,
-        )
+        columns, facts = pooling.pool_cases(own)
+        return cls._frozen(*columns, **facts, dropped=own.dropped)
 
     @classmethod
     def _frozen(cls, *columns: Floats, **facts: Any) -> ForecastTable:

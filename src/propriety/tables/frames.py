@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError, sentence
+from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
 from propriety.tables.keys import code_keys, ordered_categories
 
@@ -31,6 +32,7 @@ __all__ = [
     "groups_of",
     "in_group",
     "known",
+    "made_of_groups",
     "pyarrow",
     "read_parquet",
     "write_parquet",
@@ -114,6 +116,37 @@ def _coded(series: nw.Series[Any], key: str) -> tuple[tuple[Any, ...], NDArray[n
     codes = np.full(len(absent), len(known), dtype=np.intp)
     codes[~absent] = known.codes
     return (*known.labels, *([None] if absent.any() else [])), codes
+
+
+def made_of_groups(
+    make: Callable[..., Made],
+    frame: object,
+    columns: Mapping[str, str | None],
+    *,
+    by: str | Sequence[str],
+    **options: Any,
+) -> dict[Any, Made]:
+    """Make something of each group; one whose weights are all 0 is checked and left out."""
+    made = {}
+    for group, arguments in groups_of(frame, columns, by=by):
+        weightless = arguments.get("sample_weight") is not None and _is_weightless(arguments)
+        if weightless:  # Equal weights, so that everything else is checked.
+            absent = missing_cases(read_array(arguments["sample_weight"], "sample_weight"))
+            arguments["sample_weight"] = np.where(absent, np.nan, 1.0)
+        found = in_group(group, make, **arguments, **options)
+        if not weightless:
+            made[group] = found
+    if not made:
+        raise InputValueError(sentence(laws.NO_WEIGHT))
+    return made
+
+
+def _is_weightless(arguments: Mapping[str, Any]) -> bool:
+    """Whether the cases without missing values, if there are any, all have a weight of 0."""
+    readings = {argument: read_array(values, argument) for argument, values in arguments.items()}
+    absent = np.logical_or.reduce([missing_cases(reading) for reading in readings.values()])
+    weights = readings["sample_weight"].values[~absent]
+    return len(weights) > 0 and bool((weights == 0).all())
 
 
 def in_group(group: object, make: Callable[..., Made], *arguments: Any, **options: Any) -> Made:

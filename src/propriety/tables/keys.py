@@ -7,12 +7,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from narwhals.dependencies import is_into_series
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError, sentence
 from propriety.tables.arguments import Arguments
-from propriety.tables.arrays import missing_cases, read_array
+from propriety.tables.arrays import missing_cases, read_array, series_of
 from propriety.tables.cases import Keys
 from propriety.tables.label_codes import WHOLE, code_labels, plain_labels
 
@@ -75,12 +74,13 @@ def check_one_key(by: object) -> None:
 
 def ordered_categories(values: object) -> list[Any] | None:
     """Return the categories in their order, of a series that has such."""
-    if isinstance(values, np.ndarray | list | tuple) or not is_into_series(values):
+    series = None if isinstance(values, np.ndarray | list | tuple) else series_of(values)
+    if series is None:
         return None
-    series = nw.from_native(values, series_only=True)
-    if series.dtype == nw.Enum:  # As which ordered categories of pandas count too.
-        return list(series.dtype.categories)
-    if series.dtype == nw.Categorical and series.implementation.is_pyarrow():
+    kind: Any = series.dtype
+    if kind == nw.Enum:  # As which ordered categories of pandas count too.
+        return list(kind.categories)
+    if kind == nw.Categorical and series.implementation.is_pyarrow():
         native = series.to_native()
         if native.type.ordered and native.num_chunks:
             return list(native.unify_dictionaries().chunk(0).dictionary.to_pylist())

@@ -72,7 +72,10 @@ def _plain(label: Any) -> Any:
     if isinstance(label, dt.datetime | dt.timedelta) and type(label).__name__ in OF_PANDAS:
         # pandas has subclasses of Python's times; they are known by name, so that pandas need not be imported.
         finer, convert = OF_PANDAS[type(label).__name__]
-        return getattr(label, "to_numpy" if getattr(label, finer) else convert)()
+        if not getattr(label, finer):
+            return getattr(label, convert)()
+        zoned = isinstance(label, dt.datetime) and label.tzinfo is not None  # NumPy has no zones.
+        return label if zoned else getattr(label, "to_numpy")()  # noqa: B009  (a method of pandas)
     return label
 
 

@@ -33,6 +33,7 @@ OUTCOME_LAW = "y_true must hold 0 and 1 (or False and True) where no pos_label i
 POS_LABEL_HINT = "pass pos_label=, the label whose probability y_proba gives."
 ROW_SUM_HINT = "divide each row by its sum if these are unnormalised, or pass tolerance= if this is rounding error."
 WEIGHT_LAW = "sample_weight must be finite and not negative"
+NO_WEIGHT = "sample_weight must be positive for at least one case; all are 0"
 WEIGHT_HINT = "give a weight of 0 to leave a case out."
 
 Rows = NDArray[np.intp] | None

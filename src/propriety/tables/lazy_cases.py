@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from propriety.results import Floats
 from propriety.tables.events import Event
 from propriety.tables.key_columns import KeyColumn
 from propriety.tables.label_codes import code_labels
-from propriety.tables.queries import Lazy, encoded, excluding_nan, fetched, flag, is_missing
+from propriety.tables.queries import Lazy, encoded, excluding_nan, fetched, flag, is_missing, row_by_row
 from propriety.tables.table_laws import check_budget
 
 __all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
@@ -132,6 +132,11 @@ class LazyCases:
     def tables(self) -> tuple[tuple[int, Event], ...]:
         """The model and the event of every table."""
         return tuple((model, event) for model in range(len(self.models)) for event in self.events)
+
+    def rows(self, build: Callable[[LazyCases], Lazy]) -> Lazy:
+        """Return what is built of the cases row by row; `build` has neither the plan of the frame nor the keys."""
+        plain = replace(self, frame=None, key_kinds={})  # type: ignore[arg-type]  # so that no task holds the plan
+        return row_by_row(self.frame, lambda frame: build(replace(plain, frame=frame)))
 
     @property
     def is_labelled(self) -> bool:

@@ -38,8 +38,8 @@ class Column(NamedTuple):
 def named_columns(frame: Lazy, names: Sequence[str]) -> tuple[Lazy, dict[str, Column]]:
     """Return a frame in which every column can be named, and the named columns of it.
 
-    A name may mean more to an engine than itself: a dot or a backtick to Spark, a star or a regular expression to
-    Polars.
+    A name may mean more to an engine than itself: a dot, a backtick or a star to Spark, which does not tell "p" from
+    "P" either, a star or a regular expression to Polars.
     """
     schema = frames.checked_columns(frame, names)
     if "" in names and frame.implementation.is_ibis():
@@ -55,7 +55,8 @@ def named_columns(frame: Lazy, names: Sequence[str]) -> tuple[Lazy, dict[str, Co
 def _has_meaning(frame: Lazy, name: str) -> bool:
     engine = frame.implementation
     if engine.is_spark_like():
-        return "." in name or "`" in name
+        alike = [other for other in frame.collect_schema() if other.lower() == name.lower()]
+        return "." in name or "`" in name or name == "*" or len(alike) > 1
     pattern = engine.is_polars() and name.startswith("^") and name.endswith("$")
     return pattern or (name == "*" and (engine.is_polars() or engine.is_duckdb()))
 

@@ -21,7 +21,7 @@ from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_columns import Column, named_columns
-from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, unsupported
+from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, row_by_row, unsupported
 from propriety.tables.validation import TOLERANCE, Missing, check_options
 
 __all__ = ["read_lazy_cases"]
@@ -267,7 +267,7 @@ def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_poin
         columns[f"highest_{model}"] = nw.max_horizontal(*own)
         if cut_points:
             columns |= {f"head_{model}_{place}": _rounded(head) for place, head in enumerate(heads[:-1])}
-    return frame.with_columns(**columns)
+    return row_by_row(frame, lambda rows: rows.with_columns(**columns))
 
 
 def _rounded(head: nw.Expr) -> nw.Expr:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
-from propriety.tables.cases import CHUNK, Chunk
+from propriety.tables.cases import CHUNK, Cases, Chunk
 
-__all__ = ["checked", "pool", "pool_counts", "running_sum"]
+__all__ = ["checked", "pool", "pool_cases", "pool_counts", "running_sum"]
 
 
 def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
@@ -127,6 +127,17 @@ def pool_counts(chunks: Iterable[Chunk], cases: int) -> tuple[Floats, Floats, Fl
         start += len(key)
     keys.sort()
     return _count_runs(keys)
+
+
+def pool_cases(cases: Cases) -> tuple[tuple[Floats, ...], dict[str, int]]:
+    """Return the columns of the table of cases of one event, and with weights how many of them count."""
+    if cases.weight is None:
+        return pool_counts(cases.chunks(), len(cases)), {}
+    forecast, happened, weight = cases.gathered()
+    assert weight is not None  # noqa: S101  (for the type checker; there are weights)
+    squares, other = weight * weight, ~happened
+    columns = pool(forecast, weight * happened, weight * other, squares * happened, squares * other)
+    return columns, {"n": int(np.count_nonzero(weight)), "n_events": int(np.count_nonzero(weight[happened]))}
 
 
 def isotonic_starts(events: Floats, non_events: Floats) -> NDArray[np.intp]:

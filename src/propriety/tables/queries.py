@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -11,7 +12,17 @@ from numpy.typing import NDArray
 from propriety.errors import UnsupportedOperationError, sentence
 from propriety.tables import frames
 
-__all__ = ["Lazy", "encoded", "engine_of", "excluding_nan", "fetched", "flag", "is_missing", "unsupported"]
+__all__ = [
+    "Lazy",
+    "encoded",
+    "engine_of",
+    "excluding_nan",
+    "fetched",
+    "flag",
+    "is_missing",
+    "row_by_row",
+    "unsupported",
+]
 
 Lazy: TypeAlias = nw.LazyFrame[Any]
 
@@ -32,12 +43,27 @@ def fetched(query: Lazy) -> Any:
     return query.collect(backend="pyarrow").to_native()
 
 
+def row_by_row(frame: Lazy, build: Callable[[Lazy], Lazy]) -> Lazy:
+    """Return what is built of each row of a frame by itself.
+
+    On Dask it is built of a partition at once: it would make tasks of every column of every partition.
+    """
+    if not frame.implementation.is_dask():
+        return build(frame)
+
+    def of_partition(part: Any) -> Any:
+        return build(nw.from_native(part).lazy()).collect().to_native()
+
+    rows: Lazy = nw.from_native(frame.to_native().map_partitions(of_partition, clear_divisions=True))
+    return rows
+
+
 def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the distinct values of a PyArrow column, of which one may be None, and the place of each row's value."""
     pa, _ = frames.pyarrow()
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        return _encoded_again(column)
     try:
         found = column.dictionary_encode(null_encoding="encode")
     except pa.ArrowNotImplementedError:  # Of intervals, which DuckDB has.
@@ -45,6 +71,16 @@ def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
         place = {value: code for code, value in enumerate(dict.fromkeys(values))}
         return list(place), np.array([place[value] for value in values], dtype=np.intp)
     return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.intp)
+
+
+def _encoded_again(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Do so with a column that is encoded, maybe by values that it no longer holds, or holds twice."""
+    if column.null_count or column.dictionary.null_count:
+        return encoded(column.dictionary_decode())
+    values, place = encoded(column.dictionary)
+    places = place[column.indices.to_numpy()]
+    held = np.bincount(places, minlength=len(values)) > 0
+    return [value for value, one in zip(values, held.tolist(), strict=True) if one], (np.cumsum(held) - 1)[places]
 
 
 def flag(condition: nw.Expr) -> nw.Expr:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
-from propriety.tables import frames, pooling
+from propriety.tables import frames, laws, pooling
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
 from propriety.tables.label_codes import ordered_groups
@@ -144,6 +144,8 @@ def table_fields(
     for counts in _in_order(cases, counted, keys):
         kept, dropped = _judged(cases, counts, keys)
         table = counts.table
+        if kept.positive.sum() == 0:
+            continue
         first[table] = Rows.of(kept, level)
         facts[table] = {
             "n": int(kept.positive.sum()),
@@ -151,6 +153,8 @@ def table_fields(
             "dropped": dropped,
             "cells": None if level is None else 2**level,
         }
+    if not first:
+        raise InputValueError(sentence(laws.NO_WEIGHT))
     if exact and level is not None:
         first = _refined(cases, keys, first, budget)
     return {table: _fields(rows, facts[table], exact=exact) for table, rows in first.items()}
@@ -242,7 +246,7 @@ def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Coun
         return judged(cases, counts, keys)
     group = cases.group(keys, counts.group)
     label = group[0] if len(group) == 1 else group
-    return frames.in_group(label, judged, cases, counts, keys)
+    return frames.in_group(label, judged, cases, counts, keys, weightless=True)
 
 
 def _fields(rows: Rows, facts: Mapping[str, Any], *, exact: bool) -> Fields:

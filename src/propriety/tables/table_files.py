@@ -29,7 +29,11 @@ def stored_fields(data: Mapping[str, Any], schema: str, version: int) -> dict[st
 
 
 def _of_first_version(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a table that held the sum of the squared weights, and not how many events there were."""
+    """Return the fields of a table of version 1, which held the sum of the squared weights and no number of events.
+
+    That sum is spread over rows and outcomes in proportion to the weights, nowhere beyond a squared weight itself, and
+    `n_events` is `n` times the event rate, rounded. Rows on a grid keep the centres of their cells as forecasts.
+    """
     squares = stored.pop("weight_squares")
     known = isinstance(squares, float | int) and not isinstance(squares, bool)
     if not known or not table_laws.SMALLEST <= squares <= table_laws.LARGEST:

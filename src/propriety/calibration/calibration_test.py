@@ -1,0 +1,206 @@
+"""A test of calibration with one level, from a forecast table alone: of level and slope, and of shapes beyond them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc
+
+from propriety.calibration.null_scores import NullScores, null_scores
+from propriety.results import Floats, Result
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["FEWEST", "CalibrationTest", "calibration_test"]
+
+# Of the level of the test, for one view, for two and for three.
+SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
+FEWEST = 20.0  # Variance of the number of events below which the law of the test is drawn, and little can be found.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CalibrationTest(Result):
+    r"""Whether forecasts are calibrated, by several views with one level; see `calibration_test`.
+
+    Parameters
+    ----------
+    p_value : float
+        p-value of all views together; 0 if a forecast is refuted, and 1 if there is nothing to test.
+    line_statistic, line_df, line_p_value : float
+        Score test of calibration intercept 0 and slope 1.
+    shape_df, shape_p_value, fine_df, fine_p_value : float
+        Tests of the shape that intercept and slope do not see, and of finer shapes; their degrees of freedom are 0 and
+        their p-values 1 where there are too few cases or distinct forecasts for one.
+    information : float
+        :math:`\sum p (1 - p)`, the variance of the number of events if calibrated; of the effective number of
+        weighted or clustered cases.
+    dispersion : float
+        By how much clusters or times multiply the variance of level and slope; 1 if cases are independent.
+    n_certain, n_refuted : float
+        Number (weight, if weighted) of the cases with a forecast of exactly 0 or 1, and of those that did not come
+        true.
+    n : int
+        Number of cases.
+    is_weighted : bool
+        Whether the cases have weights.
+    method : str
+        The law the statistics are compared with.
+    """
+
+    p_value: float
+    line_statistic: float
+    line_df: float
+    line_p_value: float
+    shape_df: float
+    shape_p_value: float
+    fine_df: float
+    fine_p_value: float
+    information: float
+    dispersion: float
+    n_certain: float
+    n_refuted: float
+    n: int
+    is_weighted: bool
+    method: str
+
+    def views_against(self, alpha: float) -> tuple[bool, bool, bool]:
+        """Return whether line, shape and finer shapes, each by itself, decide a test with level `alpha`."""
+        names = ("line", "shape", "fine")
+        views = [(getattr(self, f"{name}_p_value"), getattr(self, f"{name}_df")) for name in names]
+        line, shape, fine = (p_value <= alpha for p_value in _shared(views))
+        return line, shape, fine
+
+
+def calibration_test(
+    table: ForecastTable,
+    *,
+    n_resamples: int,
+    seed: int,
+    scores: NullScores | None = None,
+    dispersion: Floats | None = None,
+) -> CalibrationTest:
+    r"""Test whether the event happens as often as forecast, at every forecast.
+
+    With the functions :math:`z_j` of `null_scores`, which are uncorrelated, the squared sums of residuals of the first
+    two make Cox's score test of intercept 0 and slope 1, with 2 degrees of freedom, those of the next four a test of
+    the shape, and, where :math:`\sum p (1 - p) \ge 100`, ten more a test of finer shapes. The tests are independent of
+    each other in large samples. Their p-values are joined as
+
+    .. math:: m = \min_k p_k / a_k , \qquad p = 1 - \prod_k (1 - a_k m)
+
+    with shares :math:`a` of 0.8, 0.12 and 0.08, or 0.8 and 0.2, which keeps most of the power of Cox's test.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Forecasts and outcomes.
+    n_resamples, seed : int
+        Number and seed of the draws. Where :math:`\sum p (1 - p) < 20`, too little for a shape to be seen, level and
+        slope are tested alone; against drawn outcomes, if cases are independent and of equal weight.
+    scores : NullScores, optional
+        Those of the table, if they are known.
+    dispersion : ndarray, optional
+        Variance of each sum as clusters or times make it. A statistic is divided by the mean over its view, but not by
+        less than 1, and has fewer degrees of freedom where the variances of a view differ (Rao and Scott).
+
+    Notes
+    -----
+    Forecasts of exactly 0 or 1 have no log-odds. Those that came true are left out; a single one that did not come
+    true refutes the forecasts, whatever the others say.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Rao & Scott (1981), doi:10.1080/01621459.1981.10477633.
+
+    Examples
+    --------
+    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1] * 20, [0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.8, 0.8] * 20
+    >>> test = calibration_test(ForecastTable.from_predictions(y, p), n_resamples=1000, seed=1)
+    >>> round(test.line_statistic, 3), test.line_df, round(test.line_p_value, 4), round(test.p_value, 4)
+    (21.25, 2.0, 0.0, 0.0)
+    """
+    scores = null_scores(table) if scores is None else scores
+    line, shape, fine = _views(scores, dispersion)
+    few = scores.information < FEWEST
+    if few:
+        shape = fine = _View(0.0, 0.0, 1.0, 1.0)
+    drawn = few and dispersion is None and not table.is_weighted and line.df > 0
+    line_p_value = line.p_value
+    if drawn:
+        draws = _drawn_line(table, scores, n_resamples, seed)
+        # Draws as extreme as the sample must not escape the count by rounding.
+        line_p_value = (1 + int(np.count_nonzero(draws >= line.statistic * (1.0 - 1e-9)))) / (1 + n_resamples)
+    joint = min(_shared([(line_p_value, line.df), (shape.p_value, shape.df), (fine.p_value, fine.df)]))
+    certain = (table.forecast == 0.0) | (table.forecast == 1.0)
+    wrong = np.where(table.forecast == 0.0, table.events, table.non_events)
+    refuted = float(wrong[certain].sum())
+    return CalibrationTest(
+        p_value=0.0 if refuted > 0.0 else joint,
+        line_statistic=line.statistic,
+        line_df=line.df,
+        line_p_value=line_p_value,
+        shape_df=shape.df,
+        shape_p_value=shape.p_value,
+        fine_df=fine.df,
+        fine_p_value=fine.p_value,
+        information=scores.information / line.dispersion,
+        dispersion=line.dispersion,
+        n_certain=float(table.weights[certain].sum()),
+        n_refuted=refuted,
+        n=table.n,
+        is_weighted=table.is_weighted,
+        method=f"{n_resamples:,} draws of outcomes" if drawn else "chi-squared",
+    )
+
+
+class _View(NamedTuple):
+    statistic: float
+    df: float
+    p_value: float
+    dispersion: float
+
+
+def _views(scores: NullScores, dispersion: Floats | None) -> Iterator[_View]:
+    """Compare the squared sums of each view with the chi-squared law that has their mean and variance."""
+    end = 0
+    for size in scores.sizes:
+        part, end = slice(end, end + size), end + size
+        with np.errstate(over="ignore"):  # Of an event that was all but excluded.
+            statistic, df, factor = float((scores.sums[part] ** 2).sum()), float(size), 1.0
+        if dispersion is not None and size:
+            factor = max(1.0, float(dispersion[part].mean()))
+            uneven = float(dispersion[part].var()) / factor**2 if factor > 1.0 else 0.0
+            statistic, df = statistic / (factor * (1.0 + uneven)), df / (1.0 + uneven)
+        yield _View(statistic, df, float(chdtrc(df, statistic)) if df else 1.0, factor)
+
+
+def _shared(views: Iterable[tuple[float, float]]) -> list[float]:
+    """Return, of p-values and degrees of freedom, the p-value of all views if each of them decides."""
+    views = list(views)
+    shares = SHARES.get(sum(df > 0.0 for _, df in views), ())
+    tested = iter(shares)
+    return [
+        _any_of([share * p_value / own for share in shares]) if df > 0.0 and (own := next(tested)) else 1.0
+        for p_value, df in views
+    ]
+
+
+def _any_of(chances: list[float]) -> float:
+    """Return the chance that any of independent events happens, with all digits of a small one."""
+    return 1.0 if max(chances) >= 1.0 else 0.0 - math.expm1(math.fsum(math.log1p(-chance) for chance in chances))
+
+
+def _drawn_line(table: ForecastTable, scores: NullScores, n_resamples: int, seed: int) -> Floats:
+    """Return the statistic of level and slope of outcomes that are drawn with the forecasts as probabilities."""
+    inside = (table.forecast > 0.0) & (table.forecast < 1.0)
+    start = scores.start - int(np.argmax(inside))
+    cases, expected = table.weights[inside], table.weights[inside] * table.forecast[inside]
+    number = np.rint(np.add.reduceat(cases, start)).astype(np.int64)
+    mean = np.add.reduceat(expected, start)
+    events = np.random.default_rng(seed).binomial(number, np.minimum(mean / number, 1.0), (n_resamples, len(number)))
+    with np.errstate(over="ignore"):
+        found: Floats = (((events - mean) @ scores.functions[:, : scores.sizes[0]]) ** 2).sum(axis=1)
+    return found

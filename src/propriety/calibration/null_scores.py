@@ -1,0 +1,161 @@
+"""Sums of residuals by which calibration is tested: of level and slope, and of the shape beyond them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import eval_legendre, logit
+
+from propriety.results import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["NullScores", "group_of_cases", "null_scores", "residual_variance"]
+
+GROUPS = 2**12  # Neighbouring forecasts are put together to so many groups, over which the functions hardly change.
+DEGREES = (2, 3, 4, 5)
+FINE_DEGREES = tuple(range(6, 16))
+ENOUGH = 100.0  # Variance of the number of events from which fine shapes can be seen.
+BINS = 10  # In which the weights of events are compared with those of non-events.
+SAME = 1e-9  # A function with a smaller part of its own is a combination of those before it.
+
+
+class NullScores(NamedTuple):
+    r"""Sums :math:`\sum w (y - p) z_j(p)` over all cases, uncorrelated with variance 1 if the forecasts are calibrated.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (k,)
+        The sums: of level and slope, of the shape beyond them, and of finer shapes.
+    functions : ndarray of shape (groups, k)
+        The functions :math:`z_j`.
+    start : ndarray of int
+        First row of the table in each group; forecasts of exactly 0 or 1 are in none.
+    sizes : (int, int, int)
+        How many of the sums are of each of the three kinds.
+    information : float
+        Variance of the number of events if calibrated; of weighted cases, of the effective number.
+    """
+
+    sums: Floats
+    functions: Floats
+    start: NDArray[np.intp]
+    sizes: tuple[int, int, int]
+    information: float
+
+
+def null_scores(table: ForecastTable) -> NullScores:
+    r"""Return the sums of residuals times functions of the forecast, made uncorrelated one after the other.
+
+    The functions are 1 and the log-odds x; the Legendre polynomials :math:`P_2, \dots, P_5` of the share of the
+    variance :math:`\sum w p (1 - p)` up to a forecast; and :math:`P_6, \dots, P_{15}`, where there is enough to see
+    them; each free of what those before it explain.
+    """
+    inside = (table.forecast > 0.0) & (table.forecast < 1.0)
+    first = int(np.argmax(inside))
+    rows = slice(first, first + int(np.count_nonzero(inside)))
+    p = table.forecast[rows]
+    none = np.empty(0)
+    variance = table.weights[rows] * p * (1.0 - p)
+    total = float(variance.sum())
+    if not total > 0.0:
+        return NullScores(none, none.reshape(0, 0), np.empty(0, dtype=np.intp), (0, 0, 0), 0.0)
+    share = (np.cumsum(variance) - variance / 2.0) / total
+    start = np.arange(len(p)) if len(p) <= GROUPS else np.flatnonzero(np.diff(np.floor(GROUPS * share), prepend=-1.0))
+    own = residual_variance(table, rows, variance)
+    residual = np.add.reduceat(table.events[rows] * (1.0 - p) - table.non_events[rows] * p, start)
+    weight = np.add.reduceat(variance, start)
+    x = np.add.reduceat(variance * logit(p), start) / weight
+    middle = 2.0 * np.add.reduceat(variance * share, start) / weight - 1.0
+    spread = np.add.reduceat(own, start)
+    information = total * (total / float(spread.sum()))
+    kinds: list[list[Floats]] = [[np.ones(len(start)), x]]
+    fine = FINE_DEGREES if information >= ENOUGH else ()
+    kinds += [[eval_legendre(degree, middle) for degree in degrees] for degrees in (DEGREES, fine)]
+    kept: list[Floats] = []
+    ends = [len(kept := _orthonormal(kept, columns, spread)) for columns in kinds]
+    functions = np.stack(kept, axis=1)
+    sizes = (ends[0], ends[1] - ends[0], ends[2] - ends[1])
+    return NullScores(residual @ functions, functions, start + first, sizes, information)
+
+
+def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats) -> list[Floats]:
+    """Return uncorrelated columns with more of them, those left out that others explain."""
+    kept = list(kept)
+    for column in columns:
+        rest = column
+        for _ in range(2):  # Twice, because once leaves rounding error of the size of what is removed.
+            for one in kept:
+                rest = rest - one * float(spread @ (one * rest))
+        size = float(spread @ rest**2)
+        if size > SAME**2 * float(spread @ column**2):
+            kept.append(rest / np.sqrt(size))
+    return kept
+
+
+def group_of_cases(scores: NullScores, table: ForecastTable, forecast: Floats) -> NDArray[np.intp]:
+    """Return the group of each forecast; -1 for those of exactly 0 or 1, which are in none."""
+    row = np.minimum(np.searchsorted(table.forecast, forecast), len(table) - 1)
+    group = np.maximum(np.searchsorted(scores.start, row, side="right") - 1, 0)
+    return np.where((forecast > 0.0) & (forecast < 1.0), group, -1)
+
+
+def residual_variance(table: ForecastTable, rows: slice, variance: Floats) -> Floats:
+    r"""Return the variance of the sum of weighted residuals of each row if the forecasts are calibrated.
+
+    Without weights this is :math:`N p (1 - p)`. With weights whose logarithm is higher by b for events than for
+    non-events, and sums :math:`A_1, A_0` of the squared weights of both, it is estimated by
+
+    .. math:: p (1 - p) \{A_1 [(1 - p) + p e^{-b}] + A_0 [(1 - p) e^b + p]\} ,
+
+    which uses events and non-events alike, where the sum of squared residuals rests on the few events.
+    """
+    if not table.is_weighted or not variance.any():
+        return variance
+    p = table.forecast[rows]
+    events, others = table.event_squares[rows], table.non_event_squares[rows]
+    ratio = np.exp(_log_ratio(table, rows, variance))
+    spread: Floats = p * (1.0 - p) * (events * ((1.0 - p) + p / ratio) + others * ((1.0 - p) * ratio + p))
+    return spread
+
+
+def _log_ratio(table: ForecastTable, rows: slice, variance: Floats) -> float:
+    """Return the mean difference of log-weights between events and non-events of like forecasts.
+
+    The logarithm of a mean weight is biased by how few cases it is of, so that both sides are cut into runs with about
+    the same effective number of cases, single cases where each row is one.
+    """
+    place = np.minimum(BINS * np.cumsum(variance) / variance.sum(), BINS - 1.0).astype(np.intp)
+    sides = []
+    for weight, squares in (
+        (table.events[rows], table.event_squares[rows]),
+        (table.non_events[rows], table.non_event_squares[rows]),
+    ):
+        there = weight > 0.0
+        sides.append((place[there], weight[there], squares[there], weight[there] ** 2 / squares[there]))
+    if not all(len(side[0]) for side in sides):
+        return 0.0
+    length = max(float((size**2).sum() / size.sum()) for *_, size in sides)
+    (n_events, of_events), (n_others, of_others) = (_by_bin(*side, length) for side in sides)
+    both = (n_events > 0.0) & (n_others > 0.0)
+    if not both.any():
+        return 0.0
+    part = n_events[both] * n_others[both] / (n_events[both] + n_others[both])
+    difference = of_events[both] / n_events[both] - of_others[both] / n_others[both]
+    return float(part @ difference / part.sum())
+
+
+def _by_bin(
+    place: NDArray[np.intp], weight: Floats, squares: Floats, size: Floats, length: float
+) -> tuple[Floats, Floats]:
+    """Return the effective number of cases and the sum of their log-weights, taken run by run, in each bin."""
+    run = np.floor((np.cumsum(size) - size / 2.0) / length)
+    start = np.flatnonzero((np.diff(run, prepend=-1.0) != 0.0) | (np.diff(place, prepend=-1) != 0))
+    number = np.add.reduceat(size, start)
+    log_weight = np.log(np.add.reduceat(squares, start) / np.add.reduceat(weight, start))
+    bins = place[start]
+    sums: tuple[Floats, Floats] = tuple(  # type: ignore[assignment]  # two
+        np.bincount(bins, values, minlength=BINS).astype(np.float64) for values in (number, number * log_weight)
+    )
+    return sums

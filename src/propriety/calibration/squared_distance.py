@@ -1,0 +1,218 @@
+"""Miscalibration and discrimination under the Brier score, less the noise of the sample, with limits from a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri, eval_legendre, logit, ndtri
+
+from propriety.calibration.null_scores import DEGREES, residual_variance
+from propriety.results import Floats
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
+
+__all__ = ["Distance", "Part", "Regression", "Spread", "squared_distance"]
+
+GROUPS = 2**10  # Neighbouring forecasts are put together; eight groups a step where there are steps.
+ROUNDING = 1e-12  # A smaller share of the distance is rounding error.
+SAME = 1e-10  # Combinations of functions with a smaller share of their variance are left out.
+CASES_PER_BIN = 10.0
+CLUSTERS_PER_BIN = 40
+FEWEST_BINS = 16
+
+_KNOWN: IdentityCache[dict[int | None, _Groups]] = IdentityCache()
+
+Part: TypeAlias = Literal["miscalibration", "discrimination"]
+
+
+class Distance(NamedTuple):
+    """A squared distance without the noise of the sample, with its limits, which always hold it."""
+
+    value: float
+    low: float
+    high: float
+    standard_error: float
+
+
+class Regression(NamedTuple):
+    r"""Residuals of the outcomes regressed on functions of the forecast; what clusters are to add up case by case.
+
+    Parameters
+    ----------
+    functions : ndarray of shape (groups, k)
+        Functions, orthonormal over the cases.
+    start : ndarray of int
+        First row of the table in each group.
+    centre : ndarray of shape (groups,)
+        What the outcomes are compared with: the forecast, or the event rate.
+    fitted : ndarray of shape (groups,)
+        Fitted distance from it.
+    around_forecast : bool
+        Whether the centre of a case is its forecast.
+    """
+
+    functions: Floats
+    start: NDArray[np.intp]
+    centre: Floats
+    fitted: Floats
+    around_forecast: bool
+
+
+class Spread(NamedTuple):
+    """Covariance of the coefficients, and variances of the linear parts of the distance: all of it, and noise alone."""
+
+    covariance: Floats
+    linear: float
+    noise: float
+    units: int
+
+
+def squared_distance(
+    table: ForecastTable,
+    part: Part,
+    *,
+    level: float,
+    units: int | None = None,
+    spread_of: Callable[[Regression], Spread] | None = None,
+) -> Distance:
+    r"""Estimate :math:`E (P(Y = 1 \mid p) - p)^2`, or :math:`E (P(Y = 1 \mid p) - P(Y = 1))^2`, with limits.
+
+    The outcomes less the forecast, r, are regressed on functions of the forecast that are orthonormal over the cases:
+    :math:`1, p, p (1 - p), p (1 - p) \operatorname{logit} p`, Legendre polynomials of the share of the variance, and
+    in large samples steps. With coefficients c, and C the covariance that noise gives them,
+
+    .. math:: T = \frac{n}{n - 1} (c^\top c - \operatorname{tr} C)
+
+    is free of the bias of fitting noise. The limits solve, for the distance :math:`\theta`,
+
+    .. math:: (T - \theta)^2 = z^2 (4 \theta \kappa + \tau^2) + 2 q^2 \operatorname{tr} C^2 ,
+
+    where :math:`4 \theta \kappa` is the variance of the part that is linear in the noise and :math:`\tau^2` that of
+    the distances of the cases from the forecast. Below, C is that of calibrated forecasts and q a quantile of
+    chi-squared, because close to 0 the law is skew.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Forecasts and outcomes.
+    part : {"miscalibration", "discrimination"}
+        Distance of the event rates from the forecast, or from the overall rate.
+    level : float
+        Level of the limits.
+    units : int, optional
+        Number of clusters, if cases depend on each other.
+    spread_of : callable, optional
+        For such cases: returns the spread of a regression as the clusters make it.
+    """
+    groups = _groups(table, units)
+    around = groups.forecast if part == "miscalibration" else np.full(len(groups.start), table.event_rate)
+    functions = groups.functions
+    if part == "miscalibration":
+        functions = np.column_stack([np.ones(len(groups.start)), functions])
+    total = table.weight
+    per_row = table.forecast if part == "miscalibration" else np.full(len(table), table.event_rate)
+    residual = table.events * (1.0 - per_row) - table.non_events * per_row
+    coefficients = functions.T @ np.add.reduceat(residual, groups.start) / total
+    fitted = functions @ coefficients
+    given = Regression(functions, groups.start, around, fitted, part == "miscalibration")
+    spread = _spread(table, given, per_row, total) if spread_of is None else spread_of(given)
+    size = float(coefficients @ coefficients)
+    factor = spread.units / max(spread.units - 1.0, 1.0)
+    without_noise = size - float(np.trace(spread.covariance))
+    value = factor * without_noise if without_noise > ROUNDING * size else 0.0
+    z = float(ndtri(0.5 + level / 2.0))
+    kappa = spread.noise / (4.0 * size) if size > 0.0 else 0.0
+    tau = max(spread.linear - spread.noise, 0.0) * (value / size if size > 0.0 else 0.0) ** 2
+    centre = value + 2.0 * z**2 * kappa
+
+    def half(covariance: Floats, quantile: float) -> float:
+        square = centre**2 - value**2 + z**2 * tau + 2.0 * quantile**2 * float((covariance**2).sum())
+        return math.sqrt(max(square, 0.0))
+
+    null = spread.covariance
+    if part == "miscalibration" and spread_of is None:
+        bernoulli = table.weights * table.forecast * (1.0 - table.forecast)
+        variance = residual_variance(table, slice(0, len(table)), bernoulli)
+        null = (functions * np.add.reduceat(variance, groups.start)[:, None]).T @ functions / total**2
+    skew, squares = float(np.trace(null)), float((null**2).sum())
+    low = value
+    if squares > 0.0:
+        degrees = skew**2 / squares
+        quantile = (float(chdtri(degrees, (1.0 - level) / 2.0)) - degrees) / math.sqrt(2.0 * degrees)
+        low = min(max(centre - half(null, quantile), 0.0), value)
+    high = max(min(centre + half(spread.covariance, z), 1.0), value)
+    error = math.sqrt(spread.linear + 2.0 * float((spread.covariance**2).sum()))
+    return Distance(value, low, high, error)
+
+
+class _Groups(NamedTuple):
+    """Groups of neighbouring forecasts; the functions, without the constant, are centred and orthonormal."""
+
+    start: NDArray[np.intp]
+    forecast: Floats
+    functions: Floats
+
+
+def _groups(table: ForecastTable, units: int | None) -> _Groups:
+    """Return groups of neighbouring forecasts with their functions, which are computed once for a table."""
+    known = _KNOWN.setdefault(table, {})
+    if units not in known:
+        known[units] = _grouped(table, units)
+    return known[units]
+
+
+def _grouped(table: ForecastTable, units: int | None) -> _Groups:
+    weights, p = table.weights, table.forecast
+    variance = weights * p * (1.0 - p)
+    information = float(variance.sum())
+    share = (np.cumsum(weights) - weights / 2.0) / table.weight
+    if information > 0.0:  # Half by cases, half by the variance of their outcomes.
+        share = (share + (np.cumsum(variance) - variance / 2.0) / information) / 2.0
+    bins = int((information * table.effective_n / table.weight) ** (2.0 / 3.0) / CASES_PER_BIN)
+    bins = bins if units is None else min(bins, units // CLUSTERS_PER_BIN)
+    groups = max(GROUPS, 8 * bins)
+    start = np.arange(len(p)) if len(p) <= groups else np.flatnonzero(np.diff(np.floor(groups * share), prepend=-1.0))
+    weight = np.add.reduceat(weights, start)
+    mean = np.add.reduceat(weights * p, start) / weight
+    columns = [mean]
+    if information > 0.0:
+        inside = np.clip(mean, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
+        summed = np.add.reduceat(variance, start)
+        u = (np.cumsum(summed) - summed / 2.0) / information
+        curve = mean * (1.0 - mean)
+        columns += [curve, curve * logit(inside), *(eval_legendre(degree, 2.0 * u - 1.0) for degree in DEGREES)]
+        if bins >= FEWEST_BINS:
+            place = np.minimum((u * bins).astype(np.intp), bins - 1)
+            columns += list((place == np.arange(1, bins)[:, None]).astype(np.float64))
+    return _Groups(start, mean, _orthonormal(np.stack(columns, axis=1), weight / table.weight))
+
+
+def _orthonormal(columns: Floats, share: Floats) -> Floats:
+    """Centre columns and make them orthonormal over the cases; what they explain of each other is left out."""
+    root = np.sqrt(share)[:, None]
+    centred = (columns - share @ columns) * root
+    size = np.sqrt((centred**2).sum(axis=0))
+    scaled = centred[:, size > 0.0] / size[size > 0.0]
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    kept = values > SAME * max(values.max(initial=0.0), np.finfo(float).tiny)
+    found: Floats = (scaled @ (vectors[:, kept] / np.sqrt(values[kept]))) / root
+    return found
+
+
+def _spread(table: ForecastTable, given: Regression, per_row: Floats, total: float) -> Spread:
+    """Return the spread of independent cases, weighted or not."""
+    fitted = np.repeat(given.fitted, np.diff(given.start, append=len(table)))
+    up, down = 1.0 - per_row, -per_row
+    squares = np.add.reduceat(table.event_squares * up**2 + table.non_event_squares * down**2, given.start)
+    covariance = (given.functions * squares[:, None]).T @ given.functions / total**2
+    mean = float(table.weights @ fitted**2) / total
+    linear, noise = 0.0, 0.0
+    for residual, weight in ((up, table.event_squares), (down, table.non_event_squares)):
+        left = 2.0 * (residual - fitted) * fitted
+        linear += float(weight @ (left + fitted**2 - mean) ** 2)
+        noise += float(weight @ left**2)
+    return Spread(covariance, linear / total**2, noise / total**2, table.n)

@@ -1,0 +1,50 @@
+"""Answers about many events, each made when it is looked at: of a thousand classes a page shows a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+__all__ = ["MadeWhenAsked"]
+
+Answer = TypeVar("Answer")
+
+
+class MadeWhenAsked(Mapping[Any, Answer]):
+    """An answer for each label, made once when it is asked for.
+
+    Parameters
+    ----------
+    labels : iterable
+        The labels, in order.
+    make : callable
+        Makes the answer of a label.
+
+    Examples
+    --------
+    >>> squares = MadeWhenAsked([2, 3], lambda number: number**2)
+    >>> list(squares), squares[3]
+    ([2, 3], 9)
+    """
+
+    def __init__(self, labels: Iterable[Any], make: Callable[[Any], Answer]) -> None:
+        self._made: dict[Any, Answer | None] = dict.fromkeys(labels)
+        self._make = make
+
+    def __getitem__(self, label: Any) -> Answer:
+        found = self._made[label]
+        if found is None:
+            found = self._made[label] = self._make(label)
+        return found
+
+    def __contains__(self, label: object) -> bool:
+        return label in self._made
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __repr__(self) -> str:
+        return f"MadeWhenAsked({list(self)})"

@@ -1,0 +1,368 @@
+"""The calibration of forecasts in a few numbers, and what a test allows to be said about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from propriety.calibration.binning import weighted_quantile
+from propriety.calibration.calibration_test import FEWEST, CalibrationTest
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
+from propriety.errors import InputValueError, sentence
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
+from propriety.inference.calibration_testing import test_beside_the_line, test_of
+from propriety.inference.estimates import Estimate
+from propriety.inference.estimation import estimate_or_note
+from propriety.inference.measures import Measure, Miscalibration
+from propriety.inference.verdicts import holm
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import open_ledger
+from propriety.results import Floats, Result
+from propriety.rules.families import Brier
+from propriety.rules.scoring import mean_score, weighted_sum
+from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Labels, Missing
+
+__all__ = [
+    "CalibrationOutcome",
+    "CalibrationSummary",
+    "Direction",
+    "calibration_of",
+    "calibration_summary",
+    "outcomes_of_several",
+]
+
+CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
+Direction: TypeAlias = Literal["refuted", "too high", "too low", "too extreme", "too timid", "other shape", "together"]
+
+# What is found inside these margins is called immaterial.
+RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
+ESTIMATES = ("observed_expected", "intercept", "slope", "miscalibration")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CalibrationSummary(Result):
+    """How far forecasts are from calibrated, and what that allows to be said; see `calibration_summary`.
+
+    Parameters
+    ----------
+    outcome : {"consistent", "miscalibrated", "immaterial", "too few events", "not tested"}
+        What the test allows to be said.
+    directions : tuple of str
+        How the forecasts are wrong, if they are: "too high" or "too low" on average, "too extreme" or "too timid",
+        of an "other shape"; "together" if only level and slope together are off; "refuted" if a forecast of exactly 0
+        or 1 did not come true.
+    p_value : float
+        p-value of the test of calibration; NaN if it was not tested.
+    test : CalibrationTest, optional
+        The test.
+    observed, expected : float
+        Event rate and mean forecast.
+    observed_expected, intercept, slope : Estimate
+        Their ratio, calibration in the large, and calibration slope, with intervals.
+    miscalibration : Estimate
+        What miscalibration costs under the Brier score, without the noise of the sample, with its interval.
+    brier, uncertainty : float
+        Brier score, and that of the constant event rate.
+    ici, e50, e90, e_max : float
+        Mean (integrated calibration index), median, 90 per cent quantile and maximum of the distance between forecast
+        and CORP curve.
+    level : float
+        Level of the intervals and of the test.
+    n, n_events : int
+        Number of cases, and of those with the event.
+    dropped : int
+        Rows left out because of missing values.
+    note : str
+        What to beware of; empty if nothing.
+    """
+
+    outcome: CalibrationOutcome
+    directions: tuple[Direction, ...]
+    p_value: float
+    test: CalibrationTest | None
+    observed: float
+    expected: float
+    observed_expected: Estimate
+    intercept: Estimate
+    slope: Estimate
+    miscalibration: Estimate
+    brier: float
+    uncertainty: float
+    ici: float
+    e50: float
+    e90: float
+    e_max: float
+    level: float
+    n: int
+    n_events: int
+    dropped: int = 0
+    note: str = ""
+
+    def summary(self, name: str = "The forecast") -> str:
+        """Say in words what the test allows to be said."""
+        from propriety.inference.calibration_words import calibration_words
+
+        return calibration_words(self, name)
+
+    def _fields(self) -> dict[str, Any]:
+        """Return all numbers flat, each estimate with its limits beside it."""
+        fields = Result._fields(self)
+        flat: dict[str, Any] = {}
+        for name, value in fields.items():
+            if name in ESTIMATES:
+                flat |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+            elif name == "directions":
+                flat[name] = ", ".join(value)
+            elif name == "test":
+                views = ("line_p_value", "shape_p_value", "fine_p_value", "n_certain", "n_refuted")
+                flat |= {view: math.nan if value is None else getattr(value, view) for view in views}
+            else:
+                flat[name] = value
+        return flat
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
+    y_true: object,
+    y_proba: object = None,
+    *,
+    level: float = 0.95,
+    cluster: object = None,
+    time: object = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    n_resamples: int = 1000,
+    seed: int | None = None,
+) -> CalibrationSummary:
+    r"""Judge the calibration of forecasts of an event: by a test, and by a few numbers with intervals.
+
+    The test is of calibration at every forecast, with one level for its views: Cox's score test of intercept 0 and
+    slope 1, and tests of the shape beyond them (see the notes). Its outcome is one of
+
+    - **consistent** with calibration;
+    - **miscalibrated**, and in which direction;
+    - **immaterial**: miscalibrated, but observed/expected is within 5% of 1, the slope within 10%, and the cost at
+      most 0.5% of the uncertainty, all with their whole intervals;
+    - **too few events** to tell: nothing was found, and the number of events has a variance below 20, so that only
+      gross errors could have been.
+
+    The numbers, with event rate :math:`\bar y` and mean forecast :math:`\bar p`, are
+
+    - observed/expected :math:`\bar y / \bar p`, above 1 if the forecasts are too low;
+    - intercept :math:`a` of :math:`\operatorname{logit} P(Y = 1) = a + \operatorname{logit} p`, the slope fixed at 1;
+    - slope :math:`b` of :math:`\operatorname{logit} P(Y = 1) = a' + b \operatorname{logit} p`, below 1 if the
+      forecasts are too extreme;
+    - the miscalibration of the Brier score, less the noise of the sample; see `propriety.estimate`;
+    - ICI, E50, E90 and Emax: mean, median, 90 per cent quantile and maximum over the cases of
+      :math:`|p - \hat c(p)|`, where :math:`\hat c` is the CORP curve, the isotonic regression.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`: binary outcomes and the probability of the event; or a ForecastTable, or a
+        ledger of one model.
+    level : float
+        Level of the intervals and of the test, strictly between 0 and 1.
+    cluster, time : array-like of shape (n,), optional
+        Cluster, or time, within which cases may depend on each other; the test and the intervals allow for it.
+    n_resamples, seed : int, optional
+        Number and seed of the draws that the test takes where events are few.
+
+    Returns
+    -------
+    CalibrationSummary
+        The outcome of the test, and the numbers. Where the data do not determine one it is NaN, and its note says why.
+
+    Notes
+    -----
+    Forecasts of exactly 0 or 1 have no log-odds. Intercept and slope are those of all other cases. A single one
+    that did not come true refutes the forecasts.
+
+    Weights enter by the variance that weighted residuals have if the forecasts are calibrated, with the weights of
+    events and non-events compared at like forecasts. The intervals treat the number of events as random. Where a
+    study has fixed it, as with cases and controls, they are too wide, and the note says so.
+
+    The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
+    clusters.
+
+    Austin and Steyerberg measure the distances from a loess curve. The CORP curve needs no bandwidth, but follows the
+    noise of a small sample: the ICI even of calibrated forecasts is positive and falls only as more cases come.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562, for intercept and slope; Debray et al. (2019),
+    doi:10.1177/0962280218785504, for the ratio; Austin & Steyerberg (2019), doi:10.1002/sim.8281, for the distances.
+
+    Examples
+    --------
+    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1] * 20, [0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.8, 0.8] * 20
+    >>> found = calibration_summary(y, p)
+    >>> found.outcome, found.directions
+    ('miscalibrated', ('too extreme',))
+    >>> round(found.intercept.value, 3), round(found.slope.value, 3), round(found.slope.high, 3), round(found.ici, 3)
+    (0.405, 0.613, 0.813, 0.1)
+    """
+    check_level(level)
+    check_resamples(n_resamples)
+    ledger = open_ledger(
+        y_true,
+        y_proba,
+        cluster=cluster,
+        time=time,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+    if ledger.labels is not None:
+        law = "calibration_summary needs the forecast of one event"
+        law += f"; the forecasts are rows of {len(ledger.labels)} classes"
+        raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
+    return calibration_of(ledger, ledger.one_model(None), level=level, drawing=Drawing(n_resamples, fresh_seed(seed)))
+
+
+def calibration_of(
+    ledger: Ledger, model: str, *, level: float, drawing: Drawing, known: Mapping[str, Estimate] = MappingProxyType({})
+) -> CalibrationSummary:
+    """Judge the calibration of a model for one event from a ledger; see `calibration_summary`.
+
+    Estimates that are `known` already, by the key of the measure, are not made again.
+    """
+    table = ledger.table(model)
+    test = test_of(ledger, model, drawing)
+    inside = _inside(ledger, model, table)
+
+    def estimated(source: Ledger, measure: Measure) -> Estimate:
+        if source is ledger and measure.key in known:
+            return known[measure.key]
+        return estimate_or_note(source, model, measure, level=level, drawing=drawing)
+
+    distance = np.abs(table.forecast - pool_adjacent_violators(table).per_row())
+    e50, e90 = weighted_quantile(distance, table.weights, np.array([0.5, 0.9])).tolist()
+    found = CalibrationSummary(
+        outcome="not tested",
+        directions=(),
+        p_value=math.nan if test is None else test.p_value,
+        test=test,
+        observed=table.event_rate,
+        expected=table.mean_forecast,
+        observed_expected=estimated(ledger, ObservedExpected()),
+        intercept=estimated(inside, CalibrationIntercept()),
+        slope=estimated(inside, CalibrationSlope()),
+        miscalibration=estimated(ledger, Miscalibration()),
+        brier=float(mean_score(table, rule=Brier())),
+        uncertainty=table.event_rate * (1.0 - table.event_rate),
+        ici=weighted_sum(distance, table.weights) / table.weight,
+        e50=e50,
+        e90=e90,
+        e_max=float(distance.max()),
+        level=level,
+        n=table.n,
+        n_events=table.n_events,
+        dropped=table.dropped,
+        note=_note(ledger, table, test),
+    )
+    if test is None:
+        return found
+    if test.p_value > 1.0 - level:
+        return replace(found, outcome=_cleared(test))
+    directions = tuple(_directions(found, test, inside, model, drawing))
+    return replace(found, outcome="immaterial" if _immaterial(found, test) else "miscalibrated", directions=directions)
+
+
+def _cleared(test: CalibrationTest) -> CalibrationOutcome:
+    """Return the outcome of a test that found nothing."""
+    return "too few events" if test.information < FEWEST else "consistent"
+
+
+def outcomes_of_several(summaries: Sequence[CalibrationSummary]) -> tuple[list[CalibrationOutcome], Floats]:
+    """Return the outcomes of several tests with one level for all of them, and their p-values adjusted by Holm."""
+    p_adjusted = holm(np.array([one.p_value for one in summaries]))
+    outcomes = [
+        _cleared(one.test) if one.test is not None and p_value > 1.0 - one.level else one.outcome
+        for one, p_value in zip(summaries, p_adjusted.tolist(), strict=True)
+    ]
+    return outcomes, p_adjusted
+
+
+def _directions(
+    found: CalibrationSummary, test: CalibrationTest, inside: Ledger, model: str, drawing: Drawing
+) -> list[Direction]:
+    """Say in which ways forecasts are wrong that were found to be."""
+    wrong: list[Direction] = ["refuted"] if test.n_refuted > 0.0 else []
+    ratio, slope = found.observed_expected, found.slope
+    # Outcomes of one class leave no interval; then only the level can have been found to be off.
+    low, high = (ratio.value if math.isnan(limit) else limit for limit in (ratio.low, ratio.high))
+    wrong += ["too high"] if high < 1.0 else ["too low"] if low > 1.0 else []
+    wrong += ["too extreme"] if slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
+    # A slope far from 1 bends the curve of residuals, too: what is left beside it is the shape.
+    beside = test_beside_the_line(inside, model, drawing) if wrong else test
+    _, shape, fine = (False, False, False) if beside is None else beside.views_against(1.0 - found.level)
+    wrong += ["other shape"] if shape or fine else []
+    return wrong or ["together"]
+
+
+def _immaterial(found: CalibrationSummary, test: CalibrationTest) -> bool:
+    """Return whether the intervals exclude every error that would matter."""
+    ratio, slope, cost = found.observed_expected, found.slope, found.miscalibration
+    near = ratio.low > 1.0 - RATIO_MARGIN and ratio.high < 1.0 + RATIO_MARGIN
+    straight = math.isnan(slope.value) or (slope.low > 1.0 - SLOPE_MARGIN and slope.high < 1.0 + SLOPE_MARGIN)
+    return test.n_refuted == 0.0 and near and straight and cost.high <= COST_MARGIN * found.uncertainty
+
+
+def _inside(ledger: Ledger, model: str, table: ForecastTable) -> Ledger:
+    """Return the ledger of one model without forecasts of exactly 0 and 1, as far as it can be had."""
+    inside = (table.forecast > 0.0) & (table.forecast < 1.0)
+    if inside.all() or not inside.any():
+        return ledger
+    if isinstance(ledger.source, Cases) or table.is_weighted or ledger.dependence is not None:
+        cases = ledger.cases
+        if cases is None:
+            return ledger
+        forecast, _, _ = cases.gathered(model)
+        return Ledger.of_source(cases.of(model).where((forecast > 0.0) & (forecast < 1.0)), ledger.events)
+    columns = {name: getattr(table, name)[inside] for name in ("forecast", "events", "non_events")}
+    return Ledger.of_tables({model: ForecastTable(**columns)})
+
+
+def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None) -> str:
+    told = []
+    if test is None:
+        told.append(ledger.why_no_cases("a test").replace("of this measure ", ""))
+    elif test.n_certain > 0.0:
+        weight = "of the weight have" if table.is_weighted else "of the cases have"
+        told.append(f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1")
+    if _weighted_by_outcome(table):
+        told.append(
+            "all events have one weight and all non-events another: if a study fixed the numbers of both, "
+            "these intervals are too wide"
+        )
+    return "; ".join(told)
+
+
+def _weighted_by_outcome(table: ForecastTable) -> bool:
+    """Return whether weights differ between events and non-events, and nowhere else."""
+    if not table.is_weighted or not 0 < table.n_events < table.n:
+        return False
+    sides = (
+        (table.n_events, table.events, table.event_squares),
+        (table.n - table.n_events, table.non_events, table.non_event_squares),
+    )
+    weights = [float(weight.sum()) / number for number, weight, _ in sides]
+    equal = all(
+        math.isclose(number * squares.sum(), weight.sum() ** 2, rel_tol=1e-9) for number, weight, squares in sides
+    )
+    return equal and not math.isclose(*weights, rel_tol=1e-9)

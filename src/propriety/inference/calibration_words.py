@@ -1,0 +1,96 @@
+"""A verdict on calibration in plain words; every claim in them is a value of the summary."""
+
+from __future__ import annotations
+
+import math
+
+from propriety.calibration.calibration_test import FEWEST
+from propriety.inference.calibration_summary import CalibrationSummary, Direction
+from propriety.inference.estimates import Estimate, counted
+from propriety.inference.number_words import hundredths, number, p_value_words
+
+__all__ = ["calibration_words", "estimate_words"]
+
+LEVEL: tuple[Direction, ...] = ("too high", "too low")
+SLOPE: tuple[Direction, ...] = ("too extreme", "too timid")
+
+
+def calibration_words(found: CalibrationSummary, name: str) -> str:
+    """Say what the test of calibration allows to be said of a forecast with a name.
+
+    Examples
+    --------
+    >>> from propriety import calibration_summary
+    >>> found = calibration_summary([0, 0, 0, 1] * 100, [0.25] * 400)
+    >>> calibration_words(found, "a")
+    'a is consistent with calibration (p = 1; observed/expected 1.00, 0.84 to 1.19).'
+    """
+    ratio = estimate_words("observed/expected", found.observed_expected)
+    slope = estimate_words("slope", found.slope)
+    evidence = [one for one in (ratio, slope) if one]
+    p_value = p_value_words(found.p_value)
+    match found.outcome:
+        case "not tested":
+            return f"{name}: calibration was not tested ({'; '.join([found.note, *evidence])})."
+        case "consistent":
+            return f"{name} is consistent with calibration ({'; '.join([p_value, *evidence])})."
+        case "too few events":
+            told = "; ".join([p_value, *evidence])
+            return f"{name}: too few {_scarce(found)} to tell whether it is calibrated ({told})."
+        case "miscalibrated" | "immaterial":
+            pass
+    what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but immaterially so"
+    return f"{name} {what} ({p_value}): {_ways(found, ratio, slope)}.{_cost(found)}"
+
+
+def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
+    """Say how the forecasts are wrong."""
+    told = []
+    if "refuted" in found.directions and found.test is not None:
+        many = "forecasts" if found.test.is_weighted else counted(round(found.test.n_refuted), "forecast")
+        told.append(f"{many} of exactly 0 or 1 did not come true")
+    ways = [
+        f"{direction} ({evidence})" if evidence else direction
+        for directions, evidence in ((LEVEL, ratio), (SLOPE, slope))
+        for direction in directions
+        if direction in found.directions
+    ]
+    if ways:
+        told.append(f"its forecasts are {' and '.join(ways)}")
+    beside = "; ".join(one for one in (ratio, slope) if one)
+    if "other shape" in found.directions:
+        shape = "the shape of its reliability curve is off"
+        told.append(shape if ways else f"{shape} ({beside})")
+    if "together" in found.directions:
+        told.append(f"level and slope of its forecasts are off together ({beside})")
+    return "; ".join(told)
+
+
+def _cost(found: CalibrationSummary) -> str:
+    """Say what miscalibration costs under the Brier score."""
+    cost = found.miscalibration
+    if math.isnan(cost.value):
+        return ""
+    if cost.value == 0.0 and math.isfinite(cost.high):
+        most = f"at most {number(cost.high)} of a Brier score of {number(found.brier)}"
+        return f" What it costs cannot be told from 0: {most}."
+    interval = "" if math.isnan(cost.low) else f" ({number(cost.low)} to {number(cost.high)})"
+    return f" It costs {number(cost.value)}{interval} of a Brier score of {number(found.brier)}."
+
+
+def _scarce(found: CalibrationSummary) -> str:
+    """Name what there is too little of to test calibration."""
+    others, test = found.n - found.n_events, found.test
+    if min(found.n_events, others) < 40 or test is None:
+        return "events" if found.n_events <= others else "non-events"
+    if test.information * test.dispersion >= FEWEST:
+        return "independent cases"
+    return "cases of like weight" if test.is_weighted else "forecasts away from 0 and 1"
+
+
+def estimate_words(name: str, estimate: Estimate) -> str:
+    """Write an estimate with its interval; nothing where there is none."""
+    if math.isnan(estimate.value):
+        return ""
+    limits = "" if math.isnan(estimate.low) else f", {hundredths(estimate.low)} to {hundredths(estimate.high)}"
+    return f"{name} {hundredths(estimate.value)}{limits}"

@@ -1,0 +1,59 @@
+"""Spread of what calibration is judged by, where cases of one cluster or time may depend on each other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.calibration.null_scores import NullScores, group_of_cases
+from propriety.calibration.squared_distance import Regression, Spread
+from propriety.inference.dependence import hac
+from propriety.results import Floats
+from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["dispersion_of_scores", "spread_of_regression"]
+
+
+def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Floats:
+    """Return the variance of each sum of residuals as clusters make it, or as times do over a span of neighbours."""
+    if not scores.sums.size:
+        return np.empty(0)
+    forecast, event, weight = cases.gathered()
+    group = group_of_cases(scores, table, forecast)
+    residual = np.where(group >= 0, np.where(event, 1.0 - forecast, -forecast), 0.0)
+    residual = residual if weight is None else residual * weight
+    units, codes = _units(cases)
+    # The sums have mean 0 if the forecasts are calibrated, so that nothing is fitted and nothing to correct for.
+    sums = np.stack([np.bincount(codes, residual * one[group], minlength=units) for one in scores.functions.T])
+    if cases.time is not None and units > 1:
+        error, _ = hac(sums.T - sums.mean(axis=1))
+        found: Floats = error**2
+        return found
+    return np.asarray((sums**2).sum(axis=1))
+
+
+def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) -> Spread:
+    """Return the spread of regressed residuals from their sums over clusters or times."""
+    forecast, event, weight = cases.gathered()
+    row = np.minimum(np.searchsorted(table.forecast, forecast), len(table) - 1)
+    group = np.searchsorted(given.start, row, side="right") - 1
+    centre = forecast if given.around_forecast else given.centre[group]
+    weights = np.ones(len(forecast)) if weight is None else weight
+    residual, fitted = np.where(event, 1.0 - centre, -centre), given.fitted[group]
+    units, codes = _units(cases)
+
+    def summed(values: Floats) -> Floats:
+        return np.bincount(codes, weights * values, minlength=units) / table.weight
+
+    sums = np.stack([summed(residual * one[group]) for one in given.functions.T])
+    noise = summed(2.0 * (residual - fitted) * fitted)
+    linear = noise + summed(fitted**2 - float(weights @ fitted**2) / table.weight)
+    return Spread(sums @ sums.T, float(linear @ linear), float(noise @ noise), units)
+
+
+def _units(cases: Cases) -> tuple[int, NDArray[np.intp]]:
+    """Return the number of clusters or times, and that of each case."""
+    keys = cases.cluster if cases.time is None else cases.time
+    assert keys is not None  # noqa: S101  (for the type checker; it is asked of such cases)
+    return len(keys), keys.codes

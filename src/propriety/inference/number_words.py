@@ -1,0 +1,46 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["hundredths", "number", "p_value_words", "percent"]
+
+
+def number(value: float) -> str:
+    """Write a number with three digits, as people read it."""
+    if not math.isfinite(value):
+        return "infinite" if value > 0 else str(value)
+    if value == 0.0:
+        return "0"
+    places = max(2 - math.floor(math.log10(abs(value))), 0)
+    return f"{value:.{places}f}" if places <= 6 else f"{value:.2e}"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """Write a share as a percentage, with so many digits or as many as tell it from 100%.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.9995), percent(0.0625), percent(0.12346)
+    ('95%', '99.95%', '6.25%', '12.3%')
+    """
+    while digits < 15 and f"{100.0 * share:.{digits}g}" == "100" and share < 1.0:
+        digits += 1
+    return f"{100.0 * share:.{digits}g}%"
+
+
+def hundredths(value: float) -> str:
+    """Write a number with two decimals, or with three digits where these would not show it."""
+    return f"{value:.2f}" if value == 0.0 or 0.1 <= abs(value) < 1000.0 else number(value)
+
+
+def p_value_words(p: float) -> str:
+    """Write a p-value with two digits.
+
+    Examples
+    --------
+    >>> p_value_words(0.0002), p_value_words(0.0123), p_value_words(0.344), p_value_words(1.0)
+    ('p < 0.001', 'p = 0.012', 'p = 0.34', 'p = 1')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"

@@ -1,0 +1,121 @@
+"""Calibration by group: of each the same as alone, with one level for all, and words only where it was found."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.evaluation import group_calibration as module
+
+RNG = np.random.default_rng(41)
+N = 3000
+TRUTH = RNG.beta(1, 3, N)
+Y = RNG.random(N) < TRUTH
+SITE = RNG.choice(["east", "north", "south"], N)
+YEAR = RNG.integers(2024, 2026, N)
+WEIGHT = RNG.gamma(2.0, 1.0, N)
+WARD = 3 * RNG.integers(0, 40, N) + np.searchsorted(["east", "north", "south"], SITE)  # No ward is in two sites.
+FORECASTS = {"honest": TRUTH, "off": np.where(SITE == "south", expit(logit(TRUTH) - 0.8), TRUTH)}
+DRAWS = {"seed": 1, "n_resamples": 50}
+SHARED = {
+    "plain": {},
+    "weights": {"sample_weight": WEIGHT},
+    "clusters": {"cluster": WARD},
+    "weighted clusters": {"cluster": WARD, "sample_weight": WEIGHT},
+    "times": {"time": WARD},
+}
+
+
+@pytest.mark.parametrize("shared", SHARED)
+def test_a_group_is_judged_as_its_cases_alone(shared):
+    options = SHARED[shared]
+    found = pr.evaluate(Y, FORECASTS, by={"site": SITE}, **options, **DRAWS).group_calibration
+    assert list(zip(found.model, found.group, strict=True)) == [
+        (model, site) for model in FORECASTS for site in ("east", "north", "south")
+    ]
+    for row, (model, site) in enumerate(zip(found.model, found.group, strict=True)):
+        own = site == SITE
+        some = {name: column[own] for name, column in options.items()}
+        alone = pr.calibration_summary(Y[own], FORECASTS[model][own], **some, **DRAWS)
+        assert found.p_value[row] == pytest.approx(alone.p_value, rel=1e-9)
+        for name in ("observed_expected", "slope"):
+            numbers = [getattr(found, f"{name}{limit}")[row] for limit in ("", "_low", "_high")]
+            one = getattr(alone, name)
+            assert numbers == pytest.approx([one.value, one.low, one.high], rel=1e-9)
+    assert found.is_miscalibrated.tolist() == [False] * 5 + [True]
+    assert (found.p_adjusted >= found.p_value).all()
+
+
+def test_the_words_name_the_group_and_its_ratio():
+    result = pr.evaluate(Y, FORECASTS, by={"site": SITE}, **DRAWS)
+    (row,) = np.flatnonzero(result.group_calibration.is_miscalibrated)
+    ratio = result.group_calibration.observed_expected[row]
+    said = result.summary()
+    assert f"off is miscalibrated in south (observed/expected {ratio:.2f}, " in said
+    assert "; adjusted p < 0.001)." in said
+    assert "honest is miscalibrated" not in said
+    assert "No group is found miscalibrated." not in said
+
+
+def test_groups_of_several_keys_are_named_with_their_key():
+    found = pr.evaluate(Y, FORECASTS, by={"site": SITE, "year": YEAR}, **DRAWS).group_calibration
+    assert set(found.group) == {"site: east", "site: north", "site: south", "year: 2024", "year: 2025"}
+    alone = pr.calibration_summary(Y[YEAR == 2024], TRUTH[YEAR == 2024], **DRAWS)
+    row = np.flatnonzero((found.model == "honest") & (found.group == "year: 2024"))[0]
+    assert found.p_value[row] == pytest.approx(alone.p_value, rel=1e-9)
+
+
+def test_one_level_is_held_over_all_groups():
+    rng = np.random.default_rng(42)
+    flagged, alone = [], []
+    for _ in range(60):
+        p = rng.beta(1, 2, 2000)
+        found = pr.evaluate(rng.random(2000) < p, p, by={"g": np.arange(2000) % 10}, **DRAWS).group_calibration
+        flagged.append(found.is_miscalibrated.any())
+        alone.append((found.p_value <= 0.05).any())
+    assert np.mean(flagged) <= 0.13
+    assert np.mean(alone) > 0.2
+    assert set(found.outcome) <= {"consistent", "too few events", "miscalibrated"}
+
+
+def test_small_groups_are_not_judged():
+    group = np.where(np.arange(N) < 15, "few", SITE)
+    found = pr.evaluate(Y, TRUTH, by={"g": group}, **DRAWS).group_calibration
+    assert "few" not in found.group
+    assert pr.evaluate(Y[:90], TRUTH[:90], by={"g": np.arange(90)}, **DRAWS).group_calibration is None
+
+
+def test_too_many_groups_are_left_out(monkeypatch):
+    monkeypatch.setattr(module, "MOST_GROUPS", 5)
+    result = pr.evaluate(Y, FORECASTS, by={"site": SITE}, **DRAWS)
+    assert result.group_calibration is None
+    assert "is miscalibrated in" not in result.summary()
+    assert "No group is found miscalibrated." not in result.summary()
+
+
+def test_there_is_none_without_groups_or_of_classes():
+    assert pr.evaluate(Y, TRUTH, **DRAWS).group_calibration is None
+    assert pr.evaluate(Y, TRUTH, **DRAWS).group_skill is None
+    rows = np.column_stack([1 - TRUTH, TRUTH / 2, TRUTH / 2])
+    graded = pr.evaluate(Y * (1 + np.arange(N) % 2), rows, by={"site": SITE}, **DRAWS)
+    assert graded.group_calibration is None
+    assert "group is found miscalibrated" not in graded.summary()
+
+
+@pytest.mark.parametrize("shared", ["plain", "weights", "clusters", "weighted clusters"])
+def test_a_lazy_frame_has_the_groups_of_its_arrays(lazily, alike, shared):
+    names = {"sample_weight": "w", "cluster": "ward"}
+    frame = pl.DataFrame({"y": Y.astype(int), **FORECASTS, "site": SITE, "w": WEIGHT, "ward": WARD})
+    options = {name: names[name] for name in SHARED[shared]}
+    found = pr.evaluate(lazily(frame), list(FORECASTS), outcome="y", by="site", **options, **DRAWS)
+    whole = pr.evaluate(Y, FORECASTS, by={"site": SITE}, **SHARED[shared], **DRAWS)
+    alike(found.group_calibration, whole.group_calibration, rtol=1e-8)
+
+
+def test_a_stored_ledger_with_clusters_says_that_groups_were_not_tested(tmp_path):
+    pr.condense(Y, FORECASTS, by={"site": SITE}, cluster=WARD).to_parquet(tmp_path / "l")
+    result = pr.evaluate(pr.Ledger.from_parquet(tmp_path / "l"), **DRAWS)
+    assert set(result.group_calibration.outcome) == {"not tested"}
+    assert "group is found miscalibrated" not in result.summary()
+    assert "is miscalibrated" not in result.summary()

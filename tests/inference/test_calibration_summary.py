@@ -1,0 +1,317 @@
+"""Calibration in a few numbers: against independent computations, under laws, and where there is no answer."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
+
+from propriety import CalibrationIntercept, CalibrationSlope, ForecastTable, Miscalibration, ObservedExpected, estimate
+from propriety.calibration import cox_line
+from propriety.calibration.logistic import LogisticFit
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.inference import calibration_summary as module
+from propriety.inference.calibration_summary import outcomes_of_several
+
+Z = 1.959963984540054
+DISTANCES = ("ici", "e50", "e90", "e_max")
+ESTIMATES = ("observed_expected", "intercept", "slope", "miscalibration")
+
+
+def summarised(y, p=None, **options):
+    return module.calibration_summary(y, p, **({"seed": 1, "n_resamples": 50} | options))
+
+
+def numbers(summary, *, limits=False):
+    values = [getattr(summary, name) for name in ("observed", "expected", *DISTANCES)]
+    for name in ESTIMATES[:3]:
+        found = getattr(summary, name)
+        values += [found.value, *((found.low, found.high) if limits else ())]
+    return np.array(values)
+
+
+def sample(n, seed=0, intercept=0.0, slope=1.0):
+    """Return outcomes whose calibration intercept and slope are the given ones, and their forecasts."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return rng.random(n) < expit(intercept + slope * x), expit(x)
+
+
+def test_intercept_and_slope_maximise_the_likelihood_and_their_errors_are_of_the_sandwich():
+    y, p = sample(300, intercept=0.5, slope=0.7)
+    x = logit(p)
+    found = summarised(y, p)
+
+    def loss(beta):
+        eta = beta[0] + beta[1] * x
+        return np.sum(np.logaddexp(0.0, eta) - y * eta)
+
+    def sandwich(design, rate):
+        bread = np.linalg.inv((design * (rate * (1.0 - rate))[:, None]).T @ design)
+        parts = (design * (y - rate)[:, None]) @ bread
+        return np.sqrt(300 / 299 * (parts**2).sum(axis=0))
+
+    beta = minimize(loss, [0.0, 1.0], tol=1e-12).x
+    error = sandwich(np.column_stack([np.ones(300), x]), expit(beta[0] + beta[1] * x))[1]
+    assert found.slope.value == pytest.approx(beta[1], abs=1e-5)
+    assert (found.slope.low, found.slope.high) == pytest.approx((beta[1] - Z * error, beta[1] + Z * error), rel=0.01)
+
+    (alpha,) = minimize(lambda a: loss([a[0], 1.0]), [0.0], tol=1e-12).x
+    (error,) = sandwich(np.ones((300, 1)), expit(alpha + x))
+    assert found.intercept.value == pytest.approx(alpha, abs=1e-5)
+    limits = (alpha - Z * error, alpha + Z * error)
+    assert (found.intercept.low, found.intercept.high) == pytest.approx(limits, rel=0.01)
+
+
+def test_the_estimates_are_those_of_estimate():
+    y, p = sample(300, intercept=0.2)
+    found = summarised(y, p, level=0.9)
+    measures = (ObservedExpected(), CalibrationIntercept(), CalibrationSlope(), Miscalibration())
+    for name, measure in zip(ESTIMATES, measures, strict=True):
+        alone, own = estimate(y, p, measure, level=0.9, seed=1), getattr(found, name)
+        assert (own.value, own.low, own.high, own.level) == (alone.value, alone.low, alone.high, 0.9)
+        assert own.low <= own.value <= own.high
+    assert (found.observed, found.expected) == pytest.approx((y.mean(), p.mean()))
+    assert found.brier == pytest.approx(((y - p) ** 2).mean())
+    assert found.uncertainty == pytest.approx(y.mean() * (1 - y.mean()))
+    assert found.level == 0.9
+
+
+def test_distances_are_those_from_the_isotonic_regression():
+    y, p = sample(501, slope=0.4)
+    distance = np.abs(p - IsotonicRegression().fit_transform(p, y.astype(float)))
+    found = summarised(y, p)
+    assert found.ici == pytest.approx(distance.mean(), abs=1e-12)
+    assert found.e50 == pytest.approx(np.median(distance), abs=1e-12)
+    assert found.e90 == pytest.approx(np.quantile(distance, 0.9, method="inverted_cdf"), abs=1e-12)
+    assert found.e_max == pytest.approx(distance.max(), abs=1e-12)
+
+
+def test_forecasts_that_are_event_rates_are_at_no_distance():
+    found = summarised([0, 0, 0, 1, 0, 1], [0.25] * 4 + [0.5] * 2)
+    assert (found.ici, found.e50, found.e90, found.e_max) == (0.0, 0.0, 0.0, 0.0)
+    assert (found.observed_expected.value, found.slope.value) == pytest.approx((1.0, 1.0))
+    assert found.intercept.value == pytest.approx(0.0, abs=1e-12)
+    assert (found.miscalibration.value, found.p_value, found.note) == (0.0, 1.0, "")
+
+
+def test_calibrated_forecasts_are_near_the_truth():
+    found = summarised(*sample(200_000))
+    assert found.slope.value == pytest.approx(1.0, abs=0.02)
+    assert found.intercept.value == pytest.approx(0.0, abs=0.02)
+    assert found.observed_expected.value == pytest.approx(1.0, abs=0.02)
+    assert found.ici < 0.01
+    assert found.miscalibration.high < 1e-4
+
+
+@pytest.mark.parametrize(("intercept", "slope"), [(0.0, 1.0), (0.4, 1.0), (-0.2, 0.6)])
+def test_intervals_cover_the_truth_as_often_as_they_say(intercept, slope):
+    draws = [summarised(*sample(400, seed, intercept, slope), level=0.8) for seed in range(200)]
+    covered = np.mean([draw.slope.low <= slope <= draw.slope.high for draw in draws])
+    assert 0.7 < covered < 0.9
+    if slope == 1.0:
+        covered = np.mean([draw.intercept.low <= intercept <= draw.intercept.high for draw in draws])
+        assert 0.7 < covered < 0.9
+
+
+cases = st.lists(st.tuples(st.booleans(), st.floats(-4.0, 4.0)), min_size=6, max_size=40)
+
+
+@given(sample=cases, factor=st.floats(0.2, 5.0))
+def test_logits_times_a_factor_divide_the_slope_by_it(sample, factor):
+    y, x = (np.array(column) for column in zip(*sample, strict=True))
+    slope = summarised(y, expit(x)).slope.value
+    # Nearly separated and nearly constant forecasts are determined by the last digits of their log-odds.
+    assume(0.01 < abs(slope) < 10 and np.ptp(x) > 0.1)
+    stretched = summarised(y, expit(factor * x)).slope.value
+    assume(math.isfinite(stretched))
+    assert stretched == pytest.approx(slope / factor, rel=1e-6)
+
+
+@given(sample=cases, shift=st.floats(-3.0, 3.0))
+def test_shifted_logits_shift_the_intercept(sample, shift):
+    y, x = (np.array(column) for column in zip(*sample, strict=True))
+    assume(1 < y.sum() < len(y) - 1)
+    found, moved = (summarised(y, expit(x + c)).intercept for c in (0.0, shift))
+    assert moved.value == pytest.approx(found.value - shift, abs=1e-8)
+    assert moved.high == pytest.approx(found.high - shift, abs=1e-8)
+
+
+@settings(max_examples=50)
+@given(sample=cases)
+def test_the_distances_are_ordered_and_values_are_inside_their_limits(sample):
+    y, x = (np.array(column) for column in zip(*sample, strict=True))
+    found = summarised(y, expit(x))
+    assert 0.0 <= found.e50 <= found.e90 <= found.e_max <= 1.0
+    assert found.ici <= found.e_max + 1e-15
+    assert 0.0 <= found.p_value <= 1.0
+    for name in ESTIMATES:
+        one = getattr(found, name)
+        assert math.isnan(one.low) or one.low <= one.value <= one.high
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6))
+def test_weights_mean_repetition_for_the_values(seed):
+    rng = np.random.default_rng(seed)
+    p, weight = np.round(rng.uniform(0.1, 0.9, 40), 1), rng.integers(1, 4, 40)
+    y = rng.random(40) < 0.5
+    found = summarised(y, p, sample_weight=weight)
+    repeated = summarised(np.repeat(y, weight), np.repeat(p, weight))
+    np.testing.assert_allclose(numbers(found), numbers(repeated), atol=1e-8)
+
+
+def test_equal_weights_change_nothing():
+    y, p = sample(100)
+    found, weighted = summarised(y, p), summarised(y, p, sample_weight=np.full(100, 2.5))
+    np.testing.assert_allclose(numbers(weighted, limits=True), numbers(found, limits=True), atol=1e-9)
+    assert weighted.outcome == found.outcome
+
+
+def test_the_table_four_times_over_has_half_the_errors():
+    y, p = sample(100)
+    table = ForecastTable.from_predictions(y, p, sample_weight=np.tile([1.0, 3.0], 50))
+    weighted, fourfold = summarised(table), summarised(table + table + table + table)
+    for name in ("intercept", "slope"):
+        once, more = (getattr(one, name).high - getattr(one, name).value for one in (weighted, fourfold))
+        assert more == pytest.approx(once / 2, rel=0.01)
+    assert fourfold.test.information == pytest.approx(4 * weighted.test.information)
+
+
+def test_clusters_of_copies_widen_all_intervals():
+    y, p = sample(200)
+    alone = summarised(y, p)
+    copies = summarised(np.repeat(y, 5), np.repeat(p, 5), cluster=np.repeat(np.arange(200), 5))
+    naive = summarised(np.repeat(y, 5), np.repeat(p, 5))
+    for name in ("observed_expected", "intercept", "slope"):
+        limits, own = (getattr(one, name) for one in (copies, alone))
+        assert limits.value == pytest.approx(own.value, rel=1e-9)
+        assert limits.high - limits.low == pytest.approx(own.high - own.low, rel=0.05)
+    assert copies.test.dispersion == pytest.approx(5.0, rel=0.2)
+    assert copies.p_value > naive.p_value
+    assert copies.miscalibration.high > naive.miscalibration.high
+
+
+def test_a_table_stands_for_its_predictions():
+    y, p = sample(200)
+    table = ForecastTable.from_predictions(y, p)
+    assert summarised(table).to_dict() == summarised(y, p).to_dict()
+    with pytest.raises(InputTypeError, match="ForecastTable holds"):
+        summarised(table, p)
+
+
+def test_order_does_not_matter():
+    y, p = sample(200)
+    order = np.random.default_rng(1).permutation(200)
+    assert summarised(y[order], p[order]).to_dict() == summarised(y, p).to_dict()
+
+
+LOG_ODDS = "forecasts of exactly 0 or 1"
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "unknown"),
+    [
+        ([0, 0], [0.2, 0.5], {"intercept": "with and without the event", "slope": "with and without the event"}),
+        ([1, 1], [0.2, 0.5], {"intercept": "with and without the event", "slope": "with and without the event"}),
+        ([0, 1], [0.0, 0.0], {"observed_expected": "", "intercept": LOG_ODDS, "slope": LOG_ODDS}),
+        ([0, 1, 1], [0.4, 0.4, 0.4], {"slope": "all are equal"}),
+        ([0, 0, 1], [0.1, 0.2, 0.3], {"slope": "separate"}),
+        ([1, 1, 0], [0.1, 0.2, 0.3], {"slope": "separate"}),
+        ([0, 1, 0, 1], [0.1, 0.2, 0.2, 0.3], {"slope": "separate"}),
+        ([0, 1, 0], [0.3, 0.3 + 1e-15, 0.3 + 2e-15], {"slope": ""}),
+    ],
+)
+def test_what_the_data_do_not_determine_is_nan_with_the_reason(y, p, unknown):
+    found = summarised(y, p)
+    for name in ("observed_expected", "intercept", "slope"):
+        one = getattr(found, name)
+        assert math.isnan(one.value) == (name in unknown)
+        if name in unknown:
+            assert math.isnan(one.low)
+            assert math.isnan(one.high)
+            assert one.note
+            assert unknown[name] in one.note
+    assert all(math.isfinite(getattr(found, name)) for name in ("observed", "expected", "ici", "e_max", "p_value"))
+    assert "nan" not in found.summary()
+
+
+def test_certain_forecasts_leave_intercept_and_slope_of_the_others():
+    y, p = sample(500)
+    for options in ({}, {"sample_weight": np.linspace(1, 2, 502)}, {"cluster": np.arange(502) // 2}):
+        inside = {name: column[:500] for name, column in options.items()}
+        whole = summarised(np.append(y, [0, 1]), np.append(p, [0.0, 1.0]), **options)
+        alone = summarised(y, p, **inside)
+        assert (whole.slope.value, whole.slope.high) == pytest.approx((alone.slope.value, alone.slope.high))
+        assert whole.intercept.value == pytest.approx(alone.intercept.value)
+        what = "weight" if "sample_weight" in options else "cases"
+        assert f"of the {what} have a forecast of exactly 0 or 1" in whole.note
+
+
+@pytest.mark.parametrize("options", [{}, {"cluster": np.arange(40) // 2}, {"time": np.arange(40) // 2}], ids=str)
+@pytest.mark.parametrize("weight", [None, np.linspace(1, 2, 40)], ids=["plain", "weights"])
+def test_certain_forecasts_alone_are_judged(options, weight):
+    right = summarised([0, 1] * 20, [0.0, 1.0] * 20, sample_weight=weight, **options)
+    assert (right.outcome, right.p_value, right.miscalibration.value) == ("too few events", 1.0, 0.0)
+    wrong = summarised([0, 1] * 20, [1.0, 0.0] * 20, sample_weight=weight, **options)
+    assert (wrong.outcome, wrong.p_value) == ("miscalibrated", 0.0)
+    assert 0.9 < wrong.miscalibration.value <= wrong.miscalibration.high <= 1.0
+
+
+def test_weights_that_are_those_of_cases_and_controls_are_noted():
+    y, p = sample(200)
+    note = summarised(y, p, sample_weight=np.where(y, 1.0, 10.0)).note
+    assert "if a study fixed the numbers of both, these intervals are too wide" in note
+    assert not summarised(y, p, sample_weight=np.linspace(1, 2, 200)).note
+
+
+def test_a_fit_that_did_not_come_to_rest_is_told(monkeypatch):
+    restless = LogisticFit(coefficients=np.zeros(2), covariance=np.eye(2), converged=False)
+    monkeypatch.setattr(cox_line, "fit_logistic", lambda *data: restless)
+    found = summarised(*sample(50))
+    assert math.isnan(found.intercept.value)
+    assert math.isnan(found.slope.value)
+    assert found.slope.note == "the fit of the calibration line did not converge"
+
+
+def test_several_tests_share_the_level():
+    found = [summarised(*sample(2000, seed, intercept)) for seed, intercept in enumerate([0.0, 0.13, 0.13, 0.5])]
+    outcomes, p_adjusted = outcomes_of_several(found)
+    assert outcomes[3] == "miscalibrated"
+    for one, outcome, p_value in zip(found, outcomes, p_adjusted, strict=True):
+        assert one.p_value <= p_value
+        assert (outcome == "consistent") == (p_value > 0.05)
+    # One that was found alone is not among several others.
+    assert [one.outcome for one in found].count("miscalibrated") > outcomes.count("miscalibrated")
+
+
+def test_the_result_turns_into_a_row_and_a_dict():
+    found = summarised([0, 1, 1, 0], [0.2, 0.5, None, 0.4], missing="drop")
+    assert (found.n, found.dropped) == (3, 1)
+    frame = found.to_frame(backend="polars")
+    assert frame.shape[0] == 1
+    assert frame["outcome"][0] == found.to_dict()["outcome"] == "too few events"
+    assert frame["intercept_high"][0] == found.intercept.high
+    assert frame["line_p_value"][0] == found.test.line_p_value
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -1, 95, math.nan])
+def test_bad_levels_are_refused(level):
+    with pytest.raises(InputValueError, match="level must lie strictly between 0 and 1"):
+        summarised([0, 1], [0.2, 0.3], level=level)
+
+
+def test_bad_predictions_are_refused():
+    with pytest.raises(InputValueError, match="y_proba must lie in"):
+        summarised([0, 1], [0.2, 1.3])
+    with pytest.raises(MissingValuesError):
+        summarised([0, 1], [0.2, math.nan])
+    with pytest.raises(InputValueError, match="pos_label"):
+        summarised(["no", "yes"], [0.2, 0.7])
+    assert summarised(["no", "yes"], [0.2, 0.7], pos_label="yes").n == 2
+    with pytest.raises(InputValueError, match="calibration_summary needs the forecast of one event"):
+        summarised([0, 1, 2], np.full((3, 3), 1 / 3))

@@ -1,0 +1,270 @@
+"""What is said about calibration: errors are found and named, calibrated forecasts are rarely flagged."""
+
+import itertools
+import math
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.inference.calibration_summary import CalibrationOutcome, Direction
+
+DRAWS = {"seed": 1, "n_resamples": 100}
+OUTCOMES = get_args(CalibrationOutcome)
+DIRECTIONS = get_args(Direction)
+CLAIMS = {
+    "consistent": "is consistent with calibration",
+    "miscalibrated": "is miscalibrated (",
+    "immaterial": "is miscalibrated, but immaterially so (",
+    "too few events": "to tell whether it is calibrated",
+    "not tested": "calibration was not tested",
+}
+WAYS = {
+    "refuted": "did not come true",
+    "too high": "too high",
+    "too low": "too low",
+    "too extreme": "too extreme",
+    "too timid": "too timid",
+    "other shape": "the shape of its reliability curve is off",
+    "together": "level and slope of its forecasts are off together",
+}
+
+
+def sample(seed, n, change=lambda x: x, shape=(1, 3)):
+    """Return outcomes and their forecasts, the true log-odds changed."""
+    rng = np.random.default_rng(seed)
+    truth = rng.beta(*shape, n)
+    y = rng.random(n) < truth
+    return y, expit(change(logit(truth)))
+
+
+def wave(n):
+    """Return outcomes whose rates wind around the forecasts."""
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.15, 0.85, n)
+    return rng.random(n) < p + 0.12 * np.sin(12 * np.pi * p), p
+
+
+def judged(y, p, **options):
+    return pr.calibration_summary(y, p, **(DRAWS | options))
+
+
+def told(y, p, **options):
+    """Return what an evaluation says about the calibration of a model."""
+    lines = pr.evaluate(y, {"m": p}, **DRAWS, **options).summary().splitlines()
+    return " ".join(line for line in lines if line.startswith(("m is ", "m: ")))
+
+
+def test_forecasts_that_are_too_extreme_are_called_miscalibrated():
+    y, p = sample(2, 500, lambda x: 1.5 * x)
+    found = told(y, p)
+    assert found.startswith("m is miscalibrated (p < 0.001): its forecasts are ")
+    assert "too extreme (slope 0.56, 0.42 to 0.70)." in found
+    cost = pr.estimate(y, p, pr.Miscalibration())
+    assert f" It costs {cost.value:.5f} ({cost.low:.5f} to {cost.high:.4f}) of a Brier score of 0.178." in found
+
+
+def test_a_shift_of_3000_cases_is_found():
+    verdicts = [judged(*sample(seed, 3000, lambda x: x + 0.25)) for seed in range(20)]
+    found = [one for one in verdicts if one.outcome == "miscalibrated"]
+    assert len(found) >= 17
+    assert {one.directions[0] for one in found} == {"too high"}
+
+
+@pytest.mark.parametrize(
+    ("change", "direction", "words"),
+    [
+        (lambda x: x + 0.5, "too high", "too high (observed/expected 0."),
+        (lambda x: x - 0.5, "too low", "too low (observed/expected 1."),
+        (lambda x: 1.7 * x, "too extreme", "too extreme (slope 0."),
+        (lambda x: 0.6 * x, "too timid", "too timid (slope 1."),
+    ],
+    ids=["high", "low", "extreme", "timid"],
+)
+def test_the_direction_is_named(change, direction, words):
+    y, p = sample(3, 3000, change)
+    found = judged(y, p)
+    assert direction in found.directions
+    assert found.outcome == "miscalibrated"
+    assert words in found.summary("m") == told(y, p)
+
+
+def test_a_wave_has_the_wrong_shape():
+    found = judged(*wave(3000))
+    assert found.directions == ("other shape",)
+    assert "): the shape of its reliability curve is off (observed/expected " in found.summary()
+
+
+def test_the_shape_that_alone_decided_is_what_is_named():
+    """Of three forecasts, level and slope are right and only the middle is off, by as much as the test just sees."""
+    p = np.repeat([0.3, 0.5, 0.7], 40)
+    for middle in range(40):
+        y = np.concatenate([np.arange(40) < events for events in (12, middle, 28)])
+        found = judged(y, p)
+        line, shape, fine = found.test.views_against(0.05)
+        assert ("other shape" in found.directions) == (shape or fine)
+        if "together" in found.directions:
+            assert line
+
+
+def test_level_and_slope_can_be_off_together_only():
+    """The line of the curve leaves the diagonal in a corner between both intervals."""
+    ways = [judged(*sample(seed, 400, lambda x: 1.25 * x + 0.3)).directions for seed in range(60)]
+    assert ("together",) in ways
+    for seed, directions in enumerate(ways):
+        if directions == ("together",):
+            found = judged(*sample(seed, 400, lambda x: 1.25 * x + 0.3))
+            assert found.test.views_against(0.05)[0]
+            assert found.observed_expected.low <= 1.0 <= found.observed_expected.high
+            assert found.slope.low <= 1.0 <= found.slope.high
+            assert "level and slope of its forecasts are off together (observed/expected" in found.summary()
+
+
+def test_calibrated_samples_are_rarely_called_miscalibrated():
+    outcomes = [judged(*sample(seed, 500)).outcome for seed in range(200)]
+    assert outcomes.count("miscalibrated") <= 18
+    assert set(outcomes) <= {"miscalibrated", "consistent"}
+
+
+def test_calibrated_forecasts_are_not_accused():
+    found = told(*sample(4, 2000))
+    assert found.startswith("m is consistent with calibration (p = ")
+    assert "; observed/expected 0.99, 0.92 to 1.06; slope 1.02, 0.89 to 1.15)." in found
+
+
+def test_an_error_that_cannot_matter_is_immaterial():
+    y, p = sample(5, 400_000, lambda x: x + 0.015)
+    found = judged(y, p)
+    assert (found.outcome, found.directions) == ("immaterial", ("too high",))
+    assert found.p_value <= 0.05
+    assert found.summary("m").startswith("m is miscalibrated, but immaterially so (p ")
+    # The same odds are not immaterial where the interval does not exclude an error that would matter.
+    few = judged(*sample(5, 3000, lambda x: x + 0.25))
+    assert few.outcome == "miscalibrated"
+
+
+@pytest.mark.parametrize("event", [True, False], ids=["events", "non-events"])
+def test_few_events_do_not_clear_a_forecast(event):
+    y, p = sample(3, 300, shape=(1, 49))
+    found = judged(y, p) if event else judged(~y, 1 - p)
+    assert found.outcome == "too few events"
+    words = f"m: too few {'events' if event else 'non-events'} to tell whether it is calibrated (p = "
+    assert found.summary("m").startswith(words)
+
+
+def test_few_events_that_are_far_off_are_found():
+    y, p = sample(3, 1000, lambda x: x - 2.0, shape=(1, 49))
+    found = judged(y, p)
+    assert (found.outcome, found.directions[0]) == ("miscalibrated", "too low")
+    assert found.test.information < 20
+
+
+def test_sharp_forecasts_have_events_enough():
+    y = np.arange(400) % 2
+    assert "m: too few forecasts away from 0 and 1 to tell" in told(y, np.where(y == 1, 0.999, 0.001))
+
+
+def test_what_weights_and_clusters_leave_too_little_of_is_named():
+    y, p = sample(4, 1000)
+    weight = np.ones(1000)
+    weight[0] = 1e6
+    assert "m: too few cases of like weight to tell" in judged(y, p, sample_weight=weight).summary("m")
+    copies = judged(np.repeat(y[:90], 30), np.repeat(p[:90], 30), cluster=np.repeat(np.arange(90), 30))
+    assert "m: too few independent cases to tell" in copies.summary("m")
+
+
+@pytest.mark.parametrize("wrong", [1, 2])
+def test_certain_forecasts_that_did_not_come_true_refute(wrong):
+    y, p = sample(4, 500)
+    p[np.flatnonzero(y)[:wrong]] = 0.0
+    counted = "1 forecast" if wrong == 1 else "2 forecasts"
+    found = judged(y, p)
+    assert (found.outcome, found.directions[0], found.p_value) == ("miscalibrated", "refuted", 0.0)
+    assert f"m is miscalibrated (p < 0.001): {counted} of exactly 0 or 1 did not come true" in found.summary("m")
+    weighted = judged(y, p, sample_weight=np.arange(500) % 3 + 1)  # Their weights are no number of forecasts.
+    assert "(p < 0.001): forecasts of exactly 0 or 1 did not come true" in weighted.summary("m")
+
+
+def test_certain_forecasts_that_came_true_leave_the_slope_of_the_others():
+    y, p = sample(4, 500)
+    whole = judged(np.append(y, [0, 1]), np.append(p, [0.0, 1.0]))
+    assert whole.slope.value == pytest.approx(judged(y, p).slope.value)
+
+
+def test_outcomes_of_one_class_have_a_direction():
+    assert "too high (observed/expected 0.00)." in told(np.zeros(400), np.full(400, 0.1))
+    assert "too low (observed/expected 1.11)." in told(np.ones(400), np.full(400, 0.9))
+
+
+@pytest.mark.parametrize("name", ["cluster", "time"])
+def test_cases_that_depend_on_each_other_are_tested_as_such(name):
+    y, p = sample(4, 500, lambda x: x + 0.25)
+    copies = np.repeat(np.arange(500), 8)
+    naive, found = judged(y[copies], p[copies]), judged(y[copies], p[copies], **{name: copies})
+    assert naive.p_value < 1e-6 < found.p_value
+    assert found.test.dispersion > 4.0
+
+
+def test_a_ledger_without_its_cases_does_not_test_clusters(tmp_path):
+    y, p = sample(4, 500, lambda x: x + 0.5)
+    pr.condense(y, {"m": p}, cluster=np.arange(500) // 5).to_parquet(tmp_path / "l")
+    ledger = pr.Ledger.from_parquet(tmp_path / "l")
+    found = pr.calibration_summary(ledger, **DRAWS)
+    assert (found.outcome, found.directions, found.test) == ("not tested", (), None)
+    assert math.isnan(found.p_value)
+    assert "m: calibration was not tested (a test needs the cases, which a ledger of tables alone" in found.summary("m")
+    assert math.isnan(pr.evaluate(ledger, **DRAWS).miscalibrated["m"])
+
+
+def made(outcome, directions):
+    """Return a summary with an outcome and directions, whatever the data say."""
+    y, p = sample(4, 500)
+    p[np.flatnonzero(y)[0]] = 0.0
+    found = judged(y, p)
+    changed = {"outcome": outcome, "directions": directions, "p_value": 0.04}
+    return replace(found, **changed, test=None if outcome == "not tested" else found.test, note="why")
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+@pytest.mark.parametrize("way", DIRECTIONS)
+def test_no_words_claim_what_the_values_do_not(outcome, way):
+    directions = (way,) if outcome in {"miscalibrated", "immaterial"} else ()
+    words = made(outcome, directions).summary("m")
+    assert [one for one, claim in CLAIMS.items() if claim in words] == [outcome]
+    assert tuple(one for one, claim in WAYS.items() if claim in words) == directions
+    assert ("is miscalibrated" in words) == (outcome in {"miscalibrated", "immaterial"})
+    assert ("p = 0.04" in words) == (outcome != "not tested")
+    assert words.endswith(".")
+
+
+@pytest.mark.parametrize("several", [*itertools.combinations(DIRECTIONS[:-1], 2)], ids=" and ".join)
+def test_two_ways_are_both_named(several):
+    words = made("miscalibrated", several).summary("m")
+    assert {one for one, claim in WAYS.items() if claim in words} == set(several)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "words"),
+    [
+        (0.01, 0.005, 0.02, " It costs 0.0100 (0.00500 to 0.0200) of a Brier score of 0.2"),
+        (0.0, 0.0, 0.003, " What it costs cannot be told from 0: at most 0.00300 of a Brier score of 0.2"),
+        (0.01, math.nan, math.nan, " It costs 0.0100 of a Brier score of 0.2"),
+        (math.nan, math.nan, math.nan, "to 1."),
+    ],
+    ids=["cost", "none", "no interval", "unknown"],
+)
+def test_the_cost_is_that_of_the_estimate(value, low, high, words):
+    found = made("miscalibrated", ("too high",))
+    cost = replace(found.miscalibration, value=value, low=low, high=high)
+    told_of_it = replace(found, miscalibration=cost, brier=0.2).summary("m")
+    assert words in told_of_it
+    assert ("cost" in told_of_it) == (not math.isnan(value))
+
+
+def test_bands_of_an_evaluation_are_drawn_as_often_as_asked():
+    found = pr.evaluate(*sample(4, 300), seed=1, n_resamples=30)
+    (curve,) = (curve for own in found.reliability.values() for curve in own.values())
+    assert curve.bands[0].n_resamples == 30

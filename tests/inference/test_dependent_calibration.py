@@ -1,0 +1,115 @@
+"""Spread of calibration where cases depend on each other: one case per cluster changes nothing, copies widen."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import propriety as pr
+from propriety.calibration.null_scores import null_scores
+from propriety.calibration.squared_distance import squared_distance
+from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
+from propriety.ledger.sources import open_ledger
+
+N = 400
+RNG = np.random.default_rng(21)
+P = RNG.beta(1, 2, N)
+Y = RNG.random(N) < P
+WEIGHT = RNG.gamma(2.0, 1.0, N)
+DRAWS = {"seed": 1, "n_resamples": 20}
+
+
+def opened(y, p, **options):
+    ledger = open_ledger(y, p, **options)
+    return ledger.cases.of(ledger.models[0]), ledger.table(ledger.models[0])
+
+
+def regression(y, p, part="miscalibration", **options):
+    """Return the regression that a table is judged by, and its spread by cases and by clusters."""
+    cases, table = opened(y, p, **options)
+    seen = []
+
+    def noted(given):
+        seen.append((given, spread_of_regression(cases, table, given)))
+        return seen[-1][1]
+
+    distance = squared_distance(table, part, level=0.95, spread_of=noted)
+    return *seen[0], distance, table
+
+
+@pytest.mark.parametrize("part", ["miscalibration", "discrimination"])
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
+def test_clusters_of_one_case_spread_as_independent_cases(part, weight):
+    _, spread, distance, table = regression(Y, P, part, cluster=np.arange(N), sample_weight=weight)
+    alone = squared_distance(table, part, level=0.95)
+    assert spread.units == N
+    assert distance.value == pytest.approx(alone.value, rel=1e-9, abs=1e-12)
+    assert distance.standard_error == pytest.approx(alone.standard_error, rel=1e-9)
+    assert distance.high == pytest.approx(alone.high, rel=1e-9)
+
+
+def test_copies_in_a_cluster_spread_as_what_they_copy():
+    copies = np.repeat(np.arange(N), 4)
+    given, spread, distance, _ = regression(Y[copies], P[copies], cluster=copies)
+    _, alone, single, _ = regression(Y, P, cluster=np.arange(N))
+    np.testing.assert_allclose(np.trace(spread.covariance), np.trace(alone.covariance), rtol=1e-6)
+    assert spread.linear == pytest.approx(alone.linear, rel=1e-6)
+    assert distance.value == pytest.approx(single.value, rel=1e-6, abs=1e-9)
+    naive = squared_distance(pr.ForecastTable.from_predictions(Y[copies], P[copies]), "miscalibration", level=0.95)
+    assert distance.high - distance.low > naive.high - naive.low
+    assert given.functions.shape[0] == len(given.start)
+
+
+def test_the_dispersion_of_copies_is_their_number():
+    copies = np.repeat(np.arange(N), 4)
+    for key in ("cluster", "time"):
+        cases, table = opened(Y[copies], P[copies], **{key: copies})
+        dispersion = dispersion_of_scores(cases, table, null_scores(table))
+        assert dispersion[:2].mean() == pytest.approx(4.0, rel=0.3)
+        single, own = opened(Y, P, **{key: np.arange(N)})
+        assert dispersion_of_scores(single, own, null_scores(own))[:2].mean() == pytest.approx(1.0, rel=0.3)
+
+
+def test_the_dispersion_of_clusters_is_the_sum_of_their_squares():
+    cluster = np.arange(N) // 8
+    cases, table = opened(Y, P, cluster=cluster)
+    scores = null_scores(table)
+    function = scores.functions[np.searchsorted(table.forecast, P)]
+    sums = np.stack([np.bincount(cluster, (Y - P) * one) for one in function.T])
+    np.testing.assert_allclose(dispersion_of_scores(cases, table, scores), (sums**2).sum(axis=1), rtol=1e-9)
+
+
+def test_cases_without_weight_and_certain_forecasts_add_nothing():
+    weight = np.where(np.arange(N) < 300, 1.0, 0.0)
+    whole = pr.calibration_summary(Y, P, sample_weight=weight, cluster=np.arange(N) // 4, **DRAWS)
+    part = pr.calibration_summary(Y[:300], P[:300], cluster=np.arange(300) // 4, **DRAWS)
+    assert whole.p_value == pytest.approx(part.p_value, rel=1e-9)
+    certain = pr.calibration_summary(
+        np.append(Y[:300], [0, 1]),
+        np.append(P[:300], [0.0, 1.0]),
+        cluster=np.append(np.arange(300) // 4, [0, 99]),
+        **DRAWS,
+    )
+    assert certain.p_value == pytest.approx(part.p_value, rel=1e-9)
+    assert certain.test.dispersion == pytest.approx(part.test.dispersion, rel=1e-9)
+
+
+def drawn(rng, clusters, size, share):
+    """Return calibrated forecasts whose outcomes have a normal part in common within a cluster."""
+    p = rng.beta(1, 3, clusters * size)
+    common = np.repeat(rng.normal(size=clusters), size)
+    noise = np.sqrt(share) * common + np.sqrt(1 - share) * rng.normal(size=clusters * size)
+    return noise < ndtri(p), p, np.repeat(np.arange(clusters), size)
+
+
+def test_calibrated_clusters_are_rejected_as_often_as_they_may_be():
+    rng = np.random.default_rng(22)
+    outcomes = {"clusters": [], "cases": [], "held": []}
+    for _ in range(200):
+        y, p, cluster = drawn(rng, 40, 25, 0.2)
+        found = pr.calibration_summary(y, p, cluster=cluster, **DRAWS)
+        outcomes["clusters"].append(found.p_value <= 0.05)
+        outcomes["cases"].append(pr.calibration_summary(y, p, **DRAWS).p_value <= 0.05)
+        outcomes["held"].append(found.intercept.low <= 0.0 <= found.intercept.high)
+    assert np.mean(outcomes["clusters"]) <= 0.1
+    assert np.mean(outcomes["cases"]) > 0.1
+    assert np.mean(outcomes["held"]) > 0.89
