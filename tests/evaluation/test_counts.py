@@ -133,7 +133,7 @@ def test_every_column_of_an_event_is_read_checked_sorted_and_pooled_once(counts,
     assert counts.checked["_weight"] == (N if "sample_weight" in SHARED[case] else 0)
     assert counts.sorted.total() == len(MODELS)
     assert set(counts.pooled.values()) == {1}
-    assert len(counts.pooled) == len(MODELS) * (1 + (len(set(SITE)) if "by" in SHARED[case] else 0))  # And by group.
+    assert len(counts.pooled) == len(MODELS)
     assert counts.grouped == (2 * len(MODELS) if "by" in SHARED[case] else 0)  # Of the score, and of skill.
 
 

@@ -270,7 +270,7 @@ def test_groups_of_rows_are_those_of_slices(ordered):
     assert found.slices.by == ("site",)
     assert found.slices.event_rate is None
     np.testing.assert_array_equal(found.slices.value, alone.value)
-    assert "No group differs from the rest" in found.summary()
+    assert "No group is found to differ from the rest" in found.summary()
 
 
 @pytest.mark.parametrize(

@@ -102,9 +102,9 @@ def test_areas_are_those_of_the_roc_curve():
 
 def test_calibration_in_numbers_is_that_of_the_summary():
     summary = pr.calibration_summary(Y, P)
-    assert ObservedExpected().value(TABLE) == pytest.approx(summary.ratio, rel=1e-10)
-    assert CalibrationIntercept().value(TABLE) == pytest.approx(summary.intercept, rel=1e-8)
-    assert CalibrationSlope().value(TABLE) == pytest.approx(summary.slope, rel=1e-8)
+    assert ObservedExpected().value(TABLE) == pytest.approx(summary.observed_expected.value, rel=1e-10)
+    assert CalibrationIntercept().value(TABLE) == pytest.approx(summary.intercept.value, rel=1e-8)
+    assert CalibrationSlope().value(TABLE) == pytest.approx(summary.slope.value, rel=1e-8)
 
 
 def test_the_calibration_index_is_the_mean_distance_to_the_curve():

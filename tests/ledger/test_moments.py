@@ -150,6 +150,7 @@ def test_chunks_do_not_show(weighted, keyed, monkeypatch):
     weight = RNG.integers(0, 4, n).astype(float) if weighted else None
     cluster = RNG.integers(0, 9000, n) if keyed else None
     monkeypatch.setattr(module, "KEPT", 1000)  # So that the cells are put together in between.
+    monkeypatch.setattr(module, "MANY_EVENTS", 10**9)
     monkeypatch.setattr(moments_module, "BLOCK", 100)
     moments = moments_of(y, {"a": p, "b": q}, cluster=cluster, sample_weight=weight)
     w = np.ones(n) if weight is None else weight

@@ -60,6 +60,7 @@ def test_a_table_from_a_pickle_cannot_be_changed():
 
 def test_what_was_computed_of_a_table_is_forgotten_with_it():
     one, other = (ForecastTable.from_predictions(Y[:4], P[:4]) for _ in range(2))
+    gc.collect()
     held = len(POOLED)
     assert pool_adjacent_violators(one) is pool_adjacent_violators(one)
     assert pool_adjacent_violators(one) is not pool_adjacent_violators(other)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,5 +53,5 @@ def test_beside_the_line(ledger: Ledger, model: str, drawing: Drawing) -> Calibr
     if cases is None:
         return None
     forecast, _, _ = cases.gathered(model)
-    own = replace(cases.of(model), forecasts={model: moved(forecast)})
+    own = cases.with_forecast(model, moved(forecast))
     return test_of(Ledger.of_source(own, ledger.events), model, drawing)

@@ -46,7 +46,7 @@ def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) 
     def summed(values: Floats) -> Floats:
         return np.bincount(codes, weights * values, minlength=units) / table.weight
 
-    sums = np.stack([summed(residual * one[group]) for one in given.functions.T])
+    sums = np.array([summed(residual * one[group]) for one in given.functions.T]).reshape(-1, units)
     noise = summed(2.0 * (residual - fitted) * fitted)
     linear = noise + summed(fitted**2 - float(weights @ fitted**2) / table.weight)
     return Spread(sums @ sums.T, float(linear @ linear), float(noise @ noise), units)

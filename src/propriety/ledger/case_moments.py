@@ -42,7 +42,8 @@ def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
         raise InputValueError(sentence(law, hint="compare fewer models at a time, or without clusters."))
     events = int(np.count_nonzero(cases.outcomes())) if cases.classes is None else 0
     even = cases.classes is None and len(cases.models) > 1 and min(events, len(cases) - events) < MANY_EVENTS
-    sums = _gathered(cases, rule, codes, len(index), even=even)
+    # Losses are asked for twice then, side by side, and numbers checked once.
+    sums = _gathered(cases.checked() if even else cases, rule, codes, len(index), even=even)
     occupied = sums.weight > 0.0  # A cell whose cases have no weight is not there.
     if not occupied.all():
         kept: Any = [column[occupied] for column in sums]

@@ -246,9 +246,11 @@ class Ledger:
 
     def at_entries(self, chosen: NDArray[np.bool_]) -> Ledger:
         """Return the ledger of the cases in some entries of the index."""
-        if isinstance(self.source, Cases):
-            return Ledger.of_source(self.source.where(chosen[self.entries()]), self.events)
         moments = {rule: one.where(chosen[self.index.entry_of(one.index)]) for rule, one in self._moments.items()}
+        if isinstance(self.source, Cases):
+            # Moments that fewer events than all of them need are learnt again.
+            kept = {rule: one for rule, one in moments.items() if self.labels or not np.isnan(one.even_squares).any()}
+            return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=kept)
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
         return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
 

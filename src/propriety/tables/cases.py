@@ -180,6 +180,12 @@ class Cases:
         object.__setattr__(own, "_checked", self._checked)
         return own
 
+    def with_forecast(self, model: str, forecast: Floats) -> Cases:
+        """Return the cases with the forecasts of one model in place of all, which are computed and need no check."""
+        own = replace(self, forecasts={model: forecast})
+        own._checked.add(model)  # noqa: SLF001  (of the same class)
+        return own
+
     def with_keys(self, names: Iterable[str]) -> Cases:
         """Return the same cases with some of their keys."""
         own = replace(self, keys={name: self.keys[name] for name in names})
