@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import numpy as np
 from propriety.inference.measures import Discrimination, MeanScore, Measure, Miscalibration, Skill
 from propriety.rules.rule import Rule
 
-__all__ = ["EACH", "Calls", "takes", "written"]
+__all__ = ["EACH", "Calls", "takes", "versions", "written"]
 
 EACH = object()  # In place of a model: a call that is to be made for each of them, by its name.
 OF_SEVERAL = ("evaluate", "compare", "slices", "ranking_map", "condense")
@@ -120,3 +121,8 @@ def _constructed(value: Rule | Measure) -> str:
 
 def _named(options: Mapping[str, Any]) -> list[str]:
     return [f"{name}={written(value)}" for name, value in options.items()]
+
+
+def versions() -> dict[str, object]:
+    """Return the versions of what computes the numbers."""
+    return {name: importlib.metadata.version(name.lower()) for name in ("propriety", "NumPy", "SciPy")}

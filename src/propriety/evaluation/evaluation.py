@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
 from propriety.errors import MissingDependencyError
 from propriety.evaluation import words
-from propriety.evaluation.calls import Calls, takes
+from propriety.evaluation.calls import Calls, takes, versions
 from propriety.evaluation.class_means import class_means
 from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked
@@ -317,14 +316,7 @@ class Evaluation(Result):
     @property
     def methods(self) -> dict[str, object]:
         """What is needed to have the same numbers again: versions, level, draws and seed."""
-        return {
-            "propriety": importlib.metadata.version("propriety"),
-            "NumPy": np.__version__,
-            "SciPy": importlib.metadata.version("scipy"),
-            "level of intervals": self.level,
-            "draws": self.n_resamples,
-            "seed": self.seed,
-        }
+        return versions() | {"level of intervals": self.level, "draws": self.n_resamples, "seed": self.seed}
 
     def call(self, function: str, model: object = None, *given: Any, **options: Any) -> str:
         """Return the call of a function of the package on the data of this evaluation, with all that it needs.

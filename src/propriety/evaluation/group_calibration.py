@@ -81,10 +81,9 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> Gro
     cases = None if ledger.dependence is None else ledger.cases
     if not found.is_judged.any() or (ledger.dependence is not None and cases is None):
         return None
-    whole = ledger if cases is None else Ledger.of_source(cases, ledger.events)
     several, rows = len(found.by) > 1, []
     for name in found.by:
-        own = whole.over(*(other for other in whole.index.names if other != name))
+        own = ledger.over(*(other for other in ledger.index.names if other != name))
         names = [f"{name}: {group}" if several else group for group in group_names(own.index).tolist()]
         rows += [(model, names, _judged(own, model, cases)) for model in ledger.models]
     order = np.argsort([ledger.models.index(model) for model, *_ in rows], kind="stable")

@@ -341,7 +341,7 @@ def _inside(ledger: Ledger, model: str, table: ForecastTable) -> Ledger:
 def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None) -> str:
     told = []
     if test is None:
-        told.append(ledger.why_no_cases("a test").replace("of this measure ", ""))
+        told.append(f"a test needs {ledger.where_cases_are}")
     elif test.n_certain > 0.0:
         weight = "of the weight have" if table.is_weighted else "of the cases have"
         told.append(f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1")

@@ -15,28 +15,27 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.dependent_calibration import dispersion_of_scores
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats
+from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["test_beside_the_line", "test_of"]
 
 
 def test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
     """Test the calibration of a model; None where cases may depend on each other and are not at hand."""
-    table = ledger.table(model)
-    draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
-    if ledger.dependence is None:
-        return calibration_test(table, **draws)
-    cases = ledger.cases
-    if cases is None:
+    cases = None if ledger.dependence is None else ledger.cases
+    if ledger.dependence is not None and cases is None:
         return None
-    scores = null_scores(table)
-    dispersion = dispersion_of_scores(cases.of(model), table, scores)
-    return calibration_test(table, **draws, scores=scores, dispersion=dispersion)
+    return _tested(ledger.table(model), None if cases is None else cases.of(model), drawing)
 
 
 def test_beside_the_line(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
     """Test forecasts that are recalibrated by intercept and slope; None where these cannot be fitted."""
+    table, cases = ledger.table(model), None if ledger.dependence is None else ledger.cases
+    if ledger.dependence is not None and cases is None:
+        return None
     try:
-        line = cox_line(ledger.table(model), slope=True)
+        line = cox_line(table, slope=True)
     except UNDEFINED:
         return None
     if not line.converged:
@@ -46,12 +45,13 @@ def test_beside_the_line(ledger: Ledger, model: str, drawing: Drawing) -> Calibr
     def moved(forecast: Floats) -> Floats:
         return np.asarray(expit(slope * logit(forecast) + intercept))
 
-    if ledger.dependence is None:
-        table = ledger.table(model)
-        return test_of(Ledger.of_tables({model: table.moved(moved(table.forecast))}), model, drawing)
-    cases = ledger.cases
+    own = None if cases is None else cases.with_forecast(model, moved(cases.gathered(model).forecast))
+    return _tested(table.moved(moved(table.forecast)), own, drawing)
+
+
+def _tested(table: ForecastTable, cases: Cases | None, drawing: Drawing) -> CalibrationTest:
+    draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
     if cases is None:
-        return None
-    forecast, _, _ = cases.gathered(model)
-    own = cases.with_forecast(model, moved(forecast))
-    return test_of(Ledger.of_source(own, ledger.events), model, drawing)
+        return calibration_test(table, **draws)
+    scores = null_scores(table)
+    return calibration_test(table, **draws, scores=scores, dispersion=dispersion_of_scores(cases, table, scores))

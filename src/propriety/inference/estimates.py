@@ -272,6 +272,6 @@ def without_limits(ledger: Ledger, measure: Measure, value: float, level: float)
         measure=measure,
         n=ledger.n,
         units=units_of(ledger),
-        note=ledger.why_no_cases("an interval"),
+        note=f"an interval of this measure needs {ledger.where_cases_are}",
         dropped=ledger.dropped,
     )

@@ -111,7 +111,7 @@ def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     if cases is None:
-        return _untested(values, ledger.n, ledger.why_no_cases("a test"))
+        return _untested(values, ledger.n, f"a test of this measure needs {ledger.where_cases_are}")
     parts = np.stack(
         [case_influence(cases, model, table, measure) for model, table in zip(ledger.models, tables, strict=True)]
     )
@@ -132,7 +132,7 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     cases = ledger.cases
     if cases is None:
-        return _untested(values, ledger.n, ledger.why_no_cases("a test"))
+        return _untested(values, ledger.n, f"a test of this measure needs {ledger.where_cases_are}")
     ordered = in_canonical_order(cases)
     draw = draw_from_cases(ordered, tables)
     count = len(ledger.models)

@@ -88,7 +88,7 @@ def _by_regression(
 def _unknown(ledger: Ledger, measure: Measure, raw: float, level: float) -> Estimate:
     """Return the value with the noise of the sample alone, where how large that is cannot be told without the cases."""
     found = without_limits(ledger, measure, math.nan, level)
-    return replace(found, raw=raw, note=ledger.why_no_cases("an estimate"), method="")
+    return replace(found, raw=raw, note=f"an estimate of this measure needs {ledger.where_cases_are}")
 
 
 def _by_draws(

@@ -102,8 +102,7 @@ class Ledger:
     @classmethod
     def of_tables(cls, tables: Mapping[str, ForecastTable]) -> Ledger:
         """Make the ledger of forecast tables of one event by each model, on the same cases, without moments."""
-        first = next(iter(tables.values()))
-        event = Event("event")
+        first, event = next(iter(tables.values())), Event("event")
         return cls(
             models=tuple(tables),
             events=(event,),
@@ -219,10 +218,9 @@ class Ledger:
             found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped, even=even)
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
         else:
-            law = f"the ledger has no moments of {absent[0]!r}, and no cases to compute them from"
-            known = ", ".join(map(repr, self._moments)) or "none"
+            law, known = f"the ledger has no moments of {absent[0]!r}", ", ".join(map(repr, self._moments)) or "none"
             hint = f"condense the cases with rules=[{absent[0]!r}, ...]; there are those of {known}."
-            raise InputValueError(sentence(law, hint=hint))
+            raise InputValueError(sentence(f"{law}, and no cases to compute them from", hint=hint))
 
     def has_moments(self, rule: Rule) -> bool:
         """Return whether the moments of a function are here, or can be learnt."""
@@ -281,10 +279,6 @@ class Ledger:
         known = next(iter(self._moments.values()), None) or self.moments(Excess() if self.labels is None else Brier())
         return list(known.over("time").index.labels[0])
 
-    def why_no_cases(self, what: str) -> str:
-        """Say why there are no cases at hand for what needs them."""
-        return f"{what} of this measure needs {self.where_cases_are}"
-
     @property
     def where_cases_are(self) -> str:
         """The cases, and why they are not at hand."""
@@ -331,12 +325,10 @@ class Ledger:
         first = parts[0]
         if len(parts) == 1:
             return first
-        for one in parts[1:]:
-            for what in ("models", "labels", "events", "dependence"):
-                if getattr(one, what) != getattr(first, what):
-                    law = f"ledgers must have the same {what} to be added"
-                    told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
-                    raise InputValueError(sentence(law, offender=told))
+        for one, what in itertools.product(parts[1:], ("models", "labels", "events", "dependence")):
+            if getattr(one, what) != getattr(first, what):
+                told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
+                raise InputValueError(sentence(f"ledgers must have the same {what} to be added", offender=told))
         index, codes = KeyIndex.joined([one.index for one in parts]).distinct()
         ends = np.cumsum([0, *(len(one.index) for one in parts)])
         own = [codes[low:high] for low, high in itertools.pairwise(ends.tolist())]
@@ -397,8 +389,7 @@ class Ledger:
         if model is None and len(self.models) == 1:
             return self.models[0]
         if model not in self.models:
-            law = f"model must be one of {list(self.models)}; got {model!r}"
-            raise InputValueError(sentence(law))
+            raise InputValueError(sentence(f"model must be one of {list(self.models)}; got {model!r}"))
         return model
 
     def _event(self, event: Any) -> Event:
