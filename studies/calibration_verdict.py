@@ -9,7 +9,7 @@ Four questions, each with its rows in `results/calibration_verdict.csv`:
 - parts: how often the intervals of miscalibration and discrimination hold the truth, and whether they hold their value;
 - numbers: how often those of observed/expected, intercept and slope do, with weights and clusters.
 
-The truth is always a function of the forecast. "Humps" is a shape that nothing was tuned on.
+"Humps" is a shape that nothing was tuned on.
 
 Run: python studies/calibration_verdict.py [--samples 1000] [--only size power parts numbers]
 """
@@ -69,6 +69,16 @@ def independent(a: float, b: float, n: int, truth: Truth = lambda x: x, decimals
         if decimals is not None:
             p = np.clip(np.round(p, decimals), 10.0**-decimals / 2, 1 - 10.0**-decimals / 2)
         return Sample(generator.random(n) < expit(truth(logit(p))), p)
+
+    return draw
+
+
+def bent(a: float, b: float, n: int, forecast: Truth) -> Draw:
+    """Draw true probabilities from a beta law; `forecast` gives the forecast log-odds from those of the truth."""
+
+    def draw(generator: np.random.Generator) -> Sample:
+        rate = generator.beta(a, b, n)
+        return Sample(generator.random(n) < rate, expit(forecast(logit(rate))))
 
     return draw
 
@@ -171,14 +181,14 @@ def humps(x: np.ndarray) -> np.ndarray:
     return x + 0.6 * np.exp(-((x + 2.2) ** 2)) - 0.5 * np.exp(-3 * (x + 0.4) ** 2)
 
 
-POWER: tuple[tuple[str, tuple[float, float], tuple[int, ...], Truth], ...] = (
-    ("slope 1 / 1.5", (1, 3), (200, 500), lambda x: x / 1.5),
-    ("shift 0.4", (1, 3), (500,), lambda x: x - 0.4),
-    ("2% events, odds x 2", (1, 49), (500, 2000), lambda x: x - math.log(2.0)),
-    ("wave", (1, 3), (500, 2000), wave),
-    ("steps", (1, 3), (2000,), steps),
-    ("tail above 50%", (1, 3), (2000,), lambda x: np.where(x > 0, x + 0.6, x)),
-    ("humps", (1, 3), (500, 2000), humps),
+POWER: tuple[tuple[str, Callable[[int], Draw], tuple[int, ...]], ...] = (
+    ("log-odds x 1.5", lambda n: bent(1, 3, n, lambda x: 1.5 * x), (200, 500)),
+    ("log-odds + 0.4", lambda n: bent(1, 3, n, lambda x: x + 0.4), (500,)),
+    ("2% events, odds x 2", lambda n: bent(1, 49, n, lambda x: x + math.log(2.0)), (500, 2000)),
+    ("wave", lambda n: independent(1, 3, n, wave), (500, 2000)),
+    ("steps", lambda n: independent(1, 3, n, steps), (2000,)),
+    ("tail above 50%", lambda n: independent(1, 3, n, lambda x: np.where(x > 0, x + 0.6, x)), (2000,)),
+    ("humps", lambda n: independent(1, 3, n, humps), (500, 2000)),
 )
 PARTS: tuple[tuple[str, tuple[float, float], Truth], ...] = (
     ("calibrated", (1, 3), lambda x: x),
@@ -203,16 +213,18 @@ def rows_of_sizes(samples: int) -> Iterator[dict[str, Any]]:
 
 def rows_of_power(samples: int) -> Iterator[dict[str, Any]]:
     """Yield the share of samples in which an error is found, by three tests."""
-    for name, shape, numbers, truth in POWER:
+    for name, design, numbers in POWER:
         for n in numbers:
             generator, found = np.random.default_rng(20_002), np.zeros(3)
-            draw = independent(*shape, n, truth)
+            draw = design(n)
             for seed in range(samples):
                 sample = draw(generator)
                 joint = sample.test(seed)
                 test = pr.miscalibration_test(sample.y, sample.p, n_resamples=199, seed=seed)
                 found += [one <= LEVEL for one in (joint.p_value, joint.line_p_value, test.p_value)]
-            shares = dict(zip(("verdict", "Cox", "miscalibration_test"), (found / samples).round(4), strict=True))
+            shares = dict(
+                zip(("verdict", "Cox", "miscalibration_test"), (found / samples).round(4).tolist(), strict=True)
+            )
             yield {"question": "power", "design": f"{name}, n = {n:,}", "samples": samples, **shares}
 
 

@@ -33,6 +33,7 @@ FEWEST_PARTS = 2**8  # The sums of more have no room in the processor's cache.
 MOST_TERMS = 2**20  # Of a part, on average.
 
 SIDES = ("e", "o")  # Should the event happen, and should it not.
+TINY = 1e-150
 LARGEST = 1e100  # Of a product of two losses that are numbers.
 ROUNDING = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
 
@@ -276,8 +277,9 @@ def _of_event(
         p = nw.col(f"p_{model}")
         losses[f"x_{place}_{model}"] = rule.case_loss(p, nw.col("event") > 0.5, ops=ops)
         if even:  # Of a pair both are asked for; a rule may give a constant.
-            for side, happens in zip(SIDES, (True, False), strict=True):
-                losses[f"{side}_{place}_{model}"] = rule.loss(p, event=happens, ops=ops) * nw.col("float_one")
+            # PostgreSQL refuses products that are too small to be told from 0.
+            for side, happens, given in zip(SIDES, (True, False), (p, p.clip(TINY, None)), strict=True):
+                losses[f"{side}_{place}_{model}"] = rule.loss(given, event=happens, ops=ops) * nw.col("float_one")
     return rows, losses
 
 
