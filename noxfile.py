@@ -15,7 +15,7 @@ nox.options.sessions = ["lint", "types", "layers", "tests", "oldest", "engines",
 OLDEST = (
     *("tests/tables/test_forecast_table.py", "tests/tables/test_validation.py"),
     *("tests/rules/test_golden.py", "tests/rules/test_scoring.py"),
-    *("tests/calibration/test_reliability.py", "tests/calibration/test_summary.py"),
+    *("tests/calibration/test_reliability.py", "tests/calibration/test_calibration_test.py"),
     *("tests/decisions/test_net_benefit.py", "tests/decisions/test_roc.py"),
     *("tests/diagnostics", "tests/ledger", "tests/inference", "tests/schemas", "tests/stability"),
     *("tests/integrations/test_sklearn.py", "tests/integrations/test_xarray.py"),

@@ -26,7 +26,7 @@ PARTS = (
     "rules/test_golden.py",
     "rules/test_scoring.py",
     "calibration/test_reliability.py",
-    "calibration/test_summary.py",
+    "calibration/test_calibration_test.py",
     "decisions/test_net_benefit.py",
     "decisions/test_roc.py",
     "diagnostics",

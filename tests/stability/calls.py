@@ -72,7 +72,7 @@ OF_AN_EVENT: dict[str, Callable[..., Any]] = {
     "bounded_log_score": lambda *given, **options: pr.bounded_log_score(*given, thresholds=(0.1, 0.3), **options),
     "bounded_net_benefit": lambda *given, **options: pr.bounded_net_benefit(*given, thresholds=(0.1, 0.3), **options),
     "brier_score": pr.brier_score,
-    "calibration_summary": pr.calibration_summary,
+    "calibration_summary": lambda *given, **options: pr.calibration_summary(*given, seed=7, **options),
     "classical_decomposition": pr.classical_decomposition,
     "cost_curve": pr.cost_curve,
     "decision_curve": pr.decision_curve,
