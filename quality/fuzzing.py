@@ -1,8 +1,8 @@
 """Fuzz the input checks, the stored files and the command line side by side, and write the record "fuzzing".
 
 Run it as `python quality/fuzzing.py --seconds 3600` where atheris is installed beside the package, pandas, Polars,
-PyArrow and the extras `cli` and `report`. With `--minimize` it makes `quality/fuzz/corpus` anew from what the last run
-has found instead: the smallest inputs that reach the same code.
+PyArrow and the extras `cli` and `report`. With `--minimize` it makes `quality/fuzz/corpus.json` anew
+from what the last run has found instead: the smallest inputs that reach the same code.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzz import corpus
 from record import table, write
 
 FUZZ = Path(__file__).resolve().parent / "fuzz"
-CORPUS = FUZZ / "corpus"
 WORK = FUZZ.parents[1] / "build" / "fuzzing"
+CORPUS = WORK / "corpus"  # The inputs of the repository, as files.
 TARGETS = {
     "door": "hostile arguments to scores, tables, curves and decompositions",
     "stored": "`from_dict` and `from_parquet` of tables, and the files of ledgers",
@@ -33,7 +34,7 @@ NOTES = (
     "The harness computes case by case in exact fractions, with nothing of the package.",
     "A crash is a process that died, hung for ten minutes or held 3 GB.",
     "CPU seconds are fewer than wall seconds where the machine had other work.",
-    "The inputs kept are those in quality/fuzz/corpus, among them each that once found a fault; the tests replay them.",
+    "The inputs kept are in quality/fuzz/corpus.json, among them each that once found a fault; the tests replay them.",
 )
 
 
@@ -96,8 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=int, default=3600, help="how long to fuzz each target")
     parser.add_argument("--minimize", action="store_true", help="make the corpus from what the last run has kept")
     asked = parser.parse_args(arguments)
+    shutil.rmtree(CORPUS, ignore_errors=True)
     for name in TARGETS:
-        (CORPUS / name).mkdir(parents=True, exist_ok=True)
+        corpus.unpack(name, CORPUS / name)
     if asked.minimize:
         minimize()
     else:
@@ -118,6 +120,7 @@ def fuzz(seconds: int) -> list[dict[str, str | int]]:
 
 def minimize() -> None:
     """Keep the smallest inputs that reach what all inputs of the corpus and of the last run reach."""
+    smallest = {}
     for name in TARGETS:
         kept = WORK / "merged" / name
         shutil.rmtree(kept, ignore_errors=True)
@@ -130,8 +133,8 @@ def minimize() -> None:
                 if same.read_bytes() == fault.read_bytes():
                     same.unlink()
             shutil.copy(fault, kept)
-        shutil.rmtree(CORPUS / name)
-        shutil.copytree(kept, CORPUS / name)
+        smallest[name] = {path.name: path.read_bytes() for path in kept.iterdir()}
+    corpus.write(smallest)
 
 
 def _record(rows: list[dict[str, str | int]], seconds: int) -> None:
