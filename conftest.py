@@ -18,13 +18,17 @@ NEEDED = {
     "xarray": ("xarray", "xarray"),
     "xgboost": ("xgboost", "xgboost"),
 }
+TOGETHER = {"tests/integrations/test_precision.py": ("keras", "torch", "torchmetrics")}
 collect_ignore = [
-    path
-    for example, (library, adapter) in NEEDED.items()
-    if find_spec(library) is None
-    for path in (
-        f"docs/examples/{example}.md",
-        f"src/propriety/integrations/{adapter}.py",
-        f"tests/integrations/test_{adapter}.py",
-    )
+    *(path for path, libraries in TOGETHER.items() if any(find_spec(library) is None for library in libraries)),
+    *(
+        path
+        for example, (library, adapter) in NEEDED.items()
+        if find_spec(library) is None
+        for path in (
+            f"docs/examples/{example}.md",
+            f"src/propriety/integrations/{adapter}.py",
+            f"tests/integrations/test_{adapter}.py",
+        )
+    ),
 ]
