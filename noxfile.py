@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import nox
@@ -20,6 +23,53 @@ OLDEST = (
     *("tests/diagnostics", "tests/ledger", "tests/inference", "tests/schemas", "tests/stability"),
     *("tests/integrations/test_sklearn.py", "tests/integrations/test_xarray.py"),
 )
+FAST = (
+    *("README.md", "tests/test_import.py", "tests/test_results.py", "tests/rules/test_golden.py"),
+    *("tests/tables/test_forecast_table.py", "tests/tables/test_validation.py"),
+    *("tests/calibration/test_reliability.py", "tests/decisions/test_net_benefit.py"),
+    "tests/inference/test_measures.py",
+)
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """Lint, layers, a few fast tests and those near what differs from `main`; under a minute on two cores."""
+    lint(session)
+    layers(session)
+    session.run("pytest", "-q", *sorted({*FAST, *near(changed())}), *session.posargs, env={"PROPRIETY_EXAMPLES": "few"})
+
+
+def changed() -> list[str]:
+    """Return the files that differ from where this branch left `main`, and those that Git does not know yet."""
+    base = _git("merge-base", "HEAD", "main") or ["HEAD"]
+    return [*_git("diff", "--name-only", *base), *_git("ls-files", "--others", "--exclude-standard")]
+
+
+def near(files: Iterable[str]) -> list[str]:
+    """Return what tests some files: tests of the same name or that import the module, and its own examples."""
+    found: set[Path] = set()
+    for path in (Path(file) for file in files if Path(file).exists()):
+        if path.match("test_*.py") and path.is_relative_to("tests"):
+            found.add(path)
+        elif path.suffix == ".py" and path.is_relative_to("src/propriety"):
+            inside = path.relative_to("src/propriety").with_suffix("")
+            module = ".".join(("propriety", *inside.parts))
+            own = sorted(("tests" / inside.parent).glob("test_*.py"))
+            found |= {test for test in own if test.stem.startswith(f"test_{inside.name}") or _names(test, module)}
+            found.add(path)
+        elif path.suffix == ".md" and (path.is_relative_to("docs") or path == Path("README.md")):
+            found.add(path)
+    return sorted(map(str, found))
+
+
+def _names(test: Path, module: str) -> bool:
+    return re.search(rf"{re.escape(module)}\b", test.read_text(encoding="utf-8")) is not None
+
+
+def _git(*words: str) -> list[str]:
+    """Return the lines that a command of Git prints: none where it fails, as where there is no branch `main`."""
+    done = subprocess.run(("git", *words), capture_output=True, text=True, check=False)  # noqa: S603, S607  (our words)
+    return done.stdout.splitlines()
 
 
 @nox.session
@@ -43,7 +93,7 @@ def layers(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests and the examples of the docstrings and the README; what follows `--` goes to pytest."""
+    """Run all tests, slow ones too, and the examples of docstrings and README; what follows `--` goes to pytest."""
     session.run("pytest", "-n", "auto", "-m", "not engine", *session.posargs)
 
 
@@ -58,7 +108,7 @@ def laws(session: nox.Session) -> None:
 def engines(session: nox.Session) -> None:
     """Run the tests on engines in one process: Spark, Dask and PostgreSQL are started once."""
     # `python -m` puts this folder on the path, where Dask's workers find the module of their test.
-    session.run("python", "-m", "pytest", "tests/engines", *session.posargs)
+    session.run("python", "-m", "pytest", "-m", "", "tests/engines", *session.posargs)
 
 
 @nox.session(venv_backend="virtualenv")
@@ -67,7 +117,7 @@ def oldest(session: nox.Session) -> None:
     free = {"PIP_CONSTRAINT": "", "PIP_BUILD_CONSTRAINT": ""}
     session.install("--requirement", ".ci/oldest.txt", env=free)
     session.install("--no-deps", ".", env=free)
-    session.run("pytest", "-n", "auto", "-m", "not slow and not engine", *OLDEST, *session.posargs)
+    session.run("pytest", "-n", "auto", "-m", "not engine", *OLDEST, *session.posargs)
 
 
 @nox.session

@@ -37,8 +37,8 @@ PARTS = (
     "stability",
 )
 # How the tests are chosen: many at a time without engines, or those on Spark, of which one runs at a time.
-PLAIN = ("-n", "2", "-m", "not slow and not engine")
-SPARK = ("-n", "0", "-k", "spark")
+PLAIN = ("-n", "2", "-m", "not engine")
+SPARK = ("-n", "0", "-m", "", "-k", "spark")
 # Not the oldest version that is declared, and what it needs.
 TORCH = ("torch==2.13.0", "filelock", "fsspec", "mpmath", "networkx", "sympy", "typing-extensions")
 # What is put beside the oldest versions, with what it needs, and what tests it: by the extra or the library.

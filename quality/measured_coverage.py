@@ -59,7 +59,7 @@ def measure(folder: Path, jobs: int) -> dict[str, Any]:
     pytest = (*("-m", "pytest", "-q", "-p", "no:cacheprovider"), *("-p", "few_examples"))
     runs = (
         ("run", rules, *pytest, "-n", str(jobs), "-m", "not engine"),
-        ("run", rules, *pytest, "tests/engines", "-k", SERVERLESS),
+        ("run", rules, *pytest, "-m", "", "tests/engines", "-k", SERVERLESS),
         ("combine", rules),
         ("json", rules),
     )

@@ -403,7 +403,7 @@ def main() -> None:
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
     trial = Trial(tried, outcomes, memory, options.jobs)
     places = ["tests/truth", *(f"{top}/{package}" for top in ("tests", "src/propriety") for package in PACKAGES)]
-    pytest.main(["-q", "-p", "no:cacheprovider", *(options.tests or places)], plugins=[trial])
+    pytest.main(["-q", "-p", "no:cacheprovider", "-m", "", *(options.tests or places)], plugins=[trial])
     tried = [mutant for mutant in tried if mutant.key in outcomes]
     living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]
     lines = [f"{m.file}:{m.line} {outcomes[m.key]}: {m.before}  ->  {m.after}  [{m.name}]" for m in living]
