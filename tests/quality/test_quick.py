@@ -40,23 +40,33 @@ class Session:
 
 def test_a_module_is_tested_by_the_tests_of_its_name_and_by_its_examples(noxfile):
     found = noxfile.near(["src/propriety/calibration/bands.py"])
-    assert {"tests/calibration/test_bands.py", "src/propriety/calibration/bands.py"} <= set(map(posix, found))
+    assert {"tests/calibration/test_bands.py", "src/propriety/calibration/bands.py"} <= set(found)
 
 
 def test_a_module_is_tested_by_the_tests_of_its_package_that_import_it(noxfile):
-    found = set(map(posix, noxfile.near(["src/propriety/rules/search.py"])))
+    found = noxfile.near(["src/propriety/rules/search.py"])
     assert "tests/rules/test_search.py" not in found
     assert any(path.startswith("tests/rules/") for path in found)
 
 
 @pytest.mark.parametrize("path", ["tests/rules/test_golden.py", "README.md", "docs/index.md"])
 def test_tests_and_pages_are_run_themselves(noxfile, path):
-    assert list(map(posix, noxfile.near([path]))) == [path]
+    assert noxfile.near([path]) == [path]
 
 
 @pytest.mark.parametrize("path", ["LICENSE", "pyproject.toml", "src/propriety/absent.py", "tests/conftest.py"])
 def test_other_files_and_deleted_ones_have_no_tests(noxfile, path):
     assert noxfile.near([path]) == []
+
+
+def test_quick_leaves_out_what_needs_an_absent_library(noxfile, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(noxfile, "changed", lambda: ["src/propriety/integrations/torch.py", "docs/index.md"])
+    doing = Session()
+    noxfile.quick(doing)
+    (command,) = (words for words in doing.commands if "pytest" in words)
+    assert "docs/index.md" in command
+    assert not [word for word in command if "torch" in word]
 
 
 def test_the_fast_tests_are_there(noxfile):
@@ -75,7 +85,3 @@ def test_the_sessions_run_the_slow_tests(noxfile, session, mark):
 def test_plain_pytest_leaves_out_what_is_slow_and_engines():
     options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["addopts"]
     assert options[options.index("-m") + 1] == "not slow and not engine"
-
-
-def posix(path):
-    return Path(path).as_posix()
