@@ -144,6 +144,7 @@ PICTURES = [*((kind, "png") for kind in KINDS), ("murphy", "SVG"), ("murphy", "p
 BEGINNINGS = {"png": b"\x89PNG", "SVG": b"<?xml", "pdf": b"%PDF"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "suffix"), PICTURES)
 def test_pictures(folder, run, kind, suffix):
     result = run("plot", *BOTH, "--resamples", "50", "--seed", "1", "--kind", kind, "-o", f"x.{suffix}")

@@ -62,6 +62,7 @@ def many(folder):
     return folder
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("delay", [0.05, 0.3])
@@ -89,6 +90,7 @@ def test_signals_leave_nothing_behind(many, sign, delay):
     assert not list((many / "tmp").iterdir())
 
 
+@pytest.mark.slow
 @posix
 def test_a_query_is_interrupted_at_once(many):
     """Python alone would hear of the signal when the query is over."""

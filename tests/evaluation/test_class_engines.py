@@ -65,6 +65,7 @@ def evaluated(case):
     return pr.evaluate(y, models, **options, **DRAWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case):
     found, whole = pr.evaluate(lazily(FRAME), NAMED, **CASES[case], **DRAWS), evaluated(case)
@@ -82,6 +83,7 @@ def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case):
         alike(found.slices, whole.slices, 1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["classes", "grades", "weighted grades", "weighted grades in groups of clusters"])
 def test_tables_and_what_is_read_from_them_are_those_of_the_arrays(lazily, alike, case):
     found, whole = pr.evaluate(lazily(FRAME), NAMED, **CASES[case], **DRAWS), evaluated(case)
@@ -100,6 +102,7 @@ def test_tables_and_what_is_read_from_them_are_those_of_the_arrays(lazily, alike
         assert (means.angle, means.weight) == pytest.approx((expected.angle, expected.weight), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [pr.Brier(), pr.Log(), pr.RankedProbability(), pr.Skill()], ids=repr)
 @pytest.mark.parametrize("case", [case for case in CASES if "by" not in CASES[case]])
 def test_estimates_and_comparisons_are_those_of_the_arrays(lazily, alike, case, measure):
@@ -114,6 +117,7 @@ def test_estimates_and_comparisons_are_those_of_the_arrays(lazily, alike, case, 
     assert str(found) == str(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [pr.Brier(), pr.RankedProbability(), pr.Skill()], ids=repr)
 @pytest.mark.parametrize("case", [case for case in CASES if "by" in CASES[case]])
 def test_groups_are_those_of_the_arrays(lazily, alike, case, measure):
@@ -124,6 +128,7 @@ def test_groups_are_those_of_the_arrays(lazily, alike, case, measure):
     alike(found, pr.slices(y, models, measure, **options, **DRAWS), 1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
 def test_a_stored_ledger_is_that_of_the_arrays(alike, tmp_path, ordered):
     shared = {"outcome": "y", "ordered": ordered, **KEYS}
@@ -138,6 +143,7 @@ def test_a_stored_ledger_is_that_of_the_arrays(alike, tmp_path, ordered):
     assert found.to_html().count("<svg") == whole.to_html().count("<svg") > 0
 
 
+@pytest.mark.slow
 def test_the_report_is_that_of_the_arrays(lazily):
     pytest.importorskip("jinja2")
     few, models = FRAME.head(60), {name: NAMED[name] for name in ("sharp", "rough")}
@@ -188,6 +194,7 @@ BAD = {
 ROWS = ["NaN", "null", "outside", "two endless", "sum", "outcome missing", "no place", "no label", "weight"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "fault"), [*(("polars", fault) for fault in BAD), *(("duckdb", fault) for fault in ROWS)]
 )

@@ -121,6 +121,7 @@ def everything(result):
     return result.to_html()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SHARED)
 def test_every_column_of_an_event_is_read_checked_sorted_and_pooled_once(counts, case):
     result = pr.evaluate(Y, MODELS, **SHARED[case], **DRAWS)
@@ -151,6 +152,7 @@ def test_every_column_of_classes_is_read_checked_sorted_and_pooled_once(counts, 
     assert counts.pooled.total() == len(ROWS) * tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", [["honest"], list(MODELS)], ids=["one", "two"])
 def test_a_lazy_frame_is_asked_as_often_for_one_model_as_for_several(monkeypatch, models):
     from propriety.tables import queries
@@ -167,6 +169,7 @@ def test_a_lazy_frame_is_asked_as_often_for_one_model_as_for_several(monkeypatch
     assert len(asked) <= (3 if len(models) == 1 else 5)
 
 
+@pytest.mark.slow
 def test_a_second_look_computes_nothing(counts):
     result = pr.evaluate(Y, MODELS, **SHARED["groups"], **DRAWS)
     page = everything(result)

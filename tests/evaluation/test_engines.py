@@ -66,6 +66,7 @@ def evaluated(case, thresholds):
     return pr.evaluate(Y, ARRAYS, **arrays(case), thresholds=thresholds, **DRAWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thresholds", [None, 0.1, (0.05, 0.2)], ids=str)
 @pytest.mark.parametrize("case", SHARED)
 def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case, thresholds):
@@ -94,6 +95,7 @@ def test_an_estimate_is_that_of_the_arrays(lazily, alike, case, measure):
     alike(found, pr.estimate(Y, BOLD, **arrays(case), **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("case", [case for case in SHARED if "keys" not in case])
 def test_a_comparison_is_that_of_the_arrays(lazily, alike, case, measure):
@@ -105,6 +107,7 @@ def test_a_comparison_is_that_of_the_arrays(lazily, alike, case, measure):
     assert str(found) == str(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("case", [case for case in SHARED if "keys" in case])
 def test_groups_are_those_of_the_arrays(lazily, alike, case, measure):

@@ -100,6 +100,7 @@ def test_it_is_estimated(asked, alike, measure, shared):
     assert found.measure.key == KEYS[OWN.index(measure)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", OWN, ids=KEYS)
 @pytest.mark.parametrize("shared", SHARED)
 def test_it_compares_models(asked, alike, measure, shared):
@@ -113,6 +114,7 @@ def test_it_compares_models(asked, alike, measure, shared):
         assert found.standings.model[0] == ("honest" if values[0] > values[1] else "noisy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", OWN, ids=KEYS)
 def test_it_is_measured_in_groups(asked, alike, measure):
     found = asked(pr.slices, measure, by="site", **DRAWS)
@@ -127,6 +129,7 @@ def test_it_is_measured_in_groups(asked, alike, measure):
         assert value == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_it_is_in_the_evaluation_the_report_the_json_and_the_gates(asked):
     found = asked(pr.evaluate, by="site", measures=OWN, **DRAWS)
     whole = of_arrays(pr.evaluate, by={"site": SITE}, measures=OWN, **DRAWS)

@@ -123,6 +123,7 @@ def test_limits_in_time_stay_in_the_range_of_the_score():
     assert row["high"] <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", ["in_time", "in_clusters"])
 def test_the_ranking_map_says_nothing_of_noise(found, request):
     result = request.getfixturevalue(found)
@@ -143,6 +144,7 @@ def test_the_ranking_map_says_nothing_of_noise(found, request):
     axes.figure.clear()
 
 
+@pytest.mark.slow
 def test_independent_cases_have_their_noise():
     result = pr.evaluate(Y, MODELS, **DRAWS)
     figure = figure_named("Who wins on which interval", result)
@@ -151,6 +153,7 @@ def test_independent_cases_have_their_noise():
     assert "independent" not in figure_named("Reliability of a", result).caption
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", ["in_time", "in_clusters"])
 def test_bands_say_that_they_take_cases_for_independent(found, request):
     result = request.getfixturevalue(found)
@@ -178,6 +181,7 @@ def test_times_without_an_order_are_refused_at_once(lazy):
         pr.evaluate(frame.lazy() if lazy else frame, ["a"], outcome="y", time="t")
 
 
+@pytest.mark.slow
 def test_groups_and_calibration_in_time_say_what_they_suppose():
     time = np.arange(TIMES) // 3
     columns = {"y": Y, **MODELS, "t": time, "g": BLOCK % 2}

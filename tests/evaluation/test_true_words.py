@@ -44,6 +44,7 @@ def test_a_cohort_with_too_few_expected_events_is_miscalibrated():
     assert found.to_dict()["miscalibrated"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "change", "shape", "least"),
     [
@@ -60,6 +61,7 @@ def test_errors_are_found_as_often_as_they_can_be(n, change, shape, least):
     assert found.count("miscalibrated") / 60 >= least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "shape"), [(200, (1, 3)), (500, (1, 3)), (2000, (1, 3)), (500, (1, 49)), (2000, (1, 49))], ids=str
 )
@@ -151,6 +153,7 @@ def test_a_gate_on_miscalibration_rarely_stops_calibrated_forecasts(n):
     assert np.mean(found) >= 0.9
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_best_of_many_allows_for_their_choice():
     rng = np.random.default_rng(11)
     held, narrow = [], []

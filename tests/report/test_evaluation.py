@@ -42,6 +42,7 @@ SECTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SECTIONS)
 def test_every_kind_of_outcome_has_its_sections(kind, tmp_path):
     result = evaluated(kind)
@@ -126,6 +127,7 @@ def test_no_p_value_is_zero():
     assert [cell.text for cell in cells_of([PValue(1e-4), PValue(np.nan)])[1]] == ["0.0001", "\N{EN DASH}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["event", "one model", "classes", "grades"])
 def test_every_measure_stands_in_one_table_of_scores(kind):
     result = evaluated(kind)
@@ -173,6 +175,7 @@ def test_groups_of_classes_have_no_event_rate(kind):
     assert [one.value for one in columns[result.problem.headline.label]] == result.slices.value.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["model", "cases", "note", "Brier score"])
 def test_a_key_may_be_called_as_another_column_is(key):
     result = pr.evaluate(Y, MODELS, by={key: SITE}, seed=1, n_resamples=20)
@@ -203,6 +206,7 @@ def test_what_to_beware_of_says_where():
     assert any(re.fullmatch(r"Beware: rests on \d+ events: it may be too narrow.*\.", note) for note in notes)
 
 
+@pytest.mark.slow
 def test_levels_stand_on_the_page_as_they_are():
     result = pr.evaluate(Y, {"a": TRUTH}, seed=1, n_resamples=20, level=0.995)
     assert "Each number is followed by its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
@@ -211,12 +215,14 @@ def test_levels_stand_on_the_page_as_they_are():
     assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call
 
 
+@pytest.mark.slow
 def test_a_weighted_event_rate_is_called_so():
     weight = np.where(Y, 3.0, 1.0)
     result = pr.evaluate(Y, {"a": TRUTH}, sample_weight=weight, seed=1, n_resamples=20)
     assert page_of(result, title="A").headline["Event rate"].endswith("%, weighted")
 
 
+@pytest.mark.slow
 def test_close_thresholds_have_a_column_each():
     result = pr.evaluate(Y, {"a": TRUTH}, thresholds=(0.1234561, 0.1234562), seed=1, n_resamples=20)
     assert {"net benefit at 0.1234561", "net benefit at 0.1234562"} < set(

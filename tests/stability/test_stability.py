@@ -179,6 +179,7 @@ def process(threads, *, numerical_threads, hash_seed):
     return subprocess.Popen(command, env=os.environ | settings, stdout=subprocess.PIPE)  # noqa: S603  (made here)
 
 
+@pytest.mark.slow
 def test_processes_threads_and_hashes_do_not_matter():
     """One process asks alone; in the other, all threads import the package and ask at once."""
     processes = [process(1, numerical_threads=1, hash_seed=1), process(THREADS, numerical_threads=2, hash_seed=2)]
