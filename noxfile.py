@@ -40,7 +40,7 @@ def quick(session: nox.Session) -> None:
     # pytest collects what it is told to by name, even what needs a library that is not installed.
     absent = runpy.run_path("conftest.py")["collect_ignore"]
     chosen = sorted({*FAST, *near(changed())}.difference(absent))
-    session.run("pytest", "-q", *chosen, *session.posargs, env={"PROPRIETY_EXAMPLES": "few"})
+    session.run("pytest", "-q", "-n", "auto", *chosen, *session.posargs, env={"PROPRIETY_EXAMPLES": "few"})
 
 
 def changed() -> list[str]:

@@ -72,6 +72,7 @@ def test_golden_h_measure(golden):
     assert parts.uncertainty == pytest.approx(expected["H_reference"], rel=CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", WEIGHTS, ids=repr)
 @given(sample=samples())
 def test_the_regret_is_its_integral(weight, sample):

@@ -63,6 +63,7 @@ def queries(monkeypatch):
     return asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 @settings(max_examples=15)
 @given(data=st.data())
@@ -74,6 +75,7 @@ def test_a_lazy_frame_has_the_ledger_of_its_arrays(name, data, drawn_cases, same
     same(pr.condense(ENGINES[name](frame), forecasts, **options), cases.ledger(by=by))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampling",
     [{}, {"sample_weight": "w"}, {"cluster": "ward"}, {"time": "day"}],
@@ -107,6 +109,7 @@ def test_frames_beyond_the_budget_are_counted_on_a_grid(engine, monkeypatch):
     assert ledger.table("q", site="south").n == exact.table("q", site="south").n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampling", [{}, {"sample_weight": "w", "cluster": "ward"}, {"time": "day"}], ids=["plain", "clusters", "times"]
 )
@@ -175,6 +178,7 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
     assert found.note == "an interval of this measure needs the cases in memory, and the frame has too many"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [

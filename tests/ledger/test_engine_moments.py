@@ -41,6 +41,7 @@ def expected_of(own, forecasts, outcome, rule):
     return pr.condense(own[outcome], forecasts, rules=[rule], sample_weight=own["w"]).moments(rule).over()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dependent", [None, "cluster", "time"])
 def test_the_sums_of_an_event_are_by_any_keys(lazy, dependent):
     cases = read_lazy_cases(lazy, {"a": "a", "b": "b"}, outcome="y", **KEYED)

@@ -43,6 +43,7 @@ def test_the_ledger_of_all_cases_is_the_sum_of_those_of_the_parts(data, drawn_ca
     assert sum(ledgers).is_weighted == cases.ledger().is_weighted
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_the_order_of_the_rows_does_not_matter(data, drawn_cases, same):
     cases = data.draw(drawn_cases)
@@ -50,6 +51,7 @@ def test_the_order_of_the_rows_does_not_matter(data, drawn_cases, same):
     same(cases.at(order).ledger(), cases.ledger())
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_keys_that_are_added_up_were_never_there(data, drawn_cases, same):
     cases = data.draw(drawn_cases)
@@ -69,6 +71,7 @@ def test_keys_that_are_added_up_were_never_there(data, drawn_cases, same):
                 np.testing.assert_allclose(one.events, other.events, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_some_labels_are_the_ledger_of_their_cases(data, drawn_cases, same):
     cases = data.draw(drawn_cases)
@@ -91,6 +94,7 @@ def test_some_labels_are_the_ledger_of_their_cases(data, drawn_cases, same):
                 assert one.n == found.n
 
 
+@pytest.mark.slow
 @given(data=st.data(), cells=st.sampled_from([(4, 16), (64, 8), (2, 2), (None, 4), (1024, None)]))
 def test_grids_are_merged_on_the_coarsest(data, cells, drawn_cases, same):
     cases = data.draw(drawn_cases)
@@ -102,6 +106,7 @@ def test_grids_are_merged_on_the_coarsest(data, cells, drawn_cases, same):
     same(merged, cases.ledger(cells=min(filter(None, cells))))
 
 
+@pytest.mark.slow
 @given(data=st.data(), cells=st.sampled_from([1, 2, 8, 2**10]))
 def test_a_grid_is_that_of_the_tables(data, cells, drawn_cases, same):
     cases = data.draw(drawn_cases)
