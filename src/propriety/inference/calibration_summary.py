@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from propriety.calibration.binning import weighted_quantile
-from propriety.calibration.calibration_test import FEWEST, CalibrationTest
+from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, sentence
@@ -41,7 +41,9 @@ __all__ = [
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
-Direction: TypeAlias = Literal["refuted", "too high", "too low", "too extreme", "too timid", "other shape", "together"]
+Direction: TypeAlias = Literal[
+    "refuted", "too high", "too low", "reversed", "too extreme", "too timid", "other shape", "together"
+]
 
 # What is found inside these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
@@ -57,9 +59,9 @@ class CalibrationSummary(Result):
     outcome : {"consistent", "miscalibrated", "immaterial", "too few events", "not tested"}
         What the test allows to be said.
     directions : tuple of str
-        How the forecasts are wrong, if they are: "too high" or "too low" on average, "too extreme" or "too timid",
-        of an "other shape"; "together" if only level and slope together are off; "refuted" if a forecast of exactly 0
-        or 1 did not come true.
+        How the forecasts are wrong, if they are: "too high" or "too low" on average; "too extreme", "too timid", or
+        "reversed" if the event is rarer where it was called more likely; of an "other shape"; "together" if only level
+        and slope together are off; "refuted" if a forecast of exactly 0 or 1 did not come true.
     p_value : float
         p-value of the test of calibration; NaN if it was not tested.
     test : CalibrationTest, optional
@@ -285,7 +287,7 @@ def calibration_of(
 
 def _cleared(test: CalibrationTest) -> CalibrationOutcome:
     """Return the outcome of a test that found nothing."""
-    return "too few events" if test.information < FEWEST else "consistent"
+    return "consistent" if test.is_enough else "too few events"
 
 
 def outcomes_of_several(summaries: Sequence[CalibrationSummary]) -> tuple[list[CalibrationOutcome], Floats]:
@@ -307,7 +309,8 @@ def _directions(
     # Outcomes of one class leave no interval; then only the level can have been found to be off.
     low, high = (ratio.value if math.isnan(limit) else limit for limit in (ratio.low, ratio.high))
     wrong += ["too high"] if high < 1.0 else ["too low"] if low > 1.0 else []
-    wrong += ["too extreme"] if slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
+    wrong += ["reversed"] if slope.high < 0.0 else []
+    wrong += ["too extreme"] if 0.0 <= slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
     # A slope far from 1 bends the curve of residuals, too: what is left beside it is the shape.
     beside = test_beside_the_line(inside, model, drawing) if wrong else test
     _, shape, fine = (False, False, False) if beside is None else beside.views_against(1.0 - found.level)
