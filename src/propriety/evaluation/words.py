@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propriety.inference.calibration_summary import CalibrationOutcome, outcomes_of_several
+from propriety.inference.calibration_summary import CalibrationOutcome, judged_together
 from propriety.inference.comparison_words import listed
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
 from propriety.inference.slice_table import Slices
@@ -124,7 +124,8 @@ def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcom
     own = evaluation.calibration[model]
     if len(own) > MOST_EVENTS:
         return {}
-    return dict(zip(own, outcomes_of_several(list(own.values()))[0], strict=True))
+    together = judged_together(list(own.values()))
+    return {label: one.outcome for label, (one, _) in zip(own, together, strict=True)}
 
 
 def _classes_words(evaluation: Evaluation, model: str) -> str:

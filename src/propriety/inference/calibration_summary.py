@@ -24,7 +24,7 @@ from propriety.inference.measures import Measure, Miscalibration
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.results import Floats, Result
+from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score, weighted_sum
 from propriety.tables.cases import Cases
@@ -37,7 +37,7 @@ __all__ = [
     "Direction",
     "calibration_of",
     "calibration_summary",
-    "outcomes_of_several",
+    "judged_together",
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
@@ -290,14 +290,15 @@ def _cleared(test: CalibrationTest) -> CalibrationOutcome:
     return "consistent" if test.is_enough else "too few events"
 
 
-def outcomes_of_several(summaries: Sequence[CalibrationSummary]) -> tuple[list[CalibrationOutcome], Floats]:
-    """Return the outcomes of several tests with one level for all of them, and their p-values adjusted by Holm."""
-    p_adjusted = holm(np.array([one.p_value for one in summaries]))
-    outcomes = [
-        _cleared(one.test) if one.test is not None and p_value > 1.0 - one.level else one.outcome
-        for one, p_value in zip(summaries, p_adjusted.tolist(), strict=True)
+def judged_together(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
+    """Return summaries with outcomes that have one level for all of them, and their p-values adjusted by Holm."""
+    p_adjusted = holm(np.array([one.p_value for one in summaries])).tolist()
+    return [
+        (replace(one, outcome=_cleared(one.test), directions=()), p_value)
+        if one.test is not None and p_value > 1.0 - one.level
+        else (one, p_value)
+        for one, p_value in zip(summaries, p_adjusted, strict=True)
     ]
-    return outcomes, p_adjusted
 
 
 def _directions(
