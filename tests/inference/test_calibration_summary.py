@@ -248,8 +248,8 @@ def test_certain_forecasts_leave_intercept_and_slope_of_the_others():
         alone = summarised(y, p, **inside)
         assert (whole.slope.value, whole.slope.high) == pytest.approx((alone.slope.value, alone.slope.high))
         assert whole.intercept.value == pytest.approx(alone.intercept.value)
-        what = "weight" if "sample_weight" in options else "cases"
-        assert f"of the {what} have a forecast of exactly 0 or 1" in whole.note
+        what = "weight has" if "sample_weight" in options else "cases have"
+        assert f"of the {what} a forecast of exactly 0 or 1" in whole.note
 
 
 @pytest.mark.parametrize("options", [{}, {"cluster": np.arange(40) // 2}, {"time": np.arange(40) // 2}], ids=str)

@@ -306,3 +306,12 @@ def test_a_forecast_that_all_but_excludes_the_event_has_a_ratio_with_limits():
     assert 1e299 < found.observed_expected.low < 5e299 < found.observed_expected.high < 1e300
     assert found.miscalibration.low < found.miscalibration.value
     assert "(observed/expected 5.00e+299, " in found.summary()
+
+
+@pytest.mark.parametrize(("weight", "share"), [(None, "5% of the cases have"), (np.ones(400), "5% of the weight has")])
+def test_forecasts_of_0_and_1_are_counted_openly(weight, share):
+    y, p = sample(4, 400)
+    p[:20] = y[:20]
+    weight = None if weight is None else weight * (1.0 + np.arange(400) % 2)
+    words = judged(y, p, sample_weight=weight).summary("m")
+    assert words.endswith(f" Note: {share} a forecast of exactly 0 or 1, which intercept and slope leave out.")

@@ -347,8 +347,9 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None) ->
     if test is None:
         told.append(f"a test needs {ledger.where_cases_are}")
     elif test.n_certain > 0.0:
-        weight = "of the weight have" if table.is_weighted else "of the cases have"
-        told.append(f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1")
+        weight = "of the weight has" if table.is_weighted else "of the cases have"
+        certain = f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1"
+        told.append(f"{certain}, which intercept and slope leave out")
     if _weighted_by_outcome(table):
         told.append(
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "

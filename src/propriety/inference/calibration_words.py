@@ -30,18 +30,19 @@ def calibration_words(found: CalibrationSummary, name: str) -> str:
     slope = estimate_words("slope", found.slope)
     evidence = [one for one in (ratio, slope) if one]
     p_value = p_value_words(found.p_value)
+    note = f" Note: {found.note}." if found.note else ""
     match found.outcome:
         case "not tested":
             return f"{name}: calibration was not tested ({'; '.join([found.note, *evidence])})."
         case "consistent":
-            return f"{name} is consistent with calibration ({'; '.join([p_value, *evidence])})."
+            return f"{name} is consistent with calibration ({'; '.join([p_value, *evidence])}).{note}"
         case "too few events":
             told = "; ".join([p_value, *evidence])
-            return f"{name}: too few {_scarce(found)} to tell whether it is calibrated ({told})."
+            return f"{name}: too few {_scarce(found)} to tell whether it is calibrated ({told}).{note}"
         case "miscalibrated" | "immaterial":
             pass
     what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but immaterially so"
-    return f"{name} {what} ({p_value}): {_ways(found, ratio, slope)}.{_cost(found)}"
+    return f"{name} {what} ({p_value}): {_ways(found, ratio, slope)}.{_cost(found)}{note}"
 
 
 def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
