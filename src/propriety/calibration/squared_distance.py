@@ -140,6 +140,8 @@ def squared_distance(
         bernoulli = table.weights * table.forecast * (1.0 - table.forecast)
         variance = residual_variance(table, slice(0, len(table)), bernoulli)
         null = (functions * np.add.reduceat(variance, groups.start)[:, None]).T @ functions / total**2
+    if not (null**2).any():  # Forecasts of 0 and 1 alone allow no noise, and yet that of the sample counts.
+        null = spread.covariance
     skew, squares = float(np.trace(null)), float((null**2).sum())
     low = value
     if squares > 0.0:
