@@ -149,8 +149,8 @@ def sizes(samples: int) -> Iterator[tuple[str, int, Draw]]:
             if n * percent >= 2000:
                 yield f"{percent}% events, n = {n:,}", many, independent(*shape, n)
     for n in (200, 2000):
-        yield f"25% events in steps of 0.05, n = {n:,}", samples, independent(1, 3, n, decimals=1)
-        yield f"10% events in steps of 0.01, n = {n:,}", samples, independent(1, 9, n, decimals=2)
+        yield f"25% events, rounded to 0.1, n = {n:,}", samples, independent(1, 3, n, decimals=1)
+        yield f"10% events, rounded to 0.01, n = {n:,}", samples, independent(1, 9, n, decimals=2)
     yield "2% events, n = 100 (2 events)", samples, independent(1, 49, 100)
     yield "2% events, n = 500 (10 events)", samples, independent(1, 49, 500)
     yield "weights: 200 cases, 200 controls", samples, cases_and_controls(200, 200)

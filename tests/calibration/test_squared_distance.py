@@ -120,3 +120,16 @@ def test_a_large_table_sees_steps():
 def test_odd_tables_have_finite_distances(part, p, weight):
     for y in ([0, 1] * 5, [1, 0] * 5, [0] * 10, [1] * 10):
         assert np.isfinite(squared_distance(table(y, p, weight), part, level=0.95)).all()
+
+
+@pytest.mark.parametrize("certain", [lambda rate: rate > 0.5, np.ones_like], ids=["0 and 1", "1 alone"])
+def test_the_limits_of_certain_forecasts_hold_the_truth(certain):
+    rng = np.random.default_rng(5)
+    held = []
+    for _ in range(200):
+        rate = rng.random(300)
+        p = certain(rate).astype(float)
+        truth = 0.25**2 if p.min() == 0.0 else 0.5**2
+        found = squared_distance(table(rng.random(300) < rate, p), "miscalibration", level=0.9)
+        held.append(found.low <= truth <= found.high)
+    assert 0.84 < np.mean(held) < 0.98

@@ -54,9 +54,9 @@ def test_the_words_name_the_group_and_its_ratio():
     ratio = result.group_calibration.observed_expected[row]
     said = result.summary()
     assert f"off is miscalibrated in south (observed/expected {ratio:.2f}, " in said
-    assert "; adjusted p < 0.001)." in said
+    assert "; adjusted p < 0.001): its forecasts are too low." in said
     assert "honest is miscalibrated" not in said
-    assert "No group is found miscalibrated." not in said
+    assert "No group that could be judged is found miscalibrated." not in said
 
 
 def test_groups_of_several_keys_are_named_with_their_key():
@@ -112,3 +112,45 @@ def test_a_stored_ledger_with_clusters_says_that_groups_were_not_tested(tmp_path
     assert result.group_calibration is None
     assert "group is found miscalibrated" not in result.summary()
     assert "is miscalibrated" not in result.summary()
+
+
+@pytest.mark.parametrize(
+    ("change", "way"),
+    [
+        (lambda x: x + 0.8, "too high"),
+        (lambda x: x - 0.8, "too low"),
+        (lambda x: 2.0 * x - logit(0.25), "too extreme"),
+        (lambda x: 0.5 * x + 0.5 * logit(0.25), "too timid"),
+    ],
+)
+def test_how_a_group_is_wrong_is_said(change, way):
+    p = np.where(SITE == "south", expit(change(logit(TRUTH))), TRUTH)
+    result = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS)
+    directions = dict(zip(result.group_calibration.group, result.group_calibration.directions, strict=True))
+    assert directions["north"] == ""
+    assert way in directions["south"]
+    (line,) = [one for one in result.summary().splitlines() if one.startswith("m is miscalibrated in south (")]
+    assert f"its forecasts are {directions['south'].replace(', ', ' and ')}." in line
+
+
+def test_a_refuted_group_is_told_as_such():
+    p = np.where((np.arange(N) == np.flatnonzero(Y & (SITE == "south"))[0]), 0.0, TRUTH)
+    said = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS).summary()
+    (line,) = [one for one in said.splitlines() if one.startswith("m is miscalibrated in south (")]
+    assert line.endswith("): forecasts of exactly 0 or 1 did not come true.")
+
+
+def test_groups_with_immaterial_errors_are_told_as_such():
+    rng = np.random.default_rng(43)
+    p = rng.uniform(0.05, 0.95, 200_000)
+    y = rng.random(200_000) < np.minimum(p + 0.008, 1.0)
+    result = pr.evaluate(y, {"m": p}, by={"g": np.arange(200_000) % 2}, **DRAWS)
+    assert result.group_calibration.outcome.tolist() == ["immaterial", "immaterial"]
+    assert "m is miscalibrated, but immaterially so, in 0 and 1." in result.summary()
+    assert "is found miscalibrated" not in result.summary()
+
+
+def test_the_only_group_is_judged_though_there_is_no_rest():
+    said = pr.evaluate(Y, {"m": TRUTH**2}, by={"g": np.zeros(N)}, **DRAWS).summary()
+    assert "m is miscalibrated in 0.0 (" in said
+    assert "No group could be compared with the rest." in said

@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.calibration.calibration_test import calibration_test
+from propriety.cli.machine import evaluation_document
 
 DRAWS = {"seed": 1, "n_resamples": 100}
 EXTREME = 1.5
@@ -177,7 +178,7 @@ def test_a_higher_event_rate_of_a_group_is_not_told_as_a_worse_forecast():
     group = np.arange(2000) % 2
     q = np.where(group == 0, rng.beta(1, 9, 2000), rng.beta(5, 5, 2000))  # The same skill, 1 / 11.
     said = pr.evaluate(rng.random(2000) < q, {"m": q}, by={"group": group}, **DRAWS).summary()
-    assert "No group is found miscalibrated." in said
+    assert "No group that could be judged is found miscalibrated." in said
     (line,) = [one for one in said.splitlines() if one.startswith("m: the Brier score of 1 is ")]
     assert "higher than that of the rest; its event rate is " in line
     assert line.endswith("in all, which by itself changes the score, and no difference in skill was found.")
@@ -192,3 +193,21 @@ def test_no_estimate_of_an_evaluation_stands_outside_its_interval():
         assert known.sum() > 5
         assert (scores.low[known] <= scores.value[known]).all()
         assert (scores.value[known] <= scores.high[known]).all()
+
+
+def test_a_class_is_told_alike_in_words_json_and_gate():
+    """A class that is found miscalibrated alone need not be where the level is held over all classes."""
+    differ = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows = rng.dirichlet([1.0, 1.0, 1.0], 300)
+        y = (rng.random((300, 1)) > rows.cumsum(axis=1)[:, :2]).sum(axis=1)
+        result = pr.evaluate(y, {"m": rows}, **DRAWS)
+        found = evaluation_document(result, [])["calibration"]["m"]
+        accused = [label for label, one in found.items() if one["outcome"] == "miscalibrated"]
+        assert result.to_dict()["miscalibrated"] == float(bool(accused))
+        assert ("m is miscalibrated for" in result.summary()) == bool(accused)
+        for label, one in found.items():
+            assert (label in accused) == (one["p_adjusted"] <= 0.05) == ("is miscalibrated" in one["words"])
+        differ += any(one.outcome == "miscalibrated" for one in result.calibration["m"].values()) and not accused
+    assert differ

@@ -15,7 +15,7 @@ from propriety.calibration import cox_line
 from propriety.calibration.logistic import LogisticFit
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference import calibration_summary as module
-from propriety.inference.calibration_summary import outcomes_of_several
+from propriety.inference.calibration_summary import judged_together
 
 Z = 1.959963984540054
 DISTANCES = ("ici", "e50", "e90", "e_max")
@@ -248,8 +248,8 @@ def test_certain_forecasts_leave_intercept_and_slope_of_the_others():
         alone = summarised(y, p, **inside)
         assert (whole.slope.value, whole.slope.high) == pytest.approx((alone.slope.value, alone.slope.high))
         assert whole.intercept.value == pytest.approx(alone.intercept.value)
-        what = "weight" if "sample_weight" in options else "cases"
-        assert f"of the {what} have a forecast of exactly 0 or 1" in whole.note
+        what = "weight has" if "sample_weight" in options else "cases have"
+        assert f"of the {what} a forecast of exactly 0 or 1" in whole.note
 
 
 @pytest.mark.parametrize("options", [{}, {"cluster": np.arange(40) // 2}, {"time": np.arange(40) // 2}], ids=str)
@@ -280,11 +280,13 @@ def test_a_fit_that_did_not_come_to_rest_is_told(monkeypatch):
 
 def test_several_tests_share_the_level():
     found = [summarised(*sample(2000, seed, intercept)) for seed, intercept in enumerate([0.0, 0.13, 0.13, 0.5])]
-    outcomes, p_adjusted = outcomes_of_several(found)
+    together = judged_together(found)
+    outcomes, p_adjusted = [one.outcome for one, _ in together], [p_value for _, p_value in together]
     assert outcomes[3] == "miscalibrated"
     for one, outcome, p_value in zip(found, outcomes, p_adjusted, strict=True):
         assert one.p_value <= p_value
         assert (outcome == "consistent") == (p_value > 0.05)
+    assert all(bool(one.directions) == (one.outcome == "miscalibrated") for one, _ in together)
     # One that was found alone is not among several others.
     assert [one.outcome for one in found].count("miscalibrated") > outcomes.count("miscalibrated")
 

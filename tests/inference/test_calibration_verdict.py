@@ -26,6 +26,7 @@ WAYS = {
     "refuted": "did not come true",
     "too high": "too high",
     "too low": "too low",
+    "reversed": "reversed",
     "too extreme": "too extreme",
     "too timid": "too timid",
     "other shape": "the shape of its reliability curve is off",
@@ -250,7 +251,7 @@ def test_two_ways_are_both_named(several):
     ("value", "low", "high", "words"),
     [
         (0.01, 0.005, 0.02, " It costs 0.0100 (0.00500 to 0.0200) of a Brier score of 0.2"),
-        (0.0, 0.0, 0.003, " What it costs cannot be told from 0: at most 0.00300 of a Brier score of 0.2"),
+        (0.0, 0.0, 0.003, " It costs at most 0.00300 of a Brier score of 0.2"),
         (0.01, math.nan, math.nan, " It costs 0.0100 of a Brier score of 0.2"),
         (math.nan, math.nan, math.nan, "to 1."),
     ],
@@ -268,3 +269,49 @@ def test_bands_of_an_evaluation_are_drawn_as_often_as_asked():
     found = pr.evaluate(*sample(4, 300), seed=1, n_resamples=30)
     (curve,) = (curve for own in found.reliability.values() for curve in own.values())
     assert curve.bands[0].n_resamples == 30
+
+
+def test_a_bound_above_the_score_is_not_told():
+    found = made("miscalibrated", ("too high",))
+    cost = replace(found.miscalibration, value=0.0, low=0.0, high=0.8)
+    assert "cost" not in replace(found, miscalibration=cost, brier=0.4).summary("m")
+
+
+def test_forecasts_that_rank_the_wrong_way_are_reversed_not_too_extreme():
+    y, p = sample(4, 1000, lambda x: -x)
+    found = judged(y, p)
+    assert found.slope.high < 0.0
+    assert "reversed" in found.directions
+    assert "too extreme" not in found.directions
+    assert "reversed (slope -" in found.summary()
+
+
+@pytest.mark.parametrize("shared", ["cluster", "time"])
+@pytest.mark.parametrize(("units", "outcome"), [(1, "too few events"), (9, "too few events"), (30, "consistent")])
+def test_few_clusters_or_times_do_not_clear_a_forecast(shared, units, outcome):
+    y, p = sample(4, 3000)
+    found = judged(y, p, **{shared: np.arange(3000) % units})
+    assert (found.outcome, found.test.units) == (outcome, units)
+    assert ("too few independent cases to tell" in found.summary()) == (outcome == "too few events")
+
+
+def test_few_cases_are_not_blamed_on_their_forecasts():
+    p = np.linspace(0.05, 0.95, 100)
+    assert "m: too few cases to tell" in judged(np.random.default_rng(1).random(100) < p, p).summary("m")
+
+
+def test_a_forecast_that_all_but_excludes_the_event_has_a_ratio_with_limits():
+    found = judged(np.arange(200) % 2, np.full(200, 1e-300))
+    assert found.directions == ("too low",)
+    assert 1e299 < found.observed_expected.low < 5e299 < found.observed_expected.high < 1e300
+    assert found.miscalibration.low < found.miscalibration.value
+    assert "(observed/expected 5.00e+299, " in found.summary()
+
+
+@pytest.mark.parametrize(("weight", "share"), [(None, "5% of the cases have"), (np.ones(400), "5% of the weight has")])
+def test_forecasts_of_0_and_1_are_counted_openly(weight, share):
+    y, p = sample(4, 400)
+    p[:20] = y[:20]
+    weight = None if weight is None else weight * (1.0 + np.arange(400) % 2)
+    words = judged(y, p, sample_weight=weight).summary("m")
+    assert words.endswith(f" Note: {share} a forecast of exactly 0 or 1, which intercept and slope leave out.")

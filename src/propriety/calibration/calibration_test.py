@@ -18,6 +18,7 @@ __all__ = ["FEWEST", "CalibrationTest", "calibration_test"]
 
 # Of the level of the test, for one view, for two and for three.
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
+FEWEST_UNITS = 10  # Clusters or times below which hardly any error could be found.
 FEWEST = 20.0  # Variance of the number of events below which the law of the test is drawn, and little can be found.
 
 
@@ -42,8 +43,8 @@ class CalibrationTest(Result):
     n_certain, n_refuted : float
         Number (weight, if weighted) of the cases with a forecast of exactly 0 or 1, and of those that did not come
         true.
-    n : int
-        Number of cases.
+    n, units : int
+        Number of cases, and of clusters or times if cases depend on each other, else of cases.
     is_weighted : bool
         Whether the cases have weights.
     method : str
@@ -63,8 +64,14 @@ class CalibrationTest(Result):
     n_certain: float
     n_refuted: float
     n: int
+    units: int
     is_weighted: bool
     method: str
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether a test that finds nothing says something."""
+        return self.information >= FEWEST and self.units >= FEWEST_UNITS
 
     def views_against(self, alpha: float) -> tuple[bool, bool, bool]:
         """Return whether line, shape and finer shapes, each by itself, decide a test with level `alpha`."""
@@ -81,6 +88,7 @@ def calibration_test(
     seed: int,
     scores: NullScores | None = None,
     dispersion: Floats | None = None,
+    units: int | None = None,
 ) -> CalibrationTest:
     r"""Test whether the event happens as often as forecast, at every forecast.
 
@@ -105,6 +113,8 @@ def calibration_test(
     dispersion : ndarray, optional
         Variance of each sum as clusters or times make it. A statistic is divided by the mean over its view, but not by
         less than 1, and has fewer degrees of freedom where the variances of a view differ (Rao and Scott).
+    units : int, optional
+        Number of clusters or times, if cases depend on each other.
 
     Notes
     -----
@@ -151,6 +161,7 @@ def calibration_test(
         n_certain=float(table.weights[certain].sum()),
         n_refuted=refuted,
         n=table.n,
+        units=table.n if units is None else units,
         is_weighted=table.is_weighted,
         method=f"{n_resamples:,} draws of outcomes" if drawn else "chi-squared",
     )

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri, eval_legendre, logit, ndtri
+from scipy.special import chdtrc, chdtri, eval_legendre, logit, ndtri
 
-from propriety.calibration.null_scores import DEGREES, residual_variance
+from propriety.calibration.null_scores import DEGREES, null_scores, residual_variance
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
@@ -22,7 +22,9 @@ ROUNDING = 1e-12  # A smaller share of the distance is rounding error.
 SAME = 1e-10  # Combinations of functions with a smaller share of their variance are left out.
 CASES_PER_BIN = 10.0
 CLUSTERS_PER_BIN = 40
-FEWEST_BINS = 16
+FEWEST_BINS, FINE_BINS, MOST_BINS = 16, 32, 256
+FINE_CASES = 10.0  # Cases that a fine step must have, on average.
+CLEARLY, LOOK = 3.0, 0.01  # Standard deviations by which finer steps must find more, and the level of a first look.
 
 _KNOWN: IdentityCache[dict[int | None, _Groups]] = IdentityCache()
 
@@ -138,6 +140,8 @@ def squared_distance(
         bernoulli = table.weights * table.forecast * (1.0 - table.forecast)
         variance = residual_variance(table, slice(0, len(table)), bernoulli)
         null = (functions * np.add.reduceat(variance, groups.start)[:, None]).T @ functions / total**2
+    if not (null**2).any():  # Forecasts of 0 and 1 alone allow no noise, and yet that of the sample counts.
+        null = spread.covariance
     skew, squares = float(np.trace(null)), float((null**2).sum())
     low = value
     if squares > 0.0:
@@ -161,19 +165,52 @@ def _groups(table: ForecastTable, units: int | None) -> _Groups:
     """Return groups of neighbouring forecasts with their functions, which are computed once for a table."""
     known = _KNOWN.setdefault(table, {})
     if units not in known:
-        known[units] = _grouped(table, units)
+        known[units] = _chosen(table) if units is None else _grouped(table, _bins(table, units))
     return known[units]
 
 
-def _grouped(table: ForecastTable, units: int | None) -> _Groups:
+def _bins(table: ForecastTable, units: int | None) -> int:
+    """Return the number of steps beside the smooth functions; few of them add nothing."""
+    information = float((table.weights * table.forecast * (1.0 - table.forecast)).sum())
+    bins = int((information * table.effective_n / table.weight) ** (2.0 / 3.0) / CASES_PER_BIN)
+    bins = bins if units is None else min(bins, units // CLUSTERS_PER_BIN)
+    return min(bins, MOST_BINS) if bins >= FEWEST_BINS else 0
+
+
+def _chosen(table: ForecastTable) -> _Groups:
+    """Return functions with more steps where these find a distance that the others do not see, such as a staircase."""
+    plain = _grouped(table, bins := _bins(table, None))
+    finer = min(max(4 * bins, FINE_BINS), MOST_BINS, len(table))
+    if finer <= bins or table.effective_n < FINE_CASES * finer or not _has_fine_shapes(table):
+        return plain
+    fine = _grouped(table, finer)
+    found = []
+    for groups in (plain, fine):
+        residual = table.events * (1.0 - table.forecast) - table.non_events * table.forecast
+        squares = table.event_squares * (1.0 - table.forecast) ** 2 + table.non_event_squares * table.forecast**2
+        weight = np.add.reduceat(squares, groups.start)[:, None] / table.weight**2
+        covariance = (groups.functions * weight).T @ groups.functions
+        coefficients = groups.functions.T @ np.add.reduceat(residual, groups.start) / table.weight
+        found.append((float(coefficients @ coefficients) - float(np.trace(covariance)), float((covariance**2).sum())))
+    (distance, noise), (fine_distance, fine_noise) = found
+    more = fine_distance - distance > CLEARLY * math.sqrt(2.0 * max(fine_noise - noise, 0.0))
+    return fine if more else plain
+
+
+def _has_fine_shapes(table: ForecastTable) -> bool:
+    """Return whether the residuals have fine shapes by a quick look, without which a finer regression finds nothing."""
+    scores = null_scores(table)
+    fine = scores.sums[sum(scores.sizes[:2]) :]
+    return bool(len(fine) and chdtrc(len(fine), float(fine @ fine)) < LOOK)
+
+
+def _grouped(table: ForecastTable, bins: int) -> _Groups:
     weights, p = table.weights, table.forecast
     variance = weights * p * (1.0 - p)
     information = float(variance.sum())
     share = (np.cumsum(weights) - weights / 2.0) / table.weight
     if information > 0.0:  # Half by cases, half by the variance of their outcomes.
         share = (share + (np.cumsum(variance) - variance / 2.0) / information) / 2.0
-    bins = int((information * table.effective_n / table.weight) ** (2.0 / 3.0) / CASES_PER_BIN)
-    bins = bins if units is None else min(bins, units // CLUSTERS_PER_BIN)
     groups = max(GROUPS, 8 * bins)
     start = np.arange(len(p)) if len(p) <= groups else np.flatnonzero(np.diff(np.floor(groups * share), prepend=-1.0))
     weight = np.add.reduceat(weights, start)
@@ -185,7 +222,7 @@ def _grouped(table: ForecastTable, units: int | None) -> _Groups:
         u = (np.cumsum(summed) - summed / 2.0) / information
         curve = mean * (1.0 - mean)
         columns += [curve, curve * logit(inside), *(eval_legendre(degree, 2.0 * u - 1.0) for degree in DEGREES)]
-        if bins >= FEWEST_BINS:
+        if bins:
             place = np.minimum((u * bins).astype(np.intp), bins - 1)
             columns += list((place == np.arange(1, bins)[:, None]).astype(np.float64))
     return _Groups(start, mean, _orthonormal(np.stack(columns, axis=1), weight / table.weight))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import MOST_EVENTS
+from propriety.inference.calibration_summary import judged_together
 from propriety.results import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
@@ -51,12 +53,16 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
 
 
 def _calibration(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the verdict on calibration of each model, with its numbers; of many classes nothing."""
-    found = {}
-    for model, own in evaluation.calibration.items():
-        if len(own) <= MOST_EVENTS:
-            found[model] = {str(label): one.to_dict() | {"words": one.summary(model)} for label, one in own.items()}
-    return found
+    """Return the verdict on calibration of each model, of classes with one level for all; of many classes nothing."""
+    return {
+        model: {
+            str(label): one.to_dict()
+            | {"p_adjusted": p_adjusted, "words": replace(one, p_value=p_adjusted).summary(model)}
+            for label, (one, p_adjusted) in zip(own, judged_together(list(own.values())), strict=True)
+        }
+        for model, own in evaluation.calibration.items()
+        if len(own) <= MOST_EVENTS
+    }
 
 
 def written(data: Mapping[str, Any]) -> str:

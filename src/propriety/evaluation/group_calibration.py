@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from scipy.special import chdtrc, logit, ndtri
 
 from propriety.calibration.calibration_test import FEWEST
 from propriety.calibration.null_scores import log_weight_ratio
-from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN
+from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
 from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
@@ -34,6 +35,8 @@ class GroupCalibration(Result):
     outcome : ndarray of str
         What the test of calibration allows to be said, as in `propriety.calibration_summary`, with one level for all
         rows.
+    directions : ndarray of str
+        How the forecasts of a row are wrong, if they are, as there; the shape is not looked at.
     observed_expected, observed_expected_low, observed_expected_high : ndarray of float
         Observed over expected events, with its interval.
     p_value, p_adjusted : ndarray of float
@@ -45,6 +48,7 @@ class GroupCalibration(Result):
     model: Names
     group: Names
     outcome: Names
+    directions: Names
     observed_expected: Floats
     observed_expected_low: Floats
     observed_expected_high: Floats
@@ -114,6 +118,7 @@ def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> Group
         model=model,
         group=group,
         outcome=outcome,
+        directions=np.where(wrong, _directions(found, low, high, z), ""),
         observed_expected=found.ratio,
         observed_expected_low=low,
         observed_expected_high=high,
@@ -121,6 +126,20 @@ def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> Group
         p_adjusted=p_adjusted,
         level=level,
     )
+
+
+def _directions(found: _Judged, low: Floats, high: Floats, z: float) -> Names:
+    """Say in which ways the forecasts of each row are wrong, if they are."""
+    margin = z * found.slope_error
+    ways: dict[Direction, NDArray[np.bool_]] = {
+        "refuted": found.refuted > 0.0,
+        "too high": high < 1.0,
+        "too low": low > 1.0,
+        "too extreme": found.slope_gap < -margin,
+        "too timid": found.slope_gap > margin,
+    }
+    rows = zip(*(holds.tolist() for holds in ways.values()), strict=True)
+    return np.array([", ".join(itertools.compress(ways, row)) or "together" for row in rows])
 
 
 def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:

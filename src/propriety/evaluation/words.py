@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propriety.inference.calibration_summary import CalibrationOutcome, outcomes_of_several
+from propriety.inference.calibration_summary import CalibrationOutcome, judged_together
 from propriety.inference.comparison_words import listed
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
 from propriety.inference.slice_table import Slices
@@ -124,7 +124,8 @@ def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcom
     own = evaluation.calibration[model]
     if len(own) > MOST_EVENTS:
         return {}
-    return dict(zip(own, outcomes_of_several(list(own.values()))[0], strict=True))
+    together = judged_together(list(own.values()))
+    return {label: one.outcome for label, (one, _) in zip(own, together, strict=True)}
 
 
 def _classes_words(evaluation: Evaluation, model: str) -> str:
@@ -163,11 +164,11 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
     found = evaluation.slices
     if found is None:
         return
-    if not np.isfinite(found.p_adjusted).any():
-        yield "No group could be tested."
-    else:
-        yield from _group_calibration_words(evaluation)
+    yield from _group_calibration_words(evaluation)
+    if np.isfinite(found.p_adjusted).any():
         yield from _group_score_words(evaluation, found)
+    else:
+        yield "No group could be compared with the rest."
     if evaluation.dependence == "times":
         yield "The tests of groups take neighbours in time for independent."
     # What there is too few of is the same for all models; whether a score is infinite is not.
@@ -193,9 +194,22 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
             hundredths(float(getattr(found, f"observed_expected{side}")[row])) for side in ("", "_low", "_high")
         )
         evidence = f"observed/expected {ratio}, {low} to {high}; adjusted {p_value_words(float(found.p_adjusted[row]))}"
-        yield f"{found.model[row]} is miscalibrated in {found.group[row]} ({evidence})."
-    if not len(wrong) and np.isfinite(found.p_adjusted).any():
-        yield "No group is found miscalibrated."
+        said = _directions_words(str(found.directions[row]).split(", "))
+        yield f"{found.model[row]} is miscalibrated in {found.group[row]} ({evidence}): {said}."
+    for model in evaluation.models:
+        slight = found.group[(found.model == model) & (found.outcome == "immaterial")].tolist()
+        if slight:
+            yield f"{model} is miscalibrated, but immaterially so, in {listed(slight)}."
+    if not np.isin(found.outcome, ["miscalibrated", "immaterial"]).any():
+        yield "No group that could be judged is found miscalibrated."
+
+
+def _directions_words(directions: list[str]) -> str:
+    told = ["forecasts of exactly 0 or 1 did not come true"] if "refuted" in directions else []
+    told += ["level and slope of its forecasts are off together"] if "together" in directions else []
+    ways = [one for one in directions if one not in ("refuted", "together")]
+    told += [f"its forecasts are {listed(ways)}"] if ways else []
+    return "; ".join(told)
 
 
 def _group_score_words(evaluation: Evaluation, found: Slices) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from propriety.calibration.binning import weighted_quantile
-from propriety.calibration.calibration_test import FEWEST, CalibrationTest
+from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, sentence
@@ -24,7 +24,7 @@ from propriety.inference.measures import Measure, Miscalibration
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.results import Floats, Result
+from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score, weighted_sum
 from propriety.tables.cases import Cases
@@ -37,11 +37,13 @@ __all__ = [
     "Direction",
     "calibration_of",
     "calibration_summary",
-    "outcomes_of_several",
+    "judged_together",
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
-Direction: TypeAlias = Literal["refuted", "too high", "too low", "too extreme", "too timid", "other shape", "together"]
+Direction: TypeAlias = Literal[
+    "refuted", "too high", "too low", "reversed", "too extreme", "too timid", "other shape", "together"
+]
 
 # What is found inside these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
@@ -57,9 +59,9 @@ class CalibrationSummary(Result):
     outcome : {"consistent", "miscalibrated", "immaterial", "too few events", "not tested"}
         What the test allows to be said.
     directions : tuple of str
-        How the forecasts are wrong, if they are: "too high" or "too low" on average, "too extreme" or "too timid",
-        of an "other shape"; "together" if only level and slope together are off; "refuted" if a forecast of exactly 0
-        or 1 did not come true.
+        How the forecasts are wrong, if they are: "too high" or "too low" on average; "too extreme", "too timid", or
+        "reversed" if the event is rarer where it was called more likely; of an "other shape"; "together" if only level
+        and slope together are off; "refuted" if a forecast of exactly 0 or 1 did not come true.
     p_value : float
         p-value of the test of calibration; NaN if it was not tested.
     test : CalibrationTest, optional
@@ -285,17 +287,18 @@ def calibration_of(
 
 def _cleared(test: CalibrationTest) -> CalibrationOutcome:
     """Return the outcome of a test that found nothing."""
-    return "too few events" if test.information < FEWEST else "consistent"
+    return "consistent" if test.is_enough else "too few events"
 
 
-def outcomes_of_several(summaries: Sequence[CalibrationSummary]) -> tuple[list[CalibrationOutcome], Floats]:
-    """Return the outcomes of several tests with one level for all of them, and their p-values adjusted by Holm."""
-    p_adjusted = holm(np.array([one.p_value for one in summaries]))
-    outcomes = [
-        _cleared(one.test) if one.test is not None and p_value > 1.0 - one.level else one.outcome
-        for one, p_value in zip(summaries, p_adjusted.tolist(), strict=True)
+def judged_together(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
+    """Return summaries with outcomes that have one level for all of them, and their p-values adjusted by Holm."""
+    p_adjusted = holm(np.array([one.p_value for one in summaries])).tolist()
+    return [
+        (replace(one, outcome=_cleared(one.test), directions=()), p_value)
+        if one.test is not None and p_value > 1.0 - one.level
+        else (one, p_value)
+        for one, p_value in zip(summaries, p_adjusted, strict=True)
     ]
-    return outcomes, p_adjusted
 
 
 def _directions(
@@ -307,7 +310,8 @@ def _directions(
     # Outcomes of one class leave no interval; then only the level can have been found to be off.
     low, high = (ratio.value if math.isnan(limit) else limit for limit in (ratio.low, ratio.high))
     wrong += ["too high"] if high < 1.0 else ["too low"] if low > 1.0 else []
-    wrong += ["too extreme"] if slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
+    wrong += ["reversed"] if slope.high < 0.0 else []
+    wrong += ["too extreme"] if 0.0 <= slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
     # A slope far from 1 bends the curve of residuals, too: what is left beside it is the shape.
     beside = test_beside_the_line(inside, model, drawing) if wrong else test
     _, shape, fine = (False, False, False) if beside is None else beside.views_against(1.0 - found.level)
@@ -343,8 +347,9 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None) ->
     if test is None:
         told.append(f"a test needs {ledger.where_cases_are}")
     elif test.n_certain > 0.0:
-        weight = "of the weight have" if table.is_weighted else "of the cases have"
-        told.append(f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1")
+        weight = "of the weight has" if table.is_weighted else "of the cases have"
+        certain = f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1"
+        told.append(f"{certain}, which intercept and slope leave out")
     if _weighted_by_outcome(table):
         told.append(
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "

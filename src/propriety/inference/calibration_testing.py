@@ -12,7 +12,7 @@ from propriety.calibration.cox_line import cox_line
 from propriety.calibration.null_scores import null_scores
 from propriety.errors import UNDEFINED
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.dependent_calibration import dispersion_of_scores
+from propriety.inference.dependent_calibration import dispersion_of_scores, units_of_cases
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats
 from propriety.tables.cases import Cases
@@ -53,5 +53,6 @@ def _tested(table: ForecastTable, cases: Cases | None, drawing: Drawing) -> Cali
     draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
     if cases is None:
         return calibration_test(table, **draws)
-    scores = null_scores(table)
-    return calibration_test(table, **draws, scores=scores, dispersion=dispersion_of_scores(cases, table, scores))
+    scores, units = null_scores(table), units_of_cases(cases)[0]
+    dispersion = dispersion_of_scores(cases, table, scores)
+    return calibration_test(table, **draws, scores=scores, dispersion=dispersion, units=units)

@@ -11,8 +11,9 @@ from propriety.inference.number_words import hundredths, number, p_value_words
 
 __all__ = ["calibration_words", "estimate_words"]
 
+FEWEST_A_CASE = 0.1  # Forecasts with less variance a case are close to 0 and 1.
 LEVEL: tuple[Direction, ...] = ("too high", "too low")
-SLOPE: tuple[Direction, ...] = ("too extreme", "too timid")
+SLOPE: tuple[Direction, ...] = ("reversed", "too extreme", "too timid")
 
 
 def calibration_words(found: CalibrationSummary, name: str) -> str:
@@ -29,18 +30,19 @@ def calibration_words(found: CalibrationSummary, name: str) -> str:
     slope = estimate_words("slope", found.slope)
     evidence = [one for one in (ratio, slope) if one]
     p_value = p_value_words(found.p_value)
+    note = f" Note: {found.note}." if found.note else ""
     match found.outcome:
         case "not tested":
             return f"{name}: calibration was not tested ({'; '.join([found.note, *evidence])})."
         case "consistent":
-            return f"{name} is consistent with calibration ({'; '.join([p_value, *evidence])})."
+            return f"{name} is consistent with calibration ({'; '.join([p_value, *evidence])}).{note}"
         case "too few events":
             told = "; ".join([p_value, *evidence])
-            return f"{name}: too few {_scarce(found)} to tell whether it is calibrated ({told})."
+            return f"{name}: too few {_scarce(found)} to tell whether it is calibrated ({told}).{note}"
         case "miscalibrated" | "immaterial":
             pass
     what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but immaterially so"
-    return f"{name} {what} ({p_value}): {_ways(found, ratio, slope)}.{_cost(found)}"
+    return f"{name} {what} ({p_value}): {_ways(found, ratio, slope)}.{_cost(found)}{note}"
 
 
 def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
@@ -69,11 +71,10 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
 def _cost(found: CalibrationSummary) -> str:
     """Say what miscalibration costs under the Brier score."""
     cost = found.miscalibration
-    if math.isnan(cost.value):
+    if math.isnan(cost.value) or (cost.value == 0.0 and cost.high >= found.brier):  # That is no bound.
         return ""
     if cost.value == 0.0 and math.isfinite(cost.high):
-        most = f"at most {number(cost.high)} of a Brier score of {number(found.brier)}"
-        return f" What it costs cannot be told from 0: {most}."
+        return f" It costs at most {number(cost.high)} of a Brier score of {number(found.brier)}."
     interval = "" if math.isnan(cost.low) else f" ({number(cost.low)} to {number(cost.high)})"
     return f" It costs {number(cost.value)}{interval} of a Brier score of {number(found.brier)}."
 
@@ -85,6 +86,8 @@ def _scarce(found: CalibrationSummary) -> str:
         return "events" if found.n_events <= others else "non-events"
     if test.information * test.dispersion >= FEWEST:
         return "independent cases"
+    if test.information * test.dispersion >= FEWEST_A_CASE * found.n:
+        return "cases"
     return "cases of like weight" if test.is_weighted else "forecasts away from 0 and 1"
 
 

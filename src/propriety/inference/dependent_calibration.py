@@ -12,7 +12,7 @@ from propriety.results import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["dispersion_of_scores", "spread_of_regression"]
+__all__ = ["dispersion_of_scores", "spread_of_regression", "units_of_cases"]
 
 
 def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Floats:
@@ -23,7 +23,7 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
     group = group_of_cases(scores, table, forecast)
     residual = np.where(group >= 0, np.where(event, 1.0 - forecast, -forecast), 0.0)
     residual = residual if weight is None else residual * weight
-    units, codes = _units(cases)
+    units, codes = units_of_cases(cases)
     # The sums have mean 0 if the forecasts are calibrated, so that nothing is fitted and nothing to correct for.
     sums = np.stack([np.bincount(codes, residual * one[group], minlength=units) for one in scores.functions.T])
     if cases.time is not None and units > 1:
@@ -41,7 +41,7 @@ def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) 
     centre = forecast if given.around_forecast else given.centre[group]
     weights = np.ones(len(forecast)) if weight is None else weight
     residual, fitted = np.where(event, 1.0 - centre, -centre), given.fitted[group]
-    units, codes = _units(cases)
+    units, codes = units_of_cases(cases)
 
     def summed(values: Floats) -> Floats:
         return np.bincount(codes, weights * values, minlength=units) / table.weight
@@ -52,7 +52,7 @@ def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) 
     return Spread(sums @ sums.T, float(linear @ linear), float(noise @ noise), units)
 
 
-def _units(cases: Cases) -> tuple[int, NDArray[np.intp]]:
+def units_of_cases(cases: Cases) -> tuple[int, NDArray[np.intp]]:
     """Return the number of clusters or times, and that of each case."""
     keys = cases.cluster if cases.time is None else cases.time
     assert keys is not None  # noqa: S101  (for the type checker; it is asked of such cases)

@@ -48,13 +48,15 @@ def error_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bo
 
 def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bool = False) -> tuple[float, float]:
     """Return the same with its degrees of freedom: by outcome Welch's, else infinite."""
+    largest = max(float(np.abs(part).max()) for part in influence)
+    scale = largest if 1e150 < largest < math.inf else 1.0  # Of an event that was all but excluded; its square is inf.
     squares = [
-        float((table.event_squares * influence.event**2).sum()),
-        float((table.non_event_squares * influence.non_event**2).sum()),
+        float((table.event_squares * (influence.event / scale) ** 2).sum()),
+        float((table.non_event_squares * (influence.non_event / scale) ** 2).sum()),
     ]
     counts = [table.n_events, table.n - table.n_events]
     square, df = _with_factors(squares, counts, by_outcome=by_outcome)
-    return math.sqrt(square) / table.weight, df if by_outcome else math.inf
+    return scale * math.sqrt(square) / table.weight, df if by_outcome else math.inf
 
 
 def case_influence(cases: Cases, model: str, table: ForecastTable, measure: Smooth) -> Floats:

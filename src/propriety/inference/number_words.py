@@ -8,13 +8,19 @@ __all__ = ["hundredths", "number", "p_value_words", "percent"]
 
 
 def number(value: float) -> str:
-    """Write a number with three digits, as people read it."""
+    """Write a number with three digits, as people read it.
+
+    Examples
+    --------
+    >>> number(0.07372), number(12345.6), number(4.8366e299), number(1e-9)
+    ('0.0737', '12346', '4.84e+299', '1.00e-09')
+    """
     if not math.isfinite(value):
         return "infinite" if value > 0 else str(value)
     if value == 0.0:
         return "0"
     places = max(2 - math.floor(math.log10(abs(value))), 0)
-    return f"{value:.{places}f}" if places <= 6 else f"{value:.2e}"
+    return f"{value:.{places}f}" if places <= 6 and abs(value) < 1e9 else f"{value:.2e}"
 
 
 def percent(share: float, digits: int = 3) -> str:

@@ -102,7 +102,9 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         columns = {found.by[0] if name == "group" else name: column for name, column in columns.items()}
     words: tuple[str, ...] = (texts.GROUPS, texts.GROUP_SKILL)
     if found.events is not None:
-        words = (texts.GROUP_CALIBRATION, *words, texts.GROUPS_OF_AN_EVENT)
+        words = (*words, texts.GROUPS_OF_AN_EVENT)
+    if evaluation.group_calibration is not None:
+        words = (texts.GROUP_CALIBRATION, *words)
     return Section(
         id="slices",
         title="Groups",
@@ -150,7 +152,10 @@ def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
             "group": found.group.tolist(),
             "observed/expected": ratio,
             "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
-            "calibration": found.outcome.tolist(),
+            "calibration": [
+                f"{outcome}: {directions}" if directions else outcome
+                for outcome, directions in zip(found.outcome.tolist(), found.directions.tolist(), strict=True)
+            ],
         },
         call=call_for_group_calibration(evaluation),
     )

@@ -149,6 +149,7 @@ def events(evaluation: Evaluation) -> Section:
         id="calibration",
         title="Calibration",
         words=(
+            *calibration_words(evaluation),
             "Rows of probabilities are judged event by event: "
             + ("the outcome is at most this grade." if ordinal else "the outcome is this class.")
             + _left_out(len(own), len(curves), ordinal=ordinal),
