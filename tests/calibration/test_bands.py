@@ -100,6 +100,7 @@ def test_the_same_seed_gives_the_same_band_whatever_the_memory(monkeypatch):
     np.testing.assert_array_equal(fresh.upper, diagonal(table, seed=fresh.seed).upper)
 
 
+@pytest.mark.slow
 def test_groups_change_a_band_by_less_than_resampling_does(monkeypatch):
     p = np.random.default_rng(3).beta(1, 3, 4000)
     table, at = table_of(p), np.linspace(0.02, 0.8, 30)

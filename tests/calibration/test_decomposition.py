@@ -141,6 +141,7 @@ def test_miscalibration_is_zero_only_if_recalibration_changes_nothing(table):
     assert (pr.decompose(table).miscalibration == 0) == unchanged
 
 
+@pytest.mark.slow
 @given(cases=st.lists(st.tuples(st.integers(0, 10), st.integers(1, 5)), min_size=1, unique_by=lambda case: case[0]))
 @pytest.mark.parametrize("rule", PROPER, ids=repr)
 def test_calibrated_forecasts_have_no_miscalibration(rule, cases):
@@ -150,6 +151,7 @@ def test_calibrated_forecasts_have_no_miscalibration(rule, cases):
     assert pr.decompose(table, rule=rule).miscalibration == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", STRICT, ids=repr)
 @given(table=tables(tenths))
 def test_discrimination_is_zero_only_if_recalibrated_forecasts_are_constant(rule, table):
@@ -162,6 +164,7 @@ def test_discrimination_is_zero_only_if_recalibrated_forecasts_are_constant(rule
         assert discrimination > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", PROPER, ids=repr)
 @given(sample=samples(tenths))
 def test_discrimination_sees_only_the_order_of_the_forecasts(rule, sample):

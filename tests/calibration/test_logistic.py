@@ -207,6 +207,7 @@ def simulated(n, curve, seed=0, decimals=17):
     return ForecastTable.from_predictions(rng.random(n) < curve(p), p)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("knots", [3, 4, 5, 6, 7])
 def test_a_smooth_curve_is_recovered(knots):
     def curve(p):

@@ -88,6 +88,7 @@ def test_skill_is_compared_by_the_delta_method(measure, sampling):
     assert found.standard_error[0] == pytest.approx(error, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 @pytest.mark.parametrize("measure", SMOOTH, ids=name)
 def test_smooth_measures_have_the_error_of_draws(measure, sampling):
@@ -179,6 +180,7 @@ def test_neighbours_in_time_are_told_to_count_as_independent_where_they_do():
     assert compare(Y, MODELS, pr.AreaUnderRoc(), time=np.arange(N) // 2).note == ""
 
 
+@pytest.mark.slow
 def test_a_ledger_without_its_cases_compares_what_its_moments_know():
     ledger = pr.condense(Y, MODELS).grid(2**10)
     for measure in (pr.Brier(), pr.Skill(pr.Log())):

@@ -130,6 +130,7 @@ def test_equal_weights_change_nothing(measure):
     assert weighted.standard_error == pytest.approx(plain.standard_error, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", FORMULAS, ids=name)
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 def test_the_formula_spreads_as_draws_do(measure, sampling):

@@ -88,6 +88,7 @@ def test_without_events_there_is_no_verdict():
     assert pr.compare(y * 0, {"a": models["half"], "b": models["half"]}).verdict.tolist() == ["same"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("events", [2, 4, 10, 20])
 def test_few_events_are_seldom_called_better(events):
     """Review A8: t alone says "is better" in 25, 14, 10 and 7% of samples of two models of equal expected score."""
