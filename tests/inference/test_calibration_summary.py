@@ -193,7 +193,9 @@ def test_clusters_of_copies_widen_all_intervals():
         assert limits.high - limits.low == pytest.approx(own.high - own.low, rel=0.05)
     assert copies.test.dispersion == pytest.approx(5.0, rel=0.2)
     assert copies.p_value > naive.p_value
-    assert copies.miscalibration.high > naive.miscalibration.high
+    # Copies taken for cases of their own look like fine shapes of the curve.
+    assert copies.miscalibration.high == pytest.approx(alone.miscalibration.high, rel=0.1)
+    assert naive.miscalibration.value > copies.miscalibration.value
 
 
 def test_a_table_stands_for_its_predictions():

@@ -28,6 +28,9 @@ __all__ = [
 ]
 
 
+NONE = 1e-26  # Squared errors below it are rounding error.
+
+
 class Errors(NamedTuple):
     """Standard errors of some numbers, with the degrees of freedom of Student's t; infinite for the normal law."""
 
@@ -106,7 +109,9 @@ def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) 
     parts = [(one * count / (count - 1), count - 1) for one, count in zip(squares, counts, strict=True) if count]
     whole = sum(part for part, _ in parts)
     share = sum(part**2 / freedom for part, freedom in parts)
-    return whole, whole**2 / share if share > 0.0 else float(sum(freedom for _, freedom in parts))
+    # The spread of a difference that is none, such as that of two areas with the same ranks, is rounding error.
+    told = share > 0.0 and whole > NONE
+    return whole, whole**2 / share if told else float(sum(freedom for _, freedom in parts))
 
 
 def _cluster_sums(
