@@ -154,3 +154,12 @@ def test_the_only_group_is_judged_though_there_is_no_rest():
     said = pr.evaluate(Y, {"m": TRUTH**2}, by={"g": np.zeros(N)}, **DRAWS).summary()
     assert "m is miscalibrated in 0.0 (" in said
     assert "No group could be compared with the rest." in said
+
+
+def test_the_skill_of_many_groups_is_not_estimated_unasked():
+    group = np.arange(N) % 101
+    result = pr.evaluate(Y, FORECASTS, by={"g": group}, **DRAWS)
+    assert result.group_skill is None
+    assert "skill was found" not in result.summary()
+    few = pr.evaluate(Y, FORECASTS, by={"g": group % 2}, **DRAWS)
+    assert few.group_skill.group.tolist() == ["0", "1"] * 2

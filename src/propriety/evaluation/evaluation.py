@@ -41,7 +41,6 @@ from propriety.progress import track
 from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
-from propriety.rules.rule import Rule
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
@@ -51,6 +50,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Evaluation"]
+
+MOST_ROWS = (
+    200  # Of models and groups, whose skill is estimated unasked; `propriety.slices` estimates that of any number.
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -249,10 +252,11 @@ class Evaluation(Result):
 
     @cached_property
     def group_skill(self) -> Slices | None:
-        """The skill of the models in each group, which a higher or lower event rate alone does not change."""
-        if self.slices is None or not self.ledger.has_moments(self._skill_rule):
+        """The skill of the models in each group, which an event rate alone does not change; of at most 200 rows."""
+        rule = Brier() if self.kind == "binary" else self.problem.headline.rule
+        if self.slices is None or len(self.slices.group) > MOST_ROWS or not self.ledger.has_moments(rule):
             return None
-        return self._by_group(Skill(self._skill_rule))
+        return self._by_group(Skill(rule))
 
     @cached_property
     def probability_means(self) -> dict[str, ProbabilityMeans]:
@@ -276,8 +280,8 @@ class Evaluation(Result):
     @property
     def best_estimate(self) -> Estimate:
         """The headline score of the best model, with limits that allow for its choice among all of them."""
-        level = 1.0 - (1.0 - self.level) / len(self.models)
-        return estimate_or_note(self.ledger, self.best, self.problem.headline, level=level, drawing=self._drawing)
+        options: dict[str, Any] = {"level": 1.0 - (1.0 - self.level) / len(self.models), "drawing": self._drawing}
+        return estimate_or_note(self.ledger, self.best, self.problem.headline, **options)
 
     def summary(self) -> str:
         """Return the most important in plain words."""
@@ -345,10 +349,6 @@ class Evaluation(Result):
         drawn = {} if found.seed is None else {"n_resamples": found.n_resamples, "seed": found.seed}
         return self.call("estimate", model, found.measure, **drawn)
 
-    @property
-    def _skill_rule(self) -> Rule:
-        return Brier() if self.kind == "binary" else self.problem.headline.rule
-
     def _by_group(self, measure: Measure) -> Slices:
         """Judge the groups of each key by a measure."""
         options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
@@ -368,9 +368,9 @@ class Evaluation(Result):
     def _ledger_of_cases(self) -> Ledger:
         """The ledger with its cases in memory, where cases depend on each other and can be had; else as it is."""
         cases = None if self.dependence is None else self.ledger.cases
-        return (
-            self.ledger if cases is None or cases is self.ledger.source else Ledger.of_source(cases, self.ledger.events)
-        )
+        if cases is None or cases is self.ledger.source:
+            return self.ledger
+        return Ledger.of_source(cases, self.ledger.events)
 
     @property
     def _drawing(self) -> Drawing:

@@ -224,7 +224,7 @@ def _group_score_words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
         assert skill is not None  # noqa: S101  (for the type checker; none is skilled without it)
         yield f"{_difference_words(skill, row)}."
     for row in np.flatnonzero(apart).tolist():
-        beside = "" if skill is None or skilled[row] else _rate_words(evaluation, found, row)
+        beside = "" if skilled[row] else _rate_words(evaluation, found, row, tested=skill is not None)
         yield f"{_difference_words(found, row)}{beside}."
 
 
@@ -235,15 +235,14 @@ def _difference_words(found: Slices, row: int) -> str:
     return f"{found.model[row]}: the {what} is {number(abs(difference))} {more} than that of the rest"
 
 
-def _rate_words(evaluation: Evaluation, found: Slices, row: int) -> str:
+def _rate_words(evaluation: Evaluation, found: Slices, row: int, *, tested: bool) -> str:
     """Say that another event rate by itself makes another score, where the skill was not found to differ."""
+    skill = "no difference in skill was found" if tested else ""
     if found.event_rate is None:
-        return "; no difference in skill was found"
+        return f"; {skill}" if skill else ""
     rate, overall = float(found.event_rate[row]), evaluation.rates["event"]
-    return (
-        f"; its event rate is {percent(rate)} against {percent(overall)} in all, which by itself changes the score, "
-        "and no difference in skill was found"
-    )
+    said = f"; its event rate is {percent(rate)} against {percent(overall)} in all, which by itself changes the score"
+    return f"{said}, and {skill}" if skill else said
 
 
 def _counted(many: int, noun: str) -> str:
