@@ -33,7 +33,7 @@ FEWEST_PARTS = 2**8  # The sums of more have no room in the processor's cache.
 MOST_TERMS = 2**20  # Of a part, on average.
 
 SIDES = ("e", "o")  # Should the event happen, and should it not.
-TINY = 1e-150
+TINY = 1e-30
 LARGEST = 1e100  # Of a product of two losses that are numbers.
 ROUNDING = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
 
