@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
+from propriety.calibration.grouping import starts_by_share
 from propriety.calibration.logistic import fit_logistic
 from propriety.errors import InputValueError, sentence
 from propriety.results import Floats
@@ -94,8 +95,7 @@ def _grouped(table: ForecastTable, x: Floats) -> tuple[Floats, Floats, Floats]:
     if len(table) <= GROUPS:
         return x, table.events, table.non_events
     weight = table.weights * table.forecast * (1.0 - table.forecast)
-    place = np.floor(GROUPS * (np.cumsum(weight) - weight / 2.0) / weight.sum())
-    start = np.flatnonzero(np.diff(place, prepend=-1.0))
+    start = starts_by_share((np.cumsum(weight) - weight / 2.0) / weight.sum(), GROUPS)
     mean = np.add.reduceat(weight * x, start) / np.add.reduceat(weight, start)
     return mean, np.add.reduceat(table.events, start), np.add.reduceat(table.non_events, start)
 

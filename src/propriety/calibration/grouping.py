@@ -7,10 +7,23 @@ from numpy.typing import NDArray
 
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["group_starts", "neighbours_pooled"]
+__all__ = ["group_starts", "neighbours_pooled", "starts_by_share"]
 
 FEWEST_GROUPS = 256
 ENDS = 16
+
+
+def starts_by_share(share: NDArray[np.float64], groups: int) -> NDArray[np.intp]:
+    """Return where groups of rows begin that cut their rising shares of something into equal parts.
+
+    Examples
+    --------
+    >>> starts_by_share(np.array([0.1, 0.3, 0.6, 0.9]), 2), starts_by_share(np.array([0.2, 0.7]), 2)
+    (array([0, 2]), array([0, 1]))
+    """
+    if len(share) <= groups:
+        return np.arange(len(share))
+    return np.flatnonzero(np.diff(np.floor(groups * share), prepend=-1.0))
 
 
 def group_starts(table: ForecastTable) -> NDArray[np.intp]:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import eval_legendre, logit
 
+from propriety.calibration.grouping import starts_by_share
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["NullScores", "group_of_cases", "log_weight_ratio", "null_scores", "residual_variance"]
+__all__ = ["NullScores", "group_of_cases", "log_weight_ratio", "null_scores", "residual_variance", "weighted_variance"]
 
 GROUPS = 2**12  # Neighbouring forecasts are put together to so many groups, over which the functions hardly change.
 DEGREES = (2, 3, 4, 5)
@@ -62,7 +63,7 @@ def null_scores(table: ForecastTable) -> NullScores:
     if not total > 0.0:
         return NullScores(none, none.reshape(0, 0), np.empty(0, dtype=np.intp), (0, 0, 0), 0.0)
     share = (np.cumsum(variance) - variance / 2.0) / total
-    start = np.arange(len(p)) if len(p) <= GROUPS else np.flatnonzero(np.diff(np.floor(GROUPS * share), prepend=-1.0))
+    start = starts_by_share(share, GROUPS)
     own = residual_variance(table, rows, variance)
     residual = np.add.reduceat(table.events[rows] * (1.0 - p) - table.non_events[rows] * p, start)
     weight = np.add.reduceat(variance, start)
@@ -113,10 +114,15 @@ def residual_variance(table: ForecastTable, rows: slice, variance: Floats) -> Fl
     """
     if not table.is_weighted or not variance.any():
         return variance
-    p = table.forecast[rows]
-    events, others = table.event_squares[rows], table.non_event_squares[rows]
-    ratio = np.exp(_log_ratio(table, rows, variance))
-    spread: Floats = p * (1.0 - p) * (events * ((1.0 - p) + p / ratio) + others * ((1.0 - p) * ratio + p))
+    squares = table.event_squares[rows], table.non_event_squares[rows]
+    return weighted_variance(table.forecast[rows], *squares, _log_ratio(table, rows, variance))
+
+
+def weighted_variance(p: Floats, event_squares: Floats, non_event_squares: Floats, log_ratio: float) -> Floats:
+    """Return the variance of `residual_variance` for a known difference of the log-weights."""
+    ratio = np.exp(log_ratio)
+    happened, others = (1.0 - p) + p / ratio, (1.0 - p) * ratio + p
+    spread: Floats = p * (1.0 - p) * (event_squares * happened + non_event_squares * others)
     return spread
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, eval_legendre, logit, ndtri
 
+from propriety.calibration.grouping import starts_by_share
 from propriety.calibration.null_scores import DEGREES, null_scores, residual_variance
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
@@ -184,10 +185,10 @@ def _chosen(table: ForecastTable) -> _Groups:
     if finer <= bins or table.effective_n < FINE_CASES * finer or not _has_fine_shapes(table):
         return plain
     fine = _grouped(table, finer)
+    residual = table.events * (1.0 - table.forecast) - table.non_events * table.forecast
+    squares = table.event_squares * (1.0 - table.forecast) ** 2 + table.non_event_squares * table.forecast**2
     found = []
     for groups in (plain, fine):
-        residual = table.events * (1.0 - table.forecast) - table.non_events * table.forecast
-        squares = table.event_squares * (1.0 - table.forecast) ** 2 + table.non_event_squares * table.forecast**2
         weight = np.add.reduceat(squares, groups.start)[:, None] / table.weight**2
         covariance = (groups.functions * weight).T @ groups.functions
         coefficients = groups.functions.T @ np.add.reduceat(residual, groups.start) / table.weight
@@ -212,7 +213,7 @@ def _grouped(table: ForecastTable, bins: int) -> _Groups:
     if information > 0.0:  # Half by cases, half by the variance of their outcomes.
         share = (share + (np.cumsum(variance) - variance / 2.0) / information) / 2.0
     groups = max(GROUPS, 8 * bins)
-    start = np.arange(len(p)) if len(p) <= groups else np.flatnonzero(np.diff(np.floor(groups * share), prepend=-1.0))
+    start = starts_by_share(share, groups)
     weight = np.add.reduceat(weights, start)
     mean = np.add.reduceat(weights * p, start) / weight
     columns = [mean]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, logit, ndtri
 
 from propriety.calibration.calibration_test import FEWEST
-from propriety.calibration.null_scores import log_weight_ratio
+from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
 from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names, holm
@@ -156,8 +156,7 @@ def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
     variance = np.where(inside, weight * p * (1.0 - p), 0.0)
     own = variance
     if ledger.is_weighted:
-        ratio = np.exp(log_weight_ratio(ledger.table(model)))
-        own = p * (1.0 - p) * (event_squares * ((1.0 - p) + p / ratio) + non_event_squares * ((1.0 - p) * ratio + p))
+        own = weighted_variance(p, event_squares, non_event_squares, log_weight_ratio(ledger.table(model)))
     x = np.where(inside, logit(np.where(inside, p, 0.5)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = summed(own * x) / summed(own)
@@ -182,10 +181,9 @@ def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
         df = np.where(flat, 1.0, 2.0) / uneven
         p_value = np.asarray(chdtrc(df, squares.sum(axis=0) / (inflated * uneven)))
         information = summed(variance) ** 2 / summed(own) / inflated
-        slope = np.where(flat, 0.0, sums[1] / summed(variance * centred**2))
-        slope_error = np.where(
-            flat, 0.0, np.sqrt(spreads[1] * np.maximum(factor[1], 1.0)) / summed(variance * centred**2)
-        )
+        steep = summed(variance * centred**2)
+        slope = np.where(flat, 0.0, sums[1] / steep)
+        slope_error = np.where(flat, 0.0, np.sqrt(spreads[1] * np.maximum(factor[1], 1.0)) / steep)
     wrong = summed(np.where(p == 0.0, events, np.where(p == 1.0, non_events, 0.0)))
     p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
     return _Judged(rate, error, p_value, np.nan_to_num(information), slope, slope_error, wrong)

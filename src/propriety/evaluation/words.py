@@ -10,6 +10,7 @@ import numpy as np
 
 from propriety.inference.calibration_summary import CalibrationOutcome, judged_together
 from propriety.inference.comparison_words import listed
+from propriety.inference.estimates import counted
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
 from propriety.inference.slice_table import Slices
 
@@ -60,7 +61,7 @@ def cases_words(evaluation: Evaluation) -> str:
     """Say what was evaluated."""
     several = len(evaluation.models)
     models = "One model" if several == 1 else f"{several} models"
-    said = f"{models} on {_counted(evaluation.n, 'case')}"
+    said = f"{models} on {counted(evaluation.n, 'case')}"
     rates = evaluation.rates
     if evaluation.kind == "binary":
         what = "their weight" if evaluation.is_weighted else "them"
@@ -69,7 +70,7 @@ def cases_words(evaluation: Evaluation) -> str:
         grades = "grades" if evaluation.kind == "ordinal" else "classes"
         said += f" of {len(rates)} {grades}"
     dropped = evaluation.dropped
-    left_out = f"; {_counted(dropped, 'row')} with missing values {'was' if dropped == 1 else 'were'} left out"
+    left_out = f"; {counted(dropped, 'row')} with missing values {'was' if dropped == 1 else 'were'} left out"
     return f"{said}{left_out}." if dropped else f"{said}."
 
 
@@ -243,7 +244,3 @@ def _rate_words(evaluation: Evaluation, found: Slices, row: int, *, tested: bool
     rate, overall = float(found.event_rate[row]), evaluation.rates["event"]
     said = f"; its event rate is {percent(rate)} against {percent(overall)} in all, which by itself changes the score"
     return f"{said}, and {skill}" if skill else said
-
-
-def _counted(many: int, noun: str) -> str:
-    return f"{many:,} {noun}" + "s" * (many != 1)
