@@ -28,8 +28,8 @@ FRAME = pl.DataFrame(
 FORECASTS = {"a": FRAME["a"], "b": FRAME["b"]}
 BINARY = [rule for rule in RULES if isinstance(rule, BinaryRule) and not isinstance(rule, pr.BetaRegret)]
 DRAWS = {"seed": 1, "n_resamples": 20}
-# Dask cannot take the larger of two columns here; Spark takes half a minute to plan either of these two formulas.
-LEFT_OUT = {"dask": (pr.Pseudospherical,), "pyspark": (pr.Pseudospherical, pr.BoundedNetBenefit)}
+# Spark takes half a minute to plan either of these two formulas.
+LEFT_OUT = {"pyspark": (pr.Pseudospherical, pr.BoundedNetBenefit)}
 
 
 @pytest.mark.parametrize("weight", [None, "w"], ids=["unweighted", "weighted"])
@@ -71,8 +71,3 @@ def test_an_operation_that_engines_lack_is_told():
     cases = read_lazy_cases(nw.from_native(FRAME.lazy()), {"a": "a"}, outcome="y")
     with pytest.raises(UnsupportedOperationError, match="no incomplete beta"):
         moments_of_engine(cases, [pr.BetaRegret(2.0, 3.0)])
-    dask = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-    frame = nw.from_native(dask.from_pandas(FRAME.to_pandas(), npartitions=2))
-    cases = read_lazy_cases(frame, {"a": "a"}, outcome="y")
-    with pytest.raises(UnsupportedOperationError, match=r"dask cannot compute these losses: Pseudospherical\(\)"):
-        moments_of_engine(cases, [pr.Pseudospherical()])

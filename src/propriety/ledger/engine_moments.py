@@ -19,7 +19,7 @@ from propriety.rules.operations import JUDGED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import Lazy, fetched
+from propriety.tables.queries import Lazy, fetched, row_by_row
 
 __all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_lazy"]
 
@@ -199,29 +199,37 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
         labels = {PART: part * float(_places(cases)) + labels["class"] if labels else part}
     by = {name: nw.col(name) for name in labels}
     kept = labels | weights
-    rows, losses = _of_event(cases, rules, kept, even=even) if cases.labels is None else _of_classes(cases, rules, kept)
+    columns, losses = _of_event(cases, rules, even=even) if cases.labels is None else _of_classes(cases, rules)
     if cases.engine.startswith("ibis"):
         # Ibis writes constants as decimal numbers and takes them for floats; what a float multiplies is one.
         losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
-    rows = rows.select(**by, **weights, **losses)
-    if cases.weighted:
-        rows = rows.filter(weight > 0.0)  # A case without weight does not count, even where its loss is infinite.
     differences = _differences(cases, len(rules), even=even)
-    rows = rows.select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
-    products: dict[str, nw.Expr] = {}
-    for name in (name for name in (*losses, *differences) if name.startswith("x")):
-        x = nw.col(name)
+    products = _products(weight if cases.weighted else None, list(losses), list(differences))
+
+    def of_rows(rows: Lazy) -> Lazy:
+        rows = rows.select(**kept, **columns).select(**by, **weights, **losses)
         if cases.weighted:
-            products |= {f"s{name}": weight * x, f"t{name}": weight * weight * x, f"u{name}": weight * x * (weight * x)}
-        else:
-            products |= {f"s{name}": x, f"u{name}": x * x}
-    for name in (name.removeprefix("e") for name in differences if name.startswith("e")):
-        products |= _even(nw.col(f"e{name}"), nw.col(f"o{name}"), weight if cases.weighted else None, name)
-    if cases.weighted:
-        products["squares"] = weight * weight
-    rows = rows.select(**by, **weights, **products)
+            rows = rows.filter(weight > 0.0)  # A case without weight does not count, even where its loss is infinite.
+        rows = rows.select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
+        return rows.select(**by, **weights, **products)
+
+    rows = row_by_row(cases.lawful_rows(), of_rows)
     sums = [nw.len().alias("n"), *(nw.col(name).sum() for name in (*weights, *products))]
     return rows.group_by(*by).agg(*sums) if by else rows.select(*sums)
+
+
+def _products(weight: nw.Expr | None, losses: list[str], differences: list[str]) -> dict[str, nw.Expr]:
+    """Return what is added up of every row: products of losses and of their differences with the weights."""
+    products: dict[str, nw.Expr] = {}
+    for name in (name for name in losses + differences if name.startswith("x")):
+        x = nw.col(name)
+        if weight is None:
+            products |= {f"s{name}": x, f"u{name}": x * x}
+        else:
+            products |= {f"s{name}": weight * x, f"t{name}": weight * weight * x, f"u{name}": weight * x * (weight * x)}
+    for name in (name.removeprefix("e") for name in differences if name.startswith("e")):
+        products |= _even(nw.col(f"e{name}"), nw.col(f"o{name}"), weight, name)
+    return products if weight is None else products | {"squares": weight * weight}
 
 
 def _places(cases: LazyCases) -> int:
@@ -260,18 +268,15 @@ def _whole(table: Any, places: int | None) -> Any:
     return whole.select([*by, *(f"{name}_sum" for name in sums)]).rename_columns([*by, *sums])
 
 
-def _of_event(
-    cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr], *, even: bool
-) -> tuple[Lazy, dict[str, nw.Expr]]:
-    """Return the lawful rows of forecasts of an event, and the losses of the models under each rule."""
+def _of_event(cases: LazyCases, rules: Sequence[Rule], *, even: bool) -> tuple[dict[str, nw.Expr], dict[str, nw.Expr]]:
+    """Return columns of forecasts of an event and, in terms of these, the losses of the models under each rule."""
     models = range(len(cases.models))
     (event,), ops = cases.events, _operations(cases)
-    rows = cases.lawful_rows().select(
-        **kept,
-        event=cases.happened(event),
-        float_one=cases.forecast(0, event) * 0.0 + 1.0,
+    columns = {
+        "event": cases.happened(event),
+        "float_one": cases.forecast(0, event) * 0.0 + 1.0,
         **{f"p_{model}": cases.forecast(model, event) for model in models},
-    )
+    }
     losses = {}
     for (place, rule), model in itertools.product(enumerate(map(_binary, rules)), models):
         p = nw.col(f"p_{model}")
@@ -280,19 +285,18 @@ def _of_event(
             # PostgreSQL refuses products that are too small to be told from 0.
             for side, happens, given in zip(SIDES, (True, False), (p, p.clip(TINY, None)), strict=True):
                 losses[f"{side}_{place}_{model}"] = rule.loss(given, event=happens, ops=ops) * nw.col("float_one")
-    return rows, losses
+    return columns, losses
 
 
-def _of_classes(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr]) -> tuple[Lazy, dict[str, nw.Expr]]:
-    """Return the lawful rows of forecasts of classes, and the losses of the models under each rule."""
+def _of_classes(cases: LazyCases, rules: Sequence[Rule]) -> tuple[dict[str, nw.Expr], dict[str, nw.Expr]]:
+    """Return columns of forecasts of classes and, in terms of these, the losses of the models under each rule."""
     models, places = range(len(cases.models)), range(len(cases.labels or ()))
-    rows = cases.lawful_rows().select(
-        **kept,
-        float_one=cases.forecasts(0)[0] * 0.0 + 1.0,
+    columns = {
+        "float_one": cases.forecasts(0)[0] * 0.0 + 1.0,
         **{f"y_{place}": cases.happened(Event("class", place)) for place in places},
         **{f"p_{model}_{place}": own for model in models for place, own in enumerate(cases.forecasts(model))},
         **{f"top_{model}": nw.col(f"highest_{model}") for model in models},
-    )
+    }
     outcome = [nw.col(f"y_{place}") for place in places]
     losses = {}
     for model in models:
@@ -300,7 +304,7 @@ def _of_classes(cases: LazyCases, rules: Sequence[Rule], kept: dict[str, nw.Expr
         ops = cast("Operations", _WithTop(p, nw.col(f"top_{model}"), _operations(cases)))
         for place, rule in enumerate(map(_by_class, rules)):
             losses[f"x_{place}_{model}"] = rule.class_loss(p, outcome=outcome, ops=ops)
-    return rows, losses
+    return columns, losses
 
 
 def _operations(cases: LazyCases) -> Operations:

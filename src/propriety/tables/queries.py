@@ -54,7 +54,9 @@ def row_by_row(frame: Lazy, build: Callable[[Lazy], Lazy]) -> Lazy:
     def of_partition(part: Any) -> Any:
         return build(nw.from_native(part).lazy()).collect().to_native()
 
-    rows: Lazy = nw.from_native(frame.to_native().map_partitions(of_partition, clear_divisions=True))
+    native = frame.to_native()
+    shape = of_partition(native._meta)  # noqa: SLF001  # as its documentation names it; Dask would ask again and again
+    rows: Lazy = nw.from_native(native.map_partitions(of_partition, meta=shape, clear_divisions=True))
     return rows
 
 
