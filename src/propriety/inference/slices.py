@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.recalibration import miscalibrations, proper_binary_rule
 from propriety.calibration.resampling import check_level, fresh_seed
+from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
 from propriety.errors import InputValueError, sentence
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import counted
