@@ -14,7 +14,7 @@ import narwhals as nw
 
 from propriety.cli.files import Opened
 from propriety.cli.texts import LabelRole
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.frames import checked_columns
 
 __all__ = ["Cases", "thresholds_of"]
@@ -113,7 +113,7 @@ class Cases:
             columns = [typed] if typed in schema or not equals else _parts(listed)
             name = typed if typed in schema else name
             if name in models:
-                raise InputValueError(sentence(f"--forecast must name each model once; {name!r} is named again"))
+                raise InputValueError(f"--forecast must name each model once; {name!r} is named again")
             models[name] = columns[0] if len(columns) == 1 else columns
         return models
 
@@ -149,7 +149,7 @@ def _parts(listed: str) -> list[str]:
     """
     parts = next(csv.reader([listed], strict=True), [])
     if not all(parts) or not parts:
-        raise InputValueError(sentence(f"a list must be like a,b,c; got {listed!r}"))
+        raise InputValueError(f"a list must be like a,b,c; got {listed!r}")
     return parts
 
 
@@ -172,5 +172,5 @@ def _label(text: str, kind: nw.dtypes.DType) -> str | float | bool:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise InputValueError(sentence(f"labels must be numbers, as the outcomes are; got {text!r}"))
+        raise InputValueError(f"labels must be numbers, as the outcomes are; got {text!r}")
     return int(number) if number.is_integer() else number

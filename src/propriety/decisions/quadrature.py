@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.results import Floats
 
 __all__ = ["Panels"]
@@ -81,7 +81,7 @@ class Panels:
             whole = np.append(first[rough], second[rough])
         law = "weight must have a finite integral that quadrature can find; it does not settle"
         hint = "give an interval of thresholds away from poles, CustomWeight(function, low, high), or points."
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, hint=hint)
 
     @property
     def total(self) -> float:

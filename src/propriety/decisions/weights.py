@@ -20,7 +20,7 @@ from scipy.special import betaln, xlog1py, xlogy
 
 from propriety.decisions.quadrature import Panels
 from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, sentence
+from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.results import Floats
 from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, log_odds_width
 from propriety.rules.elementary import BetaRegret
@@ -245,9 +245,9 @@ class PointsWeight(ThresholdWeight):
         thresholds, densities = read_thresholds(self.thresholds).copy(), _read_densities(self.densities)
         if densities.shape != thresholds.shape or len(thresholds) < 2:
             law = "points must be two or more thresholds with one density each"
-            raise InputValueError(sentence(law, offender=f"shapes are {thresholds.shape} and {densities.shape}"))
+            raise InputValueError(law, offender=f"shapes are {thresholds.shape} and {densities.shape}")
         if (np.diff(thresholds) < 0.0).any():
-            raise InputValueError(sentence("thresholds of points must be in order", hint="sort both by threshold."))
+            raise InputValueError("thresholds of points must be in order", hint="sort both by threshold.")
         _check_densities(densities, thresholds)
         object.__setattr__(self, "thresholds", thresholds)
         object.__setattr__(self, "densities", densities)
@@ -322,7 +322,7 @@ class CustomWeight(ThresholdWeight):
                 values = np.broadcast_to(np.asarray(self.function(thresholds), dtype=np.float64), thresholds.shape)
         except (TypeError, ValueError) as error:
             law = "weight must take an array of thresholds and return as many numbers"
-            raise InputTypeError(sentence(law, offender=str(error), hint="numpy.vectorize(weight) does.")) from error
+            raise InputTypeError(law, offender=str(error), hint="numpy.vectorize(weight) does.") from error
         _check_densities(values, thresholds)
         return values
 
@@ -344,13 +344,12 @@ def read_weight(weight: object) -> ThresholdWeight:
     if callable(weight) and not isinstance(weight, type):
         return CustomWeight(weight)
     law = f"weight must be a weight on thresholds, a function, or (thresholds, densities); got {weight!r}"
-    raise InputTypeError(sentence(law, hint="UniformWeight(low, high) is the plainest."))
+    raise InputTypeError(law, hint="UniformWeight(low, high) is the plainest.")
 
 
 def _panel_loss(panels: Panels, p: Column, *, event: bool, ops: Operations) -> Column:
     if ops is not NUMPY:
-        message = "Engines have no quadrature. Hint: make a ForecastTable and score that."
-        raise UnsupportedOperationError(message)
+        raise UnsupportedOperationError("Engines have no quadrature", hint="make a ForecastTable and score that.")
     return panels.loss(np.asarray(p, dtype=np.float64), event=event)
 
 
@@ -362,16 +361,16 @@ def _read_densities(densities: ArrayLike) -> Floats:
     try:
         return np.array(densities, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(sentence("densities must be numbers", offender=str(error))) from error
+        raise InputTypeError("densities must be numbers", offender=str(error)) from error
 
 
 def _check_densities(densities: Floats, thresholds: Floats) -> None:
     bad = ~((densities >= 0.0) & (densities < math.inf))
     if bad.any():
         offender = f"at {thresholds[bad][0].item():g} it is {densities[bad][0].item()!r}"
-        raise InputValueError(sentence("weight must be finite and not negative", offender=offender))
+        raise InputValueError("weight must be finite and not negative", offender=offender)
 
 
 def _check_total(total: float) -> None:
     if not total > 0.0:
-        raise InputValueError(sentence("weight must be positive somewhere; its integral is 0"))
+        raise InputValueError("weight must be positive somewhere; its integral is 0")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from propriety.calibration.resampling import quantiles
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.bootstrap import (
     Drawing,
     Units,
@@ -97,7 +97,7 @@ def check_percentiles(n_resamples: int, level: float) -> None:
     fewest = math.ceil(2.0 / (1.0 - level) - 1e-9) - 1
     if n_resamples < fewest:
         law = f"n_resamples must be at least {fewest:,} for percentiles at a level of {level:g}; got {n_resamples:,}"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
 
 
 def _percentiles(

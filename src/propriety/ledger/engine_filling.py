@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingValuesError, sentence
+from propriety.errors import InputValueError, MissingValuesError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables, add_up
+from propriety.tables import laws
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
@@ -41,7 +42,7 @@ def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
     sizes = count_groups(cases, cases.keys)
     rows = sum(sizes.values())
     if rows == 0:
-        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+        raise InputValueError(laws.NO_CASE)
     grid = cells
     if cells is None and rows * len(cases.tables) > BUDGET:
         grid = cells_for(rows, max(len(sizes), 1), len(cases.tables))
@@ -113,7 +114,7 @@ def _refuse_missing(key: str, lawful: Counted, missing: NDArray[np.bool_]) -> No
     absent, all_cases = int(rows[missing].sum()) // many, int(rows.sum()) // many
     hint = f"leave these rows out, or give each of them a label of its own in {key}."
     count_ = f"{absent:,} of {all_cases:,} rows"
-    raise MissingValuesError(sentence(f"{key} must be known of every case", count=count_, hint=hint))
+    raise MissingValuesError("must be known of every case", argument=key, count=count_, hint=hint)
 
 
 def _keyed(

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, shown, write_title
@@ -36,7 +36,7 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
         law = f'show must be "value", "excess" or "net_benefit"; got {show!r}'
         hint = "net benefit needs threshold= in slices()." if show == "net_benefit" else ""
         hint = "the groups of classes have only values." if slices.events is None and show in NAMES else hint
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, hint=hint)
     models = list(slices.overall)
     groups = len(slices.group) // len(models)
     ax = new_axes(ax, size=(6.2, 1.3 + 0.36 * groups * max(1.0, 0.62 * len(models))))

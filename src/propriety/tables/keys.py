@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, MissingValuesError, sentence
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables.arguments import Arguments
 from propriety.tables.arrays import missing_cases, read_array, series_of
 from propriety.tables.cases import Keys
@@ -26,7 +26,7 @@ def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray
     reading, cases = read_array(values, argument, role="keys"), len(beside)
     if reading.values.shape != (cases,):
         law = f"{argument} must have one entry per case, {cases:,} in all; got shape {reading.values.shape}"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
     beside.check_key(reading)
     rows = np.arange(cases) if rows is None else rows
     kept = reading.values if len(rows) == cases else reading.values[rows]
@@ -35,7 +35,7 @@ def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray
         law = f"{argument} must be known of every case"
         count = f"{len(absent):,} of {len(rows):,} rows"
         hint = f"leave these rows out of every argument, or give each of them a label of its own in {argument}."
-        raise MissingValuesError(sentence(law, offender=f"row {absent[0]:,} is missing", count=count, hint=hint))
+        raise MissingValuesError(law, offender=f"row {absent[0]:,} is missing", count=count, hint=hint)
     return code_keys(kept, argument, ordered_categories(values))
 
 
@@ -51,7 +51,7 @@ def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = 
         except TypeError as error:
             law = f"{argument} must hold labels that can be told apart"
             hint = "pass texts, numbers, times or tuples of them."
-            raise InputTypeError(sentence(law, offender=str(error), hint=hint)) from error
+            raise InputTypeError(law, offender=str(error), hint=hint) from error
     check_exact(found.labels, argument)
     return found
 
@@ -62,14 +62,14 @@ def check_exact(labels: tuple[Any, ...], argument: str) -> None:
     if rounded is not None:
         law = f"{argument} must hold exact labels; {rounded!r} is a float that may stand for several whole numbers"
         hint = 'keep large identifiers as integers (in pandas of dtype "Int64" beside missing values) or as text.'
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, hint=hint)
 
 
 def check_one_key(by: object) -> None:
     """Refuse none, or several that have names, where one key is needed."""
     if by is None or isinstance(by, Mapping):
         law = f"by must be an array with one entry per case; got a single {type(by).__name__}"
-        raise InputTypeError(sentence(law))
+        raise InputTypeError(law)
 
 
 def ordered_categories(values: object) -> list[Any] | None:
