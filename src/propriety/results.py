@@ -41,7 +41,7 @@ def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> A
         law = "A frame needs pandas, polars or pyarrow, and none is installed"
         raise MissingDependencyError(law, hint="pip install pandas.")
     if backend not in BACKENDS:
-        raise InputValueError(f"backend must be one of {BACKENDS}; got {backend!r}")
+        raise InputValueError(f"must be one of {BACKENDS}", argument="backend", offender=f"got {backend!r}")
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 

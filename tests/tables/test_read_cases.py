@@ -81,7 +81,7 @@ def test_weights_that_are_all_zero_after_dropping_are_refused():
         (Y, {}, {}, InputValueError, "forecasts must hold one model or more; got 0"),
         (Y, {"a": P}, {"fewest": 2}, InputValueError, "forecasts must hold two models or more; got 1"),
         ([0, 1, 2, 0], {"a": ROWS, "b": P}, {}, InputValueError, "'a' forecasts 3 classes and 'b' one event"),
-        (Y, {"a": P, "b": P[:2]}, {}, InputValueError, "y_true and y_proba"),
+        (Y, {"a": P, "b": P[:2]}, {}, InputValueError, r"y_true and forecasts\['b'\] must be equally long"),
         (Y, {"a": P, "a\0": Q}, {}, InputValueError, r"free of control characters such as line ends; got 'a\\x00'"),
         (Y, {"a\nb": P}, {}, InputValueError, r"free of control characters such as line ends; got 'a\\nb'"),
     ],

@@ -162,4 +162,4 @@ def _check(level: float, method: str, n_resamples: int) -> None:
     check_level(level)
     check_resamples(n_resamples)
     if method not in get_args(BandMethod):
-        raise InputValueError(f"method must be one of {get_args(BandMethod)}; got {method!r}")
+        raise InputValueError(f"must be one of {get_args(BandMethod)}", argument="method", offender=f"got {method!r}")

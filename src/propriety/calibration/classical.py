@@ -103,7 +103,7 @@ def classical_decomposition(
         start = bin_starts(table, bins=bins, strategy=strategy)
     else:
         known = (*get_args(Strategy), "distinct")
-        raise InputValueError(f"strategy must be one of {known}; got {strategy!r}")
+        raise InputValueError(f"must be one of {known}", argument="strategy", offender=f"got {strategy!r}")
     share = table.weights / table.weight
     size = np.add.reduceat(share, start)
     forecast = np.add.reduceat(share * table.forecast, start) / size

@@ -250,7 +250,7 @@ def reliability_curve(
     array([0. , 0.5, 1. ])
     """
     if method not in get_args(CurveMethod):
-        raise InputValueError(f"method must be one of {get_args(CurveMethod)}; got {method!r}")
+        raise InputValueError(f"must be one of {get_args(CurveMethod)}", argument="method", offender=f"got {method!r}")
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )

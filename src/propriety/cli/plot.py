@@ -49,8 +49,8 @@ def plot(files: Sequence[str], kind: str, output: str, **asked: Any) -> None:
     """
     suffix = Path(output).suffix.lower()
     if suffix not in FORMATS:
-        law = f"--output must end in {', '.join(FORMATS)}; got {output!r}"
-        raise InputValueError(law)
+        law = f"must end in {', '.join(FORMATS)}"
+        raise InputValueError(law, argument="--output", offender=f"got {output!r}")
     check_targets([output])
     _draw_unseen()
     stages = Stages()

@@ -91,7 +91,7 @@ def merge(files: Sequence[str], cells: int | None, output: str) -> None:
 
 def _check_name(output: str) -> None:
     if output == STDOUT:
-        raise InputValueError("--output must be a file; a table cannot go to the output")
+        raise InputValueError("must be a file; a table cannot go to the output", argument="--output")
     check_targets([output])
 
 

@@ -118,7 +118,9 @@ def murphy_curve(
     (array([0.25]), array([0.175]))
     """
     if scaling not in FACTORS:
-        raise InputValueError(f"scaling must be one of {get_args(MurphyScaling)}; got {scaling!r}")
+        raise InputValueError(
+            f"must be one of {get_args(MurphyScaling)}", argument="scaling", offender=f"got {scaling!r}"
+        )
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )

@@ -278,7 +278,7 @@ def area_under_regret(
     0.32000000000000006
     """
     if scale not in get_args(RegretScale):
-        raise InputValueError(f"scale must be one of {get_args(RegretScale)}; got {scale!r}")
+        raise InputValueError(f"must be one of {get_args(RegretScale)}", argument="scale", offender=f"got {scale!r}")
     if scale == "odds":
         inside = np.clip(forecast, low, high)
         with np.errstate(divide="ignore", invalid="ignore"):  # A forecast of 1 beside a bound of 1 costs infinity.
@@ -301,7 +301,7 @@ def read_interval(low: float, high: float) -> tuple[float, float]:
 
 def _read_threshold(act_at: float) -> float:
     if not isinstance(act_at, int | float | np.integer | np.floating):
-        raise InputTypeError(f"act_at must be a number; got {type(act_at).__name__}")
+        raise InputTypeError("must be a number", argument="act_at", offender=f"got {type(act_at).__name__}")
     return float(read_thresholds(act_at, "act_at")[0])
 
 

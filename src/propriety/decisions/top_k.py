@@ -162,8 +162,8 @@ def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:
     """Judge capacities: positive, no more than there is, and whole where cases are counted."""
     given = np.asarray(k)
     if given.dtype.kind not in "iuf" or given.ndim > 1 or given.size == 0:
-        law = f"k must be a number or a 1-D array of numbers; got shape {given.shape} of {given.dtype}"
-        raise InputTypeError(law)
+        law = "must be a number or a 1-D array of numbers"
+        raise InputTypeError(law, argument="k", offender=f"got shape {given.shape} of {given.dtype}")
     capacity = given.astype(np.float64)
     most = table.weight * (1.0 + ROUNDING)
     if table.is_weighted:

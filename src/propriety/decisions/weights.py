@@ -244,8 +244,10 @@ class PointsWeight(ThresholdWeight):
         # Copies, because a weight must stay what it is when the caller's arrays change.
         thresholds, densities = read_thresholds(self.thresholds).copy(), _read_densities(self.densities)
         if densities.shape != thresholds.shape or len(thresholds) < 2:
-            law = "points must be two or more thresholds with one density each"
-            raise InputValueError(law, offender=f"shapes are {thresholds.shape} and {densities.shape}")
+            law = "must be two or more thresholds with one density each"
+            raise InputValueError(
+                law, argument="points", offender=f"shapes are {thresholds.shape} and {densities.shape}"
+            )
         if (np.diff(thresholds) < 0.0).any():
             raise InputValueError("thresholds of points must be in order", hint="sort both by threshold.")
         _check_densities(densities, thresholds)
@@ -321,8 +323,10 @@ class CustomWeight(ThresholdWeight):
             with np.errstate(all="ignore"):  # What is not finite is refused below.
                 values = np.broadcast_to(np.asarray(self.function(thresholds), dtype=np.float64), thresholds.shape)
         except (TypeError, ValueError) as error:
-            law = "weight must take an array of thresholds and return as many numbers"
-            raise InputTypeError(law, offender=str(error), hint="numpy.vectorize(weight) does.") from error
+            law = "must take an array of thresholds and return as many numbers"
+            raise InputTypeError(
+                law, argument="weight", offender=str(error), hint="numpy.vectorize(weight) does."
+            ) from error
         _check_densities(values, thresholds)
         return values
 
@@ -343,8 +347,10 @@ def read_weight(weight: object) -> ThresholdWeight:
         return PointsWeight(*weight)
     if callable(weight) and not isinstance(weight, type):
         return CustomWeight(weight)
-    law = f"weight must be a weight on thresholds, a function, or (thresholds, densities); got {weight!r}"
-    raise InputTypeError(law, hint="UniformWeight(low, high) is the plainest.")
+    law = "must be a weight on thresholds, a function, or (thresholds, densities)"
+    raise InputTypeError(
+        law, argument="weight", offender=f"got {weight!r}", hint="UniformWeight(low, high) is the plainest."
+    )
 
 
 def _panel_loss(panels: Panels, p: Column, *, event: bool, ops: Operations) -> Column:
@@ -361,16 +367,16 @@ def _read_densities(densities: ArrayLike) -> Floats:
     try:
         return np.array(densities, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError("densities must be numbers", offender=str(error)) from error
+        raise InputTypeError("must be numbers", argument="densities", offender=str(error)) from error
 
 
 def _check_densities(densities: Floats, thresholds: Floats) -> None:
     bad = ~((densities >= 0.0) & (densities < math.inf))
     if bad.any():
         offender = f"at {thresholds[bad][0].item():g} it is {densities[bad][0].item()!r}"
-        raise InputValueError("weight must be finite and not negative", offender=offender)
+        raise InputValueError("must be finite and not negative", argument="weight", offender=offender)
 
 
 def _check_total(total: float) -> None:
     if not total > 0.0:
-        raise InputValueError("weight must be positive somewhere; its integral is 0")
+        raise InputValueError("must be positive somewhere; its integral is 0", argument="weight")

@@ -133,8 +133,8 @@ class ProbabilityMeans(Result):
         """
         given = np.linspace(-2.0, 2.0, 41) if exponents is None else read_array(exponents, "exponents").values
         if given.dtype.kind not in "iuf" or given.ndim != 1 or not given.size or np.isnan(given).any():
-            law = f"exponents must be a 1-D array of numbers; got shape {given.shape} of {given.dtype}"
-            raise InputTypeError(law)
+            law = "must be a 1-D array of numbers"
+            raise InputTypeError(law, argument="exponents", offender=f"got shape {given.shape} of {given.dtype}")
         exponent = given.astype(np.float64)
         return MeanSpectrum(exponent=exponent, **_means(self.probabilities, exponent, self.method))
 
@@ -324,7 +324,9 @@ def _read_tables(
 
 def _check_source(source: object, precision: object) -> None:
     if not isinstance(source, str) or source not in get_args(Source):
-        raise InputValueError(f"source must be one of {get_args(Source)}; got {source!r}")
+        raise InputValueError(f"must be one of {get_args(Source)}", argument="source", offender=f"got {source!r}")
     if precision is not None and (not is_number(precision) or not 0.0 < precision < MOST_PRECISION):  # type: ignore[operator]  # a number
-        law = f"precision must lie strictly between 0 and {MOST_PRECISION:g}; got {precision!r}"
-        raise InputValueError(law, hint="leave it out to clip nothing.")
+        law = f"must lie strictly between 0 and {MOST_PRECISION:g}"
+        raise InputValueError(
+            law, argument="precision", offender=f"got {precision!r}", hint="leave it out to clip nothing."
+        )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError
+from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
@@ -351,7 +351,9 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
 def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     """Return the method for a measure of independent cases, or of cases in clusters or times."""
     if not isinstance(method, str) or method not in get_args(CompareMethod):
-        raise InputValueError(f"method must be one of {list(get_args(CompareMethod))}; got {method!r}")
+        raise InputValueError(
+            f"must be one of {list(get_args(CompareMethod))}", argument="method", offender=f"got {method!r}"
+        )
     by_losses = isinstance(measure, Mean) or (
         isinstance(measure, Skill) and bool(measure.rule.properties(ledger.classes).proper)
     )
@@ -373,7 +375,7 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
         law = (
             f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
         )
-        unfit = "neither cluster= nor time= is given"
+        unfit = Wording("neither {cluster=} nor {time=} is given")
         offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
         raise InputValueError(law, offender=offender)
     return method

@@ -141,7 +141,9 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     check_level(level)
     check_resamples(n_resamples)
     if method not in get_args(EstimateMethod):
-        raise InputValueError(f"method must be one of {get_args(EstimateMethod)}; got {method!r}")
+        raise InputValueError(
+            f"must be one of {get_args(EstimateMethod)}", argument="method", offender=f"got {method!r}"
+        )
     model = forecasts if isinstance(y_true, Ledger) else None
     ledger = open_ledger(
         y_true,

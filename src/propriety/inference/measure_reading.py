@@ -67,11 +67,21 @@ def read_measure(measure: Any) -> Measure:
     if isinstance(measure, Rule):
         return MeanScore(measure)
     if isinstance(measure, type):
-        law = f"measure must be a rule, a measure or a function of a ForecastTable; got the class {measure.__name__}"
-        raise InputTypeError(law, hint=f"instantiate it, {measure.__name__}(...).")
+        law = "must be a rule, a measure or a function of a ForecastTable"
+        raise InputTypeError(
+            law,
+            argument="measure",
+            offender=f"got the class {measure.__name__}",
+            hint=f"instantiate it, {measure.__name__}(...).",
+        )
     if isinstance(measure, Measure):
         return measure
     if callable(measure):
         return _Own(measure)
-    law = f"measure must be a rule, a measure or a function of a ForecastTable; got {type(measure).__name__}"
-    raise InputTypeError(law, hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ...")
+    law = "must be a rule, a measure or a function of a ForecastTable"
+    raise InputTypeError(
+        law,
+        argument="measure",
+        offender=f"got {type(measure).__name__}",
+        hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ...",
+    )

@@ -117,7 +117,7 @@ class TopKNetBenefit:
             law = f"exactly one of k and share must be given; got k={self.k!r} and share={self.share!r}"
             raise InputValueError(law)
         if self.share is not None and not (is_number(self.share) and 0.0 < self.share <= 1.0):
-            raise InputValueError(f"share must lie in (0, 1]; got {self.share!r}")
+            raise InputValueError("must lie in (0, 1]", argument="share", offender=f"got {self.share!r}")
 
     @property
     def key(self) -> str:

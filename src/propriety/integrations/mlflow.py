@@ -128,10 +128,12 @@ def _evaluation(model: Any, dataset: Any, config: Mapping[str, Any]) -> Evaluati
         raise InputValueError(law, hint=hint)
     unknown = sorted(config.keys() - OWN - SHARED)
     if unknown:
-        law = f"evaluator_config must have options of this evaluator; got {unknown}"
-        raise InputValueError(law, hint=f"they are {sorted(OWN | SHARED)}.")
+        law = "must have options of this evaluator"
+        raise InputValueError(
+            law, argument="evaluator_config", offender=f"got {unknown}", hint=f"they are {sorted(OWN | SHARED)}."
+        )
     if dataset.targets_name is None:
-        raise InputValueError("data must be a pandas frame, with targets= the name of a column")
+        raise InputValueError("must be a pandas frame, with targets= the name of a column", argument="data")
     columns = {dataset.targets_name: dataset.labels_data}
     if dataset.has_predictions:
         columns[dataset.predictions_name] = dataset.predictions_data

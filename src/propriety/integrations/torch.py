@@ -205,7 +205,9 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
     ) -> None:
         check_rule(rule)
         if reduction not in get_args(Reduction):
-            raise InputValueError(f'reduction must be "mean", "sum" or "none"; got {reduction!r}')
+            raise InputValueError(
+                'must be "mean", "sum" or "none"', argument="reduction", offender=f"got {reduction!r}"
+            )
         super().__init__()
         self.rule = rule
         self.from_logits = from_logits

@@ -184,8 +184,8 @@ class _Cases:
             return labels
         named: list[Any] = self.y_proba[self.class_dim].values.tolist()
         if labels is not None and list(labels) != named:
-            law = f"labels must be those of the coordinate {self.class_dim!r}, {named}; got {list(labels)}"
-            raise InputValueError(law)
+            law = f"must be those of the coordinate {self.class_dim!r}, {named}"
+            raise InputValueError(law, argument="labels", offender=f"got {list(labels)}")
         return named
 
 
@@ -193,8 +193,13 @@ def _read(y_true: object, y_proba: object, sample_weight: object, class_dim: Has
     given = {"y_true": y_true, "y_proba": y_proba} | ({} if sample_weight is None else {"sample_weight": sample_weight})
     for argument, array in given.items():
         if not isinstance(array, xr.DataArray):
-            law = f"{argument} must be an xarray.DataArray; got {type(array).__name__}"
-            raise InputTypeError(law, hint="propriety.mean_score takes arrays without names.")
+            law = "must be an xarray.DataArray"
+            raise InputTypeError(
+                law,
+                argument=argument,
+                offender=f"got {type(array).__name__}",
+                hint="propriety.mean_score takes arrays without names.",
+            )
     arrays: dict[str, Any] = dict(given)
     dims = arrays["y_true"].dims
     _check_dims("y_proba", arrays["y_proba"], (*dims, *(() if class_dim is None else (class_dim,))))
@@ -203,15 +208,22 @@ def _read(y_true: object, y_proba: object, sample_weight: object, class_dim: Has
     if sample_weight is not None:
         extra = [name for name in arrays["sample_weight"].dims if name not in dims]
         if extra:
-            raise InputValueError(f"sample_weight must have dimensions of y_true, {dims}; it has {extra}")
+            raise InputValueError(
+                f"must have dimensions of y_true, {dims}", argument="sample_weight", offender=f"it has {extra}"
+            )
         arrays["sample_weight"] = arrays["sample_weight"].broadcast_like(arrays["y_true"]).transpose(*dims)
     return _Cases(arrays["y_true"], arrays["y_proba"], arrays.get("sample_weight"), class_dim)
 
 
 def _check_dims(argument: str, array: Any, dims: tuple[Hashable, ...]) -> None:
     if set(array.dims) != set(dims):
-        law = f"{argument} must have the dimensions {dims}; got {array.dims}"
-        raise InputValueError(law, hint="name the dimension of the classes with class_dim=.")
+        law = f"must have the dimensions {dims}"
+        raise InputValueError(
+            law,
+            argument=argument,
+            offender=f"got {array.dims}",
+            hint="name the dimension of the classes with class_dim=.",
+        )
 
 
 def _check_coordinates(arrays: dict[str, Any]) -> None:
@@ -229,7 +241,7 @@ def _named(dim: Dimensions, dims: tuple[Hashable, ...]) -> list[Hashable]:
     names = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dict.fromkeys(dim))
     unknown = [name for name in names if name not in dims]
     if unknown:
-        raise InputValueError(f"dim must name dimensions of y_true, {dims}; got {unknown[0]!r}")
+        raise InputValueError(f"must name dimensions of y_true, {dims}", argument="dim", offender=f"got {unknown[0]!r}")
     return names
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingValuesError
+from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables, add_up
 from propriety.tables import laws
@@ -103,7 +103,7 @@ def _index(cases: LazyCases, lawful: Counted) -> tuple[KeyIndex, NDArray[np.intp
     for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
         own, code = cases.coded(column, lawful.labels.column(column))
         if None in own:
-            _refuse_missing(f"by[{name!r}]", lawful, code == own.index(None))
+            _refuse_missing(laws.named_key(name), lawful, code == own.index(None))
         labels.append(own)
         codes.append(code)
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
@@ -112,9 +112,7 @@ def _index(cases: LazyCases, lawful: Counted) -> tuple[KeyIndex, NDArray[np.intp
 def _refuse_missing(key: str, lawful: Counted, missing: NDArray[np.bool_]) -> None:
     many, rows = len(lawful.tables), lawful.columns["cases"]
     absent, all_cases = int(rows[missing].sum()) // many, int(rows.sum()) // many
-    hint = f"leave these rows out, or give each of them a label of its own in {key}."
-    count_ = f"{absent:,} of {all_cases:,} rows"
-    raise MissingValuesError("must be known of every case", argument=key, count=count_, hint=hint)
+    raise laws.unknown_key(key, f"{absent:,} of {all_cases:,} rows")
 
 
 def _keyed(

@@ -11,12 +11,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingValuesError, UnsupportedOperationError
+from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.results import Floats
 from propriety.rules.operations import JUDGED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.tables import laws
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, fetched, row_by_row
@@ -108,10 +109,9 @@ def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
     for name, own in labels.items():
         absent = [place for place, label in enumerate(own) if label is None]
         if absent:
-            argument = name if name in ("cluster", "time") else f"by[{name!r}]"
+            argument = name if name in ("cluster", "time") else laws.named_key(name)
             count = f"{n[absent].sum():,} of {n.sum():,} rows"
-            hint = f"leave these rows out, or give each of them a label of its own in {argument}."
-            raise MissingValuesError(f"{argument} must be known of every case", count=count, hint=hint)
+            raise laws.unknown_key(argument, count)
 
 
 def sums_of_lazy(

@@ -98,8 +98,13 @@ class KeyIndex:
             several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
             unknown = [label for label in several if label not in codes]
             if unknown:
-                law = f"{name} must be one of its labels; got {unknown[0]!r}"
-                raise InputValueError(law, hint=f"there are {_shortened(self.labels[place])}.")
+                law = "must be one of its labels"
+                raise InputValueError(
+                    law,
+                    argument=name,
+                    offender=f"got {unknown[0]!r}",
+                    hint=f"there are {_shortened(self.labels[place])}.",
+                )
             found &= np.isin(self.codes[:, place], [codes[label] for label in several])
         if not found.any():
             told = ", ".join(f"{name}={one!r}" for name, one in wanted.items())
@@ -180,7 +185,9 @@ class KeyIndex:
         first = parts[0]
         if any(one.names != first.names for one in parts):
             told = sorted({str(list(one.names)) for one in parts})
-            raise InputValueError(f"ledgers must have the same keys to be added; they have {', '.join(told)}")
+            raise InputValueError(
+                f"must have the same keys to be added; they have {', '.join(told)}", argument="ledgers"
+            )
         if not first.names:
             return KeyIndex((), (), np.zeros((len(parts), 0), dtype=np.intp))
         labels, columns = [], []

@@ -328,7 +328,7 @@ class Ledger:
         for one, what in itertools.product(parts[1:], ("models", "labels", "events", "dependence")):
             if getattr(one, what) != getattr(first, what):
                 told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
-                raise InputValueError(f"ledgers must have the same {what} to be added", offender=told)
+                raise InputValueError(f"must have the same {what} to be added", argument="ledgers", offender=told)
         index, codes = KeyIndex.joined([one.index for one in parts]).distinct()
         ends = np.cumsum([0, *(len(one.index) for one in parts)])
         own = [codes[low:high] for low, high in itertools.pairwise(ends.tolist())]
@@ -389,7 +389,7 @@ class Ledger:
         if model is None and len(self.models) == 1:
             return self.models[0]
         if model not in self.models:
-            raise InputValueError(f"model must be one of {list(self.models)}; got {model!r}")
+            raise InputValueError(f"must be one of {list(self.models)}", argument="model", offender=f"got {model!r}")
         return model
 
     def _event(self, event: Any) -> Event:

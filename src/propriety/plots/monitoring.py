@@ -44,7 +44,7 @@ def _(
 ) -> Axes:
     """Draw the evidence that the model is worse, and better; or, with `show="difference"`, by how much."""
     if show not in ("evidence", "difference"):
-        raise InputValueError(f'show must be "evidence" or "difference"; got {show!r}')
+        raise InputValueError('must be "evidence" or "difference"', argument="show", offender=f"got {show!r}")
     ax = new_axes(ax, size=WIDE)
     if show == "difference":
         _draw_difference(ax, process)

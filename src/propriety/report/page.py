@@ -53,7 +53,7 @@ class Figure:
     def __post_init__(self) -> None:
         _check_lengths(self.title, self.table)
         if self.width not in get_args(Width):
-            raise InputValueError(f"width must be one of {get_args(Width)}; got {self.width!r}")
+            raise InputValueError(f"must be one of {get_args(Width)}", argument="width", offender=f"got {self.width!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -184,5 +184,5 @@ def _cumulative(table: ForecastTable, grid: Floats) -> Floats:
 
 def _pair(thresholds: object) -> tuple[Any, Any]:
     if not isinstance(thresholds, tuple | list) or len(thresholds) != 2:
-        raise InputTypeError(f"thresholds must be a pair (low, high); got {thresholds!r}")
+        raise InputTypeError("must be a pair (low, high)", argument="thresholds", offender=f"got {thresholds!r}")
     return thresholds[0], thresholds[1]

@@ -178,12 +178,14 @@ def _truths(truth: float | Sequence[float] | NDArray[Any] | None, classes: int |
     try:
         given: NDArray[np.float64] = np.asarray(truth, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"truth must be numbers; got {truth!r}") from error
+        raise InputTypeError("must be numbers", argument="truth", offender=f"got {truth!r}") from error
     if given.ndim == 0:
         given = np.array([1.0 - given, given])
     if given.shape != (classes or 2,) or not (given >= 0.0).all() or abs(given.sum() - 1.0) > TOLERANCE:
-        law = f"truth must be a distribution over {classes or 2} classes; got {truth!r}"
-        raise InputValueError(law, hint="a single number is the probability of the event.")
+        law = f"must be a distribution over {classes or 2} classes"
+        raise InputValueError(
+            law, argument="truth", offender=f"got {truth!r}", hint="a single number is the probability of the event."
+        )
     return given[None, :]
 
 

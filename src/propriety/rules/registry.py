@@ -62,7 +62,9 @@ def register_rule(rule: type[Rule]) -> type[Rule]:
     Absolute()
     """
     if not (isinstance(rule, type) and issubclass(rule, Rule) and is_dataclass(rule)):
-        raise InputValueError(f"rule must be the class of a rule that is a dataclass; got {rule!r}")
+        raise InputValueError(
+            "must be the class of a rule that is a dataclass", argument="rule", offender=f"got {rule!r}"
+        )
     _OWN[rule.__name__] = rule
     return rule
 

@@ -156,5 +156,7 @@ def is_number(value: object) -> bool:
 def check_rule(rule: object) -> None:
     """Refuse what is not a rule, such as the class of one."""
     if not isinstance(rule, Rule):
-        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
-        raise InputTypeError(law, hint="instantiate the class if you passed one.")
+        law = "must be a scoring rule such as propriety.Brier()"
+        raise InputTypeError(
+            law, argument="rule", offender=f"got {type(rule).__name__}", hint="instantiate the class if you passed one."
+        )

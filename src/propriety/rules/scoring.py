@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.results import Floats, Score
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule, is_number
 from propriety.tables import laws
@@ -121,7 +121,7 @@ def case_scores(
     array([0.25, 0.25, 0.  ])
     """
     if isinstance(y_true, ForecastTable):
-        law = "case scores need predictions, y_true and y_proba; a ForecastTable no longer knows its cases"
+        law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable no longer knows its cases")
         raise InputTypeError(law)
     cases = read_cases(y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance)
     losses = losses_of(cases, rule)
@@ -182,7 +182,7 @@ def skill_score(
         law = (
             f"the reference must have a positive, finite loss to be improved on; its {rule.name} is {float(against)!r}"
         )
-        hint = "y_true holds one class only? Pass reference=, a rate or another forecast."
+        hint = Wording("{y_true} holds one class only? Pass {reference=}, a rate or another forecast.")
         raise InputValueError(law, hint=hint)
     return score.turned(
         1.0 - score / against, scale=f"share of the loss of the reference, {against:.6g}, that is saved"
@@ -309,7 +309,7 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
         law = f"the reference of a table must be a rate; got {type(rate).__name__}"
         raise InputTypeError(law, hint="compare with another forecast from predictions.")
     if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
-        raise InputValueError(f"reference must lie in [0, 1]; got {rate!r}")
+        raise InputValueError("must lie in [0, 1]", argument="reference", offender=f"got {rate!r}")
     sums: dict[str, Any] = {name: getattr(table, name).sum(keepdims=True) for name in COLUMNS[1:]}
     return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 
@@ -325,8 +325,8 @@ def _reference_cases(cases: Cases, reference: object, y_true: object, **options:
     other = replace(read_cases(y_true, reference, **options), arguments=named)
     own = other.forecasts["forecast"].shape
     if own != shape or not np.array_equal(_rows(other), _rows(cases)):
-        law = "reference must be a rate, one rate per class, or a forecast of the same cases as y_proba"
-        raise InputValueError(law, offender=f"shapes are {own} and {shape}")
+        law = Wording("must be a rate, one rate per class, or a forecast of the same cases as {y_proba}")
+        raise InputValueError(law, argument="reference", offender=f"shapes are {own} and {shape}")
     return other
 
 

@@ -111,21 +111,20 @@ class Arguments:
     def _check_columns(self) -> None:
         for reading in (self.outcome, self.weight):
             if reading is not None and reading.values.ndim != 1:
-                law = f"{reading.argument} must be 1-D, one entry per case; got shape {reading.values.shape}"
                 hint = f"pass {reading.argument} as a single column, such as values.ravel()"
                 hint += ", or .argmax(axis=1) of one-hot rows." if reading is self.outcome else "."
-                raise InputValueError(law, hint=hint)
+                offender = f"got shape {reading.values.shape}"
+                raise InputValueError(
+                    "must be 1-D, one entry per case", argument=reading.argument, offender=offender, hint=hint
+                )
 
     def _check_length(self, reading: Reading) -> None:
         if len(reading.values) != len(self):
             rows, other = f"{len(self):,}", f"{len(reading.values):,}"
-            law, told = (
-                "{y_true} and {argument} must be equally long",
-                "{y_true} has {rows} rows and {argument} {other}",
-            )
             argument = parameter(reading.argument)
-            offender = Wording(told, argument=argument, rows=rows, other=other)
-            raise InputValueError(Wording(law, argument=argument), offender=offender)
+            law = Wording("{y_true} and {argument} must be equally long", argument=argument)
+            told = "{y_true} has {rows} rows and {argument} {other}"
+            raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other))
 
     def _check_kinds(self, kind: Kind) -> None:
         """Refuse models that forecast different things, or not what is asked for."""
@@ -134,8 +133,8 @@ class Arguments:
             first = next(iter(shapes))
             if shape[1:] != shapes[first][1:]:
                 told = ["one event" if len(one) == 1 else f"{one[1]} classes" for one in (shapes[first], shape)]
-                law = f"forecasts must be of one kind; {first!r} forecasts {told[0]} and {model!r} {told[1]}"
-                raise InputValueError(law)
+                law = f"must be of one kind; {first!r} forecasts {told[0]} and {model!r} {told[1]}"
+                raise InputValueError(law, argument="forecasts")
         for model, shape in shapes.items():
             check_kind(shape, self.names[model], kind)
 

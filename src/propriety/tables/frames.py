@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError, Wording
 from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
 from propriety.tables.keys import code_keys, ordered_categories
@@ -62,10 +62,12 @@ def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     try:
         found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError as error:
-        law = f"frame must be a data frame that narwhals knows; got {type(frame).__name__}"
-        raise InputTypeError(law, hint="use from_predictions for arrays.") from error
+        law = "must be a data frame that narwhals knows"
+        raise InputTypeError(
+            law, argument="frame", offender=f"got {type(frame).__name__}", hint="use from_predictions for arrays."
+        ) from error
     except nw.exceptions.DuplicateError as error:
-        raise InputValueError("frame must have distinct column names", offender=str(error)) from error
+        raise InputValueError("must have distinct column names", argument="frame", offender=str(error)) from error
     return found
 
 
@@ -74,8 +76,13 @@ def checked_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Sequenc
     schema = frame.collect_schema()
     absent = [name for name in names if name not in schema]
     if absent:
-        law = f"frame must have the columns {list(names)}; it lacks {absent}"
-        raise InputValueError(law, hint=f"its columns are {list(schema)}.")
+        law = f"must have the columns {list(names)}"
+        raise InputValueError(
+            law,
+            argument="frame",
+            offender=Wording("it lacks {absent}", absent=absent),
+            hint=Wording("its columns are {columns}.", columns=list(schema)),
+        )
     return schema
 
 
@@ -88,7 +95,7 @@ def group_keys(by: str | Sequence[str] | None) -> list[str]:
     """Return the names of the columns that tell the groups; none for None."""
     keys = [] if by is None else [by] if isinstance(by, str) else list(by)
     if by is not None and not keys:
-        raise InputValueError("by must name at least one column; got none")
+        raise InputValueError("must name at least one column", argument="by", offender="got none")
     return keys
 
 
@@ -109,7 +116,7 @@ def groups_of(
 
 def _coded(series: nw.Series[Any], key: str) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     """Return the labels of a column in order, a missing one last as None, and the code of each row."""
-    argument, native = f"by={key!r}", series.to_native()
+    argument, native = Wording("by={key!r}", key=key), series.to_native()
     reading = read_array(native, argument, role="keys")
     absent = missing_cases(reading, kinds="fmM")
     known = code_keys(reading.values[~absent], argument, ordered_categories(native))
@@ -169,8 +176,10 @@ def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
     """Return an eager frame that has the named columns."""
     table = known(frame)
     if isinstance(table, nw.LazyFrame):
-        law = f"frame must be eager so far; got a lazy {type(frame).__name__}"
-        raise InputTypeError(law, hint="collect the columns first.")
+        law = "must be eager so far"
+        raise InputTypeError(
+            law, argument="frame", offender=f"got a lazy {type(frame).__name__}", hint="collect the columns first."
+        )
     checked_columns(table, names)
     return table
 
@@ -187,7 +196,7 @@ def checked_version(data: Mapping[str, Any], schema: str, *versions: int) -> int
     """Return the version of a stored result, which must be of this schema and have one of these versions."""
     found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
     if not isinstance(data, Mapping) or not isinstance(found, str) or found != schema:
-        raise InputValueError(f"data must be a stored {schema}; got {found!r}")
+        raise InputValueError(f"must be a stored {schema}", argument="data", offender=f"got {found!r}")
     version = data.get("version")
     if not isinstance(version, int) or version not in versions:
         law = f"{schema} must have version {' or '.join(map(str, versions))}; got {version!r}"

@@ -17,6 +17,7 @@ __all__ = [
     "in_unit_interval",
     "labels_law",
     "named_forecast",
+    "named_key",
     "none_left",
     "other_kind",
     "outcome_hint",
@@ -32,6 +33,7 @@ __all__ = [
     "row_sum_law",
     "rows_of",
     "third_label",
+    "unknown_key",
     "unnamed_classes",
     "unnamed_event",
 ]
@@ -50,9 +52,13 @@ MISSING_HINT = Wording('drop such rows yourself, or pass {missing="drop"} to dro
 UNIT_LAW = "must lie in [0, 1]"
 NUMBERS_LAW = "must hold real numbers"
 NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and look at what fails."
+CAST_HINT = "cast {column!r} first."
+ROUNDING_HINT = "this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
 EVENT_HINT = Wording("pass the column of the event, such as {y_proba}[:, 1].")
 NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty")
-ROW_SUM_HINT = "divide each row by its sum if these are unnormalised, or pass tolerance= if this is rounding error."
+ROW_SUM_HINT = Wording(
+    "divide each row by its sum if these are unnormalised, or pass {tolerance=} if this is rounding error."
+)
 WEIGHT_LAW = "must be finite and not negative"
 NO_WEIGHT = "must be positive for at least one case; all are 0"
 WEIGHT_SIZE = "must have squares whose sum is positive and finite"
@@ -105,11 +111,24 @@ def refuse_forecasts(argument: str, values: NDArray[Any], rows: Rows) -> NoRetur
     refuse(argument, UNIT_LAW, ~((values >= 0.0) & (values <= 1.0)), values, rows, hint=hint)
 
 
+def unknown_key(argument: str, count: str, row: int | None = None) -> MissingValuesError:
+    """Return the error for cases whose group, cluster or time is not known."""
+    return MissingValuesError(
+        "must be known of every case",
+        argument=argument,
+        row=row,
+        offender="" if row is None else "is missing",
+        count=count,
+        hint=Wording(
+            "leave these rows out, or give each of them a label of its own in {key}.", key=parameter(argument)
+        ),
+    )
+
+
 def forecast_hint(argument: str, low: float, high: float) -> str:
     """Return what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
     if low >= -ROUNDING and high <= 1.0 + ROUNDING:
-        hint = "this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
-        return Wording(hint, argument=parameter(argument))
+        return Wording(ROUNDING_HINT, argument=parameter(argument))
     if low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
         return "divide by 100 if these are percentages."
     return "apply a sigmoid (or a softmax to rows) if these are logits."
@@ -123,6 +142,11 @@ def rows_of(argument: str) -> str:
 def named_forecast(model: str) -> str:
     """Return what the forecasts of one of several models are called."""
     return Wording("forecasts[{model!r}]", model=model)
+
+
+def named_key(key: str) -> str:
+    """Return what one of several keys is called."""
+    return Wording("by[{key!r}]", key=key)
 
 
 def row_sum_law(tolerance: float) -> str:

@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
+from propriety.errors import InputValueError, Wording
 from propriety.results import Floats
 from propriety.tables.events import Event
 from propriety.tables.key_columns import KeyColumn
@@ -224,9 +224,10 @@ class LazyCases:
         columns = self._plain_columns()
         rows = int(fetched(self.frame.select(rows=nw.len())).column("rows")[0].as_py())
         if rows > budget // len(columns):
-            law = f"frame must have no more than {budget // len(columns):,} rows for its cases to be collected"
-            hint = f"pass a sample of the rows, or a budget= of at least {rows * len(columns):,} values."
-            raise InputValueError(law, count=f"{rows:,} rows of {len(columns)} columns", hint=hint)
+            law = f"must have no more than {budget // len(columns):,} rows for its cases to be collected"
+            needed = f"{rows * len(columns):,}"
+            hint = Wording("pass a sample of the rows, or a {budget=} of at least {needed} values.", needed=needed)
+            raise InputValueError(law, argument="frame", count=f"{rows:,} rows of {len(columns)} columns", hint=hint)
         pooled = self.lawful_rows().select(**columns).group_by(*columns).agg(nw.len().alias("cases"))
         return self._expanded(fetched(pooled), list(columns))
 

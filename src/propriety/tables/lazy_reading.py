@@ -79,7 +79,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     columns = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
     classes = _number_of_classes(columns)
     if ordered and classes is None:
-        raise InputValueError("ordered belongs to rows of classes; the forecasts are of one event")
+        raise InputValueError("belongs to rows of classes; the forecasts are of one event", argument="ordered")
     known = None if classes is None else class_labels(classes, labels, pos_label)
     named = () if labels is None else distinct_labels(labels)
     keys = _distinct(frames.group_keys(by))
@@ -123,12 +123,12 @@ def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
     names = list(forecasts)
     told = ["one event" if len(own) == 1 else f"{len(own)} classes" for own in forecasts.values()]
     if not names or "0 classes" in told:
-        law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
-        raise InputTypeError(law, offender=f"it is {dict(forecasts)!r}")
+        law = "must name columns of the frame: a list, or a mapping of models to their columns"
+        raise InputTypeError(law, argument="forecasts", offender=f"it is {dict(forecasts)!r}")
     for name, what in zip(names, told, strict=True):
         if what != told[0]:
-            law = f"forecasts must be of one kind; {names[0]!r} forecasts {told[0]} and {name!r} {what}"
-            raise InputValueError(law)
+            law = f"must be of one kind; {names[0]!r} forecasts {told[0]} and {name!r} {what}"
+            raise InputValueError(law, argument="forecasts")
     number = len(forecasts[names[0]])
     return None if number == 1 else number
 
@@ -136,7 +136,7 @@ def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
 def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
     twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
     if twice is not None:
-        raise InputValueError(f"by must name each column once; {twice!r} stands twice")
+        raise InputValueError(f"must name each column once; {twice!r} stands twice", argument="by")
     return tuple(keys)
 
 
@@ -196,8 +196,13 @@ def _number(column: Column, argument: str) -> nw.Expr:
     if column.kind == nw.Boolean:
         return column.values.cast(nw.Int32).cast(nw.Float64)
     if not column.kind.is_numeric():
-        law = f"{argument} must hold real numbers; got values of dtype {column.kind}"
-        raise InputTypeError(law, hint=f"cast {column.name!r} first.")
+        law = "must hold real numbers"
+        raise InputTypeError(
+            law,
+            argument=argument,
+            offender=f"got values of dtype {column.kind}",
+            hint=Wording(laws.CAST_HINT, column=column.name),
+        )
     return column.values.cast(nw.Float64)
 
 

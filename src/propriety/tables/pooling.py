@@ -31,7 +31,9 @@ def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
     if not len(forecast):
         raise InputValueError("a table must hold at least one case; it is empty")
     if not (forecast[0] >= 0.0 and forecast[-1] <= 1.0):
-        raise InputValueError("forecast must lie in [0, 1]", offender=f"it spans {forecast[0]} to {forecast[-1]}")
+        raise InputValueError(
+            "must lie in [0, 1]", argument="forecast", offender=f"it spans {forecast[0]} to {forecast[-1]}"
+        )
     weightless = False
     for start in range(0, len(forecast), CHUNK):  # In cache, so that a large table is checked in one trip.
         part = slice(start, start + CHUNK)
@@ -54,17 +56,19 @@ def _check_order(forecast: Floats, start: int) -> None:
     rising = forecast[1:] > forecast[:-1]
     if not rising.all():
         row = start + int(rising.argmin())
-        law = "forecast must be strictly increasing"
+        law = "must be strictly increasing"
         offender = f"row {row + 1} does not exceed row {row}"
-        raise InputValueError(law, offender=offender, hint="ForecastTable.from_predictions sorts and pools.")
+        raise InputValueError(
+            law, argument="forecast", offender=offender, hint="ForecastTable.from_predictions sorts and pools."
+        )
 
 
 def _refuse_weights(columns: dict[str, Floats], start: int) -> NoReturn:
     for name, weights in columns.items():
         bad = ~((weights >= 0.0) & (weights < np.inf))
         if bad.any():
-            offender = f"row {start + int(bad.argmax())} is {weights[bad][0].item()!r}"
-            raise InputValueError(f"{name} must be finite and not negative", offender=offender)
+            row, offender = start + int(bad.argmax()), f"is {weights[bad][0].item()!r}"
+            raise InputValueError("must be finite and not negative", argument=name, row=row, offender=offender)
     raise InputValueError("events and non_events must have a finite sum")
 
 
@@ -75,9 +79,9 @@ def _is_whole(counts: Floats) -> bool:
 def _refuse_counts(columns: dict[str, Floats], start: int) -> NoReturn:
     name, counts = next((name, counts) for name, counts in columns.items() if not _is_whole(counts))
     row = int((np.rint(counts) != counts).argmax())
-    law = f"{name} must hold whole numbers, the counts of unweighted cases, where no squares of weights are given"
+    law = "must hold whole numbers, the counts of unweighted cases, where no squares of weights are given"
     hint = "pass event_squares, non_event_squares, n and n_events as well, or use ForecastTable.from_predictions."
-    raise InputValueError(law, offender=f"row {start + row} is {counts[row].item()!r}", hint=hint)
+    raise InputValueError(law, argument=name, row=start + row, offender=f"is {counts[row].item()!r}", hint=hint)
 
 
 def pool(

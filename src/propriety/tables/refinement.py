@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
+from propriety.errors import InputValueError, Wording
 from propriety.results import Floats
 from propriety.tables import frames, laws, pooling
 from propriety.tables.engine_laws import judged
@@ -197,8 +197,10 @@ def _refined(cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows]
         finer = _finer(level, sum(map(len, cells.values())), rows, budget)
         found = aggregate(cases, finer, keys=keys, ends=finer is not None, within=Within(level, cells))
         if sum(float(counts.cases.sum()) for counts in found) != rows:
-            law = "frame must hold the same rows in every query; it changed between two of them"
-            raise InputValueError(law, hint="store it first, or pass exact=False, which needs one query.")
+            law = "must hold the same rows in every query; it changed between two of them"
+            raise InputValueError(
+                law, argument="frame", hint=Wording("store it first, or pass {exact=False}, which needs one query.")
+            )
         for counts in found:
             tables[counts.table] = tables[counts.table].replaced(wanted[counts.table], Rows.of(counts, finer))
 

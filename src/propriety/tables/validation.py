@@ -106,7 +106,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         forecasts=numbers,
         labels=columns,
         weight=weights,
-        keys={name: key(values, "by" if values is by else f"by[{name!r}]") for name, values in groups.items()},
+        keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
         cluster=None if cluster is None else key(cluster, "cluster"),
         time=None if time is None else key(time, "time"),
         tolerance=tolerance,
@@ -187,17 +187,17 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
     if cases.labels is not None and reading.index is not None:
         names = tuple(reading.index)
         if set(names) == set(cases.labels) and names != cases.labels:
-            law = f"reference must be in the order of the labels {list(cases.labels)}; got {list(names)}"
-            raise InputValueError(law)
+            law = f"must be in the order of the labels {list(cases.labels)}"
+            raise InputValueError(law, argument="reference", offender=f"got {list(names)}")
     return numbers_of(reading, None)
 
 
 def check_options(missing: object, tolerance: object = TOLERANCE) -> None:
     """Refuse unknown ways to treat missing values, and a tolerance that is none."""
     if not isinstance(missing, str) or missing not in ("raise", "drop"):
-        raise InputValueError(f'missing must be "raise" or "drop"; got {missing!r}')
+        raise InputValueError('must be "raise" or "drop"', argument="missing", offender=f"got {missing!r}")
     if not isinstance(tolerance, float | int) or not 0.0 <= tolerance < 1.0:
-        raise InputValueError(f"tolerance must lie in [0, 1); got {tolerance!r}")
+        raise InputValueError("must lie in [0, 1)", argument="tolerance", offender=f"got {tolerance!r}")
 
 
 def check_names(forecasts: object, fewest: int = 1) -> None:
@@ -209,22 +209,23 @@ def check_names(forecasts: object, fewest: int = 1) -> None:
     """
     if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
         hint = 'pass {"a": p, "b": q}.'
-        raise InputTypeError("forecasts must map the names of models to their forecasts", hint=hint)
+        raise InputTypeError("must map the names of models to their forecasts", argument="forecasts", hint=hint)
     for name in forecasts:
         if any(unicodedata.category(character) == "Cc" for character in name):
             law = f"names of models must be free of control characters such as line ends; got {name!r}"
             raise InputValueError(law)
     if len(forecasts) < fewest:
         number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(f"forecasts must hold {number} or more; got {len(forecasts)}")
+        raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {len(forecasts)}")
 
 
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:
     """Return the forecasts by model, and what errors call them."""
     several = isinstance(forecasts, Mapping) or fewest > 1
     if isinstance(y_true, Result):
-        need = "several models need predictions, y_true and forecasts" if several else "y_true must hold outcomes"
-        raise InputTypeError(f"{need}; a {type(y_true).__name__} no longer knows its cases")
+        need = "several models need predictions, {y_true} and {forecasts}" if several else "{y_true} must hold outcomes"
+        kind = type(y_true).__name__
+        raise InputTypeError(Wording(need + "; a {kind} no longer knows its cases", kind=kind))
     if several:
         check_names(forecasts, fewest)
     models: Mapping[str, object] = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
