@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.results import Floats, Result
 from propriety.rules.rule import Rule
@@ -152,14 +152,14 @@ class Moments(Result):
         """Return the moments of the cases of all parts, which must be of the same models, function and keys."""
         pieces = list(parts)
         if not pieces:
-            raise InputValueError(sentence("at least one part is needed to merge; there is none"))
+            raise InputValueError("at least one part is needed to merge; there is none")
         first = pieces[0]
         for one in pieces[1:]:
             for what in ("models", "rule"):
                 if getattr(one, what) != getattr(first, what):
                     law = f"moments must have the same {what} to be added"
                     told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
-                    raise InputValueError(sentence(law, offender=told))
+                    raise InputValueError(law, offender=told)
         index = KeyIndex.joined([one.index for one in pieces])
         sums = Sums(*(np.concatenate(columns) for columns in zip(*(one.sums() for one in pieces), strict=True)))
         dropped = sum(one.dropped for one in pieces)
