@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingDependencyError, sentence
+from propriety.errors import InputValueError, MissingDependencyError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,10 +38,10 @@ def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> A
     if backend is None:
         backend = next((name for name in BACKENDS if importlib.util.find_spec(name)), None)
     if backend is None:
-        message = "A frame needs pandas, polars or pyarrow, and none is installed. Hint: pip install pandas."
-        raise MissingDependencyError(message)
+        law = "A frame needs pandas, polars or pyarrow, and none is installed"
+        raise MissingDependencyError(law, hint="pip install pandas.")
     if backend not in BACKENDS:
-        raise InputValueError(sentence(f"backend must be one of {BACKENDS}; got {backend!r}"))
+        raise InputValueError(f"must be one of {BACKENDS}", argument="backend", offender=f"got {backend!r}")
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 

@@ -20,7 +20,7 @@ from propriety.calibration.grouping import neighbours_pooled
 from propriety.calibration.pav import Blocks
 from propriety.calibration.pointwise import pointwise_limits
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles, resampled_curves
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.results import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
@@ -162,4 +162,4 @@ def _check(level: float, method: str, n_resamples: int) -> None:
     check_level(level)
     check_resamples(n_resamples)
     if method not in get_args(BandMethod):
-        raise InputValueError(sentence(f"method must be one of {get_args(BandMethod)}; got {method!r}"))
+        raise InputValueError(f"must be one of {get_args(BandMethod)}", argument="method", offender=f"got {method!r}")

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from propriety.calibration.binning import Strategy, bin_starts
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
@@ -103,7 +103,7 @@ def classical_decomposition(
         start = bin_starts(table, bins=bins, strategy=strategy)
     else:
         known = (*get_args(Strategy), "distinct")
-        raise InputValueError(sentence(f"strategy must be one of {known}; got {strategy!r}"))
+        raise InputValueError(f"must be one of {known}", argument="strategy", offender=f"got {strategy!r}")
     share = table.weights / table.weight
     size = np.add.reduceat(share, start)
     forecast = np.add.reduceat(share * table.forecast, start) / size

@@ -14,7 +14,7 @@ from propriety.cli.messages import block
 from propriety.cli.options import case_options, file_arguments, problem_options
 from propriety.cli.outputs import check_targets, replaced
 from propriety.cli.stages import Stages
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def plot(files: Sequence[str], kind: str, output: str, **asked: Any) -> None:
     """
     suffix = Path(output).suffix.lower()
     if suffix not in FORMATS:
-        law = f"--output must end in {', '.join(FORMATS)}; got {output!r}"
-        raise InputValueError(sentence(law))
+        law = f"must end in {', '.join(FORMATS)}"
+        raise InputValueError(law, argument="--output", offender=f"got {output!r}")
     check_targets([output])
     _draw_unseen()
     stages = Stages()
@@ -69,7 +69,7 @@ def _figure(evaluation: Evaluation, kind: str) -> Figure:
     if kind == "page":
         return evaluation.plot()
     if evaluation.kind != "binary":
-        raise InputValueError(sentence(f"--kind {kind} is of one event; rows of classes have --kind page"))
+        raise InputValueError(f"--kind {kind} is of one event; rows of classes have --kind page")
     return _axes(evaluation, kind).figure.figure  # The whole, also where the axes are on a part of a figure.
 
 
@@ -88,13 +88,13 @@ def _axes(evaluation: Evaluation, kind: str) -> Axes:
             return plots.plot_murphy_curves(evaluation.murphy_curves)
         case "roc":
             if not evaluation.roc_curves:
-                raise InputValueError(sentence("--kind roc needs both outcomes; all cases have the same"))
+                raise InputValueError("--kind roc needs both outcomes; all cases have the same")
             return plots.plot_roc_curves(evaluation.roc_curves)
         case _:
             if evaluation.ranking is None:
                 hint = "" if len(evaluation.models) > 1 else "repeat --forecast."
                 law = "--kind ranking needs two models or more of the same cases, and no forecast tables"
-                raise InputValueError(sentence(law, hint=hint))
+                raise InputValueError(law, hint=hint)
             return evaluation.ranking.plot()
 
 

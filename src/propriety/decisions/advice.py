@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from propriety.decisions.recommendations import Misleading, Problem, Recommendation, misleading_for, recommended_for
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Result
 from propriety.rules.bounded import BoundedBrier
 from propriety.rules.elementary import check_inside
@@ -167,7 +167,7 @@ def _indented(entry: Recommendation | Misleading) -> list[str]:
 def _check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
         named = ", ".join(f'"{choice}"' for choice in choices)
-        raise InputValueError(sentence(f"{argument} must be one of {named}; got {value!r}"))
+        raise InputValueError(f"must be one of {named}", argument=argument, offender=f"got {value!r}")
 
 
 def _read_thresholds(thresholds: object) -> float | tuple[float, float] | None:
@@ -180,5 +180,5 @@ def _read_thresholds(thresholds: object) -> float | tuple[float, float] | None:
     if is_number(thresholds):
         check_inside(thresholds, "thresholds")  # type: ignore[arg-type]  # a number
         return float(thresholds)  # type: ignore[arg-type]  # a number
-    law = f"thresholds must be None, a number, or a pair (low, high); got {thresholds!r}"
-    raise InputTypeError(sentence(law))
+    law = "must be None, a number, or a pair (low, high)"
+    raise InputTypeError(law, argument="thresholds", offender=f"got {thresholds!r}")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from propriety.calibration.decomposition import Decomposition, decompose_table
 from propriety.decisions.regret import regret_curve
 from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.tables.forecast_table import ForecastTable
@@ -118,7 +118,9 @@ def murphy_curve(
     (array([0.25]), array([0.175]))
     """
     if scaling not in FACTORS:
-        raise InputValueError(sentence(f"scaling must be one of {get_args(MurphyScaling)}; got {scaling!r}"))
+        raise InputValueError(
+            f"must be one of {get_args(MurphyScaling)}", argument="scaling", offender=f"got {scaling!r}"
+        )
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from propriety.decisions.regret import RegretScale, area_under_regret, read_interval
 from propriety.decisions.thresholds import counts_at, read_thresholds
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedLog
 from propriety.tables.forecast_table import ForecastTable
@@ -96,13 +96,13 @@ class DecisionCurve(Result):
         array([0.  , 0.25])
         """
         if not isinstance(other, DecisionCurve):
-            raise InputTypeError(sentence(f"other must be a DecisionCurve; got {type(other).__name__}"))
+            raise InputTypeError("must be a DecisionCurve", argument="other", offender=f"got {type(other).__name__}")
         if not np.array_equal(self.threshold, other.threshold):
             law = "two decision curves need the same thresholds to be compared"
-            raise InputValueError(sentence(law, hint="give both the same thresholds=."))
+            raise InputValueError(law, hint="give both the same thresholds=.")
         if not np.isclose(self.prevalence, other.prevalence, rtol=1e-9, atol=0.0):
             law = f"two decision curves need the same prevalence; got {self.prevalence:g} and {other.prevalence:g}"
-            raise InputValueError(sentence(law, hint="make both from the same cases, or give both prevalence=."))
+            raise InputValueError(law, hint="make both from the same cases, or give both prevalence=.")
         gain = self.net_benefit - other.net_benefit
         return NetBenefitDifference(
             threshold=self.threshold, net_benefit=gain, interventions_avoided=_avoided(gain, self.threshold)
@@ -213,8 +213,10 @@ def decision_curve(
     )
     cost = GRID.copy() if thresholds is None else read_thresholds(thresholds)
     if cost.max() >= 1.0:
-        law = "thresholds must be below 1, at which a false positive counts without end"
-        raise InputValueError(sentence(law, offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}"))
+        law = "must be below 1, at which a false positive counts without end"
+        raise InputValueError(
+            law, argument="thresholds", offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}"
+        )
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
     harm = _read_harm(harm)
     counts, odds = counts_at(table, cost), cost / (1.0 - cost)
@@ -275,18 +277,20 @@ def _width(low: float, high: float, axis: ThresholdAxis) -> float:
 
 def _check_axis(axis: ThresholdAxis) -> None:
     if axis not in SCALES:
-        raise InputValueError(sentence(f"axis must be one of {get_args(ThresholdAxis)}; got {axis!r}"))
+        raise InputValueError(f"must be one of {get_args(ThresholdAxis)}", argument="axis", offender=f"got {axis!r}")
 
 
 def _read_prevalence(prevalence: float, table: ForecastTable) -> float:
     if not isinstance(prevalence, int | float | np.integer | np.floating) or not 0.0 < prevalence < 1.0:
-        raise InputValueError(sentence(f"prevalence must lie strictly between 0 and 1; got {prevalence!r}"))
+        raise InputValueError(
+            "must lie strictly between 0 and 1", argument="prevalence", offender=f"got {prevalence!r}"
+        )
     if not 0.0 < table.event_rate < 1.0:
-        raise InputValueError(sentence("prevalence needs cases with and without the event; the sample has one kind"))
+        raise InputValueError("needs cases with and without the event; the sample has one kind", argument="prevalence")
     return float(prevalence)
 
 
 def _read_harm(harm: float) -> float:
     if not isinstance(harm, int | float | np.integer | np.floating) or not 0.0 <= harm < np.inf:
-        raise InputValueError(sentence(f"harm must be a number of at least 0; got {harm!r}"))
+        raise InputValueError("must be a number of at least 0", argument="harm", offender=f"got {harm!r}")
     return float(harm)

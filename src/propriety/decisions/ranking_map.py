@@ -13,7 +13,7 @@ from scipy.special import expit, logit, ndtri
 from propriety.calibration.resampling import check_level
 from propriety.decisions.cell_moments import ModelMoments, PairMoments, Scale
 from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog
 from propriety.tables.cases import Cases
@@ -220,7 +220,7 @@ def ranking_of(
     if interval is None:
         return ranking
     if not isinstance(interval, tuple | list) or len(interval) != 2:
-        raise InputTypeError(sentence(f"interval must be a pair (low, high); got {interval!r}"))
+        raise InputTypeError("must be a pair (low, high)", argument="interval", offender=f"got {interval!r}")
     return replace(ranking, marked=ranking.at(*interval))
 
 
@@ -284,12 +284,14 @@ def _differences(
 
 def _read_grid(grid: ArrayLike | None, scale: Scale) -> Floats:
     if not isinstance(scale, str) or scale not in RULES:
-        raise InputValueError(sentence(f'scale must be "linear" or "log-odds"; got {scale!r}'))
+        raise InputValueError('must be "linear" or "log-odds"', argument="scale", offender=f"got {scale!r}")
     if grid is None:
         even = np.linspace(logit(RAREST), -logit(RAREST), THRESHOLDS)
         return np.linspace(0.0, 1.0, THRESHOLDS) if scale == "linear" else np.asarray(expit(even))
     thresholds = np.unique(read_thresholds(grid, "grid"))
     if len(thresholds) < 2:
-        raise InputValueError(sentence(f"grid must hold two different thresholds or more; got {len(thresholds)}"))
+        raise InputValueError(
+            "must hold two different thresholds or more", argument="grid", offender=f"got {len(thresholds)}"
+        )
     RULES[scale](*thresholds[[0, -1]].tolist())  # It judges the ends.
     return thresholds

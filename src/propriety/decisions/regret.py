@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from propriety.calibration.decomposition import regret_of_errors
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog, forgone_on_alarms
 from propriety.rules.scoring import weighted_sum
@@ -278,7 +278,7 @@ def area_under_regret(
     0.32000000000000006
     """
     if scale not in get_args(RegretScale):
-        raise InputValueError(sentence(f"scale must be one of {get_args(RegretScale)}; got {scale!r}"))
+        raise InputValueError(f"must be one of {get_args(RegretScale)}", argument="scale", offender=f"got {scale!r}")
     if scale == "odds":
         inside = np.clip(forecast, low, high)
         with np.errstate(divide="ignore", invalid="ignore"):  # A forecast of 1 beside a bound of 1 costs infinity.
@@ -295,13 +295,13 @@ def read_interval(low: float, high: float) -> tuple[float, float]:
     numbers = all(isinstance(end, int | float | np.integer | np.floating) for end in (low, high))
     if not numbers or not 0.0 <= low < high <= 1.0:
         law = f"low and high must be numbers with 0 <= low < high <= 1; got low={low!r}, high={high!r}"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
     return float(low), float(high)
 
 
 def _read_threshold(act_at: float) -> float:
     if not isinstance(act_at, int | float | np.integer | np.floating):
-        raise InputTypeError(sentence(f"act_at must be a number; got {type(act_at).__name__}"))
+        raise InputTypeError("must be a number", argument="act_at", offender=f"got {type(act_at).__name__}")
     return float(read_thresholds(act_at, "act_at")[0])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.decisions.regret import read_interval
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
@@ -190,7 +190,7 @@ def roc_curve(
     )
     for name, weight in (("events", table.events), ("non-events", table.non_events)):
         if not weight.any():
-            raise InputValueError(sentence(f"a ROC curve needs cases with and without the event; there are no {name}"))
+            raise InputValueError(f"a ROC curve needs cases with and without the event; there are no {name}")
     return _curve(table, table.forecast, table.events, table.non_events)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
@@ -41,13 +41,15 @@ def read_thresholds(thresholds: ArrayLike, argument: str = "thresholds") -> Floa
     try:
         values = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise InputTypeError(sentence(f"{argument} must be numbers", offender=str(error))) from error
+        raise InputTypeError("must be numbers", argument=argument, offender=str(error)) from error
     if values.ndim != 1 or len(values) == 0:
-        raise InputValueError(sentence(f"{argument} must be a number or a 1-D array; got shape {values.shape}"))
+        raise InputValueError(
+            "must be a number or a 1-D array", argument=argument, offender=f"got shape {values.shape}"
+        )
     bad = ~((values >= 0.0) & (values <= 1.0))
     if bad.any():
         offender = f"entry {int(bad.argmax())} is {values[bad][0].item()!r}"
-        raise InputValueError(sentence(f"{argument} must lie in [0, 1]", offender=offender))
+        raise InputValueError("must lie in [0, 1]", argument=argument, offender=offender)
     return values
 
 

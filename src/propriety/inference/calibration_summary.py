@@ -14,7 +14,7 @@ from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from propriety.inference.calibration_testing import test_beside_the_line, test_of
@@ -27,6 +27,7 @@ from propriety.ledger.sources import open_ledger
 from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score, weighted_sum
+from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
@@ -232,7 +233,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     if ledger.labels is not None:
         law = "calibration_summary needs the forecast of one event"
         law += f"; the forecasts are rows of {len(ledger.labels)} classes"
-        raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
+        raise InputValueError(law, hint=laws.EVENT_HINT)
     return calibration_of(ledger, ledger.one_model(None), level=level, drawing=Drawing(n_resamples, fresh_seed(seed)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
@@ -298,7 +298,7 @@ def compare_of(
     chosen = _method_for(method, ledger, measure)
     if horizon is not None and chosen != "diebold-mariano":
         law = 'horizon is for method="diebold-mariano"'
-        raise InputValueError(sentence(law, offender=f"the method is {chosen!r}"))
+        raise InputValueError(law, offender=f"the method is {chosen!r}")
     if ledger.dependence == "time":
         check_times(ledger.times(), horizon)
     places, signs = pairs_of(ledger.models, reference)
@@ -351,7 +351,9 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
 def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     """Return the method for a measure of independent cases, or of cases in clusters or times."""
     if not isinstance(method, str) or method not in get_args(CompareMethod):
-        raise InputValueError(sentence(f"method must be one of {list(get_args(CompareMethod))}; got {method!r}"))
+        raise InputValueError(
+            f"must be one of {list(get_args(CompareMethod))}", argument="method", offender=f"got {method!r}"
+        )
     by_losses = isinstance(measure, Mean) or (
         isinstance(measure, Skill) and bool(measure.rule.properties(ledger.classes).proper)
     )
@@ -364,16 +366,16 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     if method == "bootstrap":
         if ledger.labels is not None:
             law = f"method='bootstrap' draws cases of one event; the forecasts are rows of {len(ledger.labels)} classes"
-            raise InputValueError(sentence(law, hint='use method="auto".'))
+            raise InputValueError(law, hint='use method="auto".')
         return method
     if not by_losses:
         law = f"method={method!r} compares mean losses; {measure.label} is none"
-        raise InputValueError(sentence(law, hint='use method="auto" or "bootstrap".'))
+        raise InputValueError(law, hint='use method="auto" or "bootstrap".')
     if SUITS[method] != ledger.dependence:
         law = (
             f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
         )
-        unfit = "neither cluster= nor time= is given"
+        unfit = Wording("neither {cluster=} nor {time=} is given")
         offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
-        raise InputValueError(sentence(law, offender=offender))
+        raise InputValueError(law, offender=offender)
     return method

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError, Wording
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
 from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
@@ -114,7 +114,7 @@ def _saved(moments: Moments, rule: Rule, classes: int | None) -> Moments:
     against = float((losses * moments.weight).sum() / moments.weight.sum())
     if not 0.0 < against < math.inf:
         law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
-        raise InputValueError(sentence(law, hint="y_true holds one class only?"))
+        raise InputValueError(law, hint=Wording("{y_true} holds one class only?"))
     ratio = moments.means / against
     ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays so, whatever is taken from it.
     whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from propriety.calibration.resampling import check_level, fresh_seed
 from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import counted
 from propriety.inference.estimation import check_event
@@ -132,7 +132,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     check_level(level)
     keys = by if isinstance(y_true, Ledger) else None
     if by is None and not isinstance(y_true, Ledger):
-        raise InputValueError(sentence("slices needs by=, the group of each case"))
+        raise InputValueError(Wording("slices needs {by=}, the group of each case"))
     ledger = open_ledger(
         y_true,
         forecasts,
@@ -164,7 +164,7 @@ def slices_of(
     """Judge the groups of a ledger; see `slices`."""
     check_event(ledger, measure)
     if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
-        raise InputValueError(sentence(f"smallest must be a positive whole number; got {smallest!r}"))
+        raise InputValueError("must be a positive whole number", argument="smallest", offender=f"got {smallest!r}")
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
     binary = ledger.labels is None
     ledger.fill(rules_of_slices(measure, threshold, binary=binary))
@@ -222,7 +222,7 @@ def rules_of_slices(measure: Measure, threshold: float | None, *, binary: bool) 
 def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
     """Return the keys of a ledger that are asked for; all where none are."""
     if not ledger.index.names:
-        raise InputValueError(sentence("the ledger has no keys to tell groups by", hint="condense the cases with by=."))
+        raise InputValueError("the ledger has no keys to tell groups by", hint="condense the cases with by=.")
     names = ledger.index.names if by is None else (by,) if isinstance(by, str) else tuple(by)  # type: ignore[arg-type]  # names
     for name in names:
         ledger.index.place(name)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments
@@ -156,4 +156,4 @@ def _are_labels(labels: object) -> bool:
 
 
 def _refuse(law: str) -> NoReturn:
-    raise InputValueError(sentence(f"this is no whole {SCHEMA}: {law}"))
+    raise InputValueError(f"this is no whole {SCHEMA}: {law}")

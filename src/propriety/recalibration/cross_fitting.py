@@ -28,7 +28,7 @@ class CrossFit:
 
     folds: Folds
     maps: dict[str, tuple[RecalibrationMap, ...]]
-    failed: dict[str, str]
+    failed: dict[str, InputValueError]
 
     def table(self, method: str) -> ForecastTable:
         """Return the table of all cases with the forecasts of a method, each case's by a map that has not seen it."""
@@ -86,7 +86,7 @@ class CrossFit:
 def cross_fit(folds: Folds, methods: Sequence[str]) -> CrossFit:
     """Fit each method to the cases of all folds but one, for each of them; one that cannot be fitted has a reason."""
     maps: dict[str, list[RecalibrationMap]] = {method: [] for method in methods}
-    failed: dict[str, str] = {}
+    failed: dict[str, InputValueError] = {}
     for fold in range(len(folds.tables)):
         others = folds.without(fold)
         for method in methods:
@@ -94,7 +94,7 @@ def cross_fit(folds: Folds, methods: Sequence[str]) -> CrossFit:
                 try:
                     maps[method].append(METHODS[method](others))
                 except InputValueError as error:
-                    failed[method] = str(error)
+                    failed[method] = error
     return CrossFit(folds, {method: tuple(own) for method, own in maps.items() if method not in failed}, failed)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from narwhals.dependencies import is_into_dataframe
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.tables.cases import Cases, Keys
@@ -56,7 +56,8 @@ class Folds:
 
     def __post_init__(self) -> None:
         if len(self.tables) < 2:
-            raise InputValueError(sentence(f"cross-fitting needs two folds with cases or more; got {len(self.tables)}"))
+            law = f"cross-fitting needs two folds with cases or more; there is {len(self.tables)}"
+            raise InputValueError(law)
 
     def without(self, fold: int) -> ForecastTable:
         """Return the table of the cases of all other folds."""
@@ -85,8 +86,8 @@ def folds_of(
     if isinstance(y_true, Ledger):
         return _of_ledger(y_true, folds if number is None else FOLD, number, model, seed, key=number is None)
     if id is not None and (number is None or options.get("cluster") is not None or options.get("time") is not None):
-        law = "id says which cases go to one fold, as folds=, cluster= and time= do"
-        raise InputValueError(sentence(law, hint="give one of them."))
+        law = Wording("{id=} says which cases go to one fold, as {folds=}, {cluster=} and {time=} do")
+        raise InputValueError(law, hint="give one of them.")
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):
         return _of_lazy(frame, forecasts, number, id, seed, **options)
@@ -147,7 +148,7 @@ def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastT
     """Deal the cases of a table to folds at random; without weights the cases of a row and outcome are alike."""
     if table.is_weighted:
         law = "a table of weighted cases does not tell them apart, so that they cannot be dealt to folds"
-        raise InputValueError(sentence(law, hint="pass the cases, or a mapping of folds to their tables."))
+        raise InputValueError(law, hint="pass the cases, or a mapping of folds to their tables.")
     generator = np.random.default_rng(seed)
     chance = np.full(folds, 1.0 / folds)
     events, others = (generator.multinomial(one.astype(np.int64), chance) for one in (table.events, table.non_events))
@@ -167,7 +168,7 @@ def _number(folds: object) -> int | None:
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool):
         return None
     if not 2 <= folds <= MOST:
-        raise InputValueError(sentence(f"folds must be a whole number from 2 to {MOST}; got {folds!r}"))
+        raise InputValueError(f"must be a whole number from 2 to {MOST}", argument="folds", offender=f"got {folds!r}")
     return int(folds)
 
 
@@ -185,14 +186,16 @@ def _of_ledger(ledger: Ledger, name: object, number: int | None, model: str | No
     _check_event(ledger)
     if key:
         if not isinstance(name, str):
-            raise InputTypeError(sentence(f"folds must be a number, or the name of a key of the ledger; got {name!r}"))
+            law = "must be a number, or the name of a key of the ledger"
+            raise InputTypeError(law, argument="folds", offender=f"got {type(name).__name__}")
         return _of_key(ledger, name, model)
     assert number is not None  # noqa: S101  (for the type checker; it is a number or a key)
     cases = ledger.cases
     if cases is None:
         if ledger.dependence is not None:
             law = f"whole {ledger.dependence}s go to one fold, and the ledger does not tell them"
-            raise InputValueError(sentence(law, hint="condense it by a key of folds, and pass folds= its name."))
+            hint = Wording("condense it by a key of folds, and pass its name as {folds=}.")
+            raise InputValueError(law, hint=hint)
         table = ledger.table(model)
         return Folds(tables=dealt_tables(table, number, seed), words=f"{number} random folds", dropped=ledger.dropped)
     units = cases.time or cases.cluster
@@ -249,7 +252,8 @@ def _of_lazy(
     unit = id if id is not None else options.get("cluster")
     if options.get("time") is not None:
         law = "times of a lazy frame are not cut into folds"
-        raise InputValueError(sentence(law, hint="add a column with the fold of each row, and pass folds= its name."))
+        hint = Wording("add a column with the fold of each row, and pass its name as {folds=}.")
+        raise InputValueError(law, hint=hint)
     if unit is None:
         ledger = open_ledger(frame.to_native(), forecasts, **options)
         _check_event(ledger)
@@ -257,8 +261,9 @@ def _of_lazy(
         return Folds(tables=tables, words=f"{number} random folds", dropped=ledger.dropped)
     schema = frame.collect_schema()
     if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
-        law = f"the folds of a lazy frame are told by a column of whole numbers; got {unit!r}"
-        raise InputTypeError(sentence(law, hint="add one, such as a hash that the engine makes of the identifier."))
+        law = "the folds of a lazy frame are told by a column of whole numbers"
+        hint = "add one, such as a hash that the engine makes of the identifier."
+        raise InputTypeError(law, offender=f"got {unit!r}", hint=hint)
     factor, term = _factors(seed)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
     place = ((nw.col(unit).cast(nw.Int64).abs() % PRIME) * factor + term) % PRIME % number
@@ -269,4 +274,4 @@ def _of_lazy(
 def _check_event(ledger: Ledger) -> None:
     if ledger.labels is not None:
         law = f"recalibration is of one event; the forecasts are rows of {len(ledger.labels)} classes"
-        raise InputValueError(sentence(law, hint="recalibrate the column of each class."))
+        raise InputValueError(law, hint="recalibrate the column of each class.")

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from propriety.calibration.cox_line import cox_line
 from propriety.calibration.logistic import fit_logistic as fit_regression
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, floor_of, floored, log_odds
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
@@ -100,7 +100,7 @@ class BetaMap(RecalibrationMap):
     def __post_init__(self) -> None:
         _settle(self)
         if self.a < 0.0 or self.b < 0.0:
-            raise InputValueError(sentence(f"a and b must not be negative; got {self.a!r} and {self.b!r}"))
+            raise InputValueError("a and b must not be negative", offender=f"they are {self.a!r} and {self.b!r}")
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts."""
@@ -266,7 +266,8 @@ def _inside(table: ForecastTable, floor: float | None) -> tuple[ForecastTable, f
 def _coefficients(table: ForecastTable, *columns: Floats) -> list[float]:
     fit = fit_regression(np.column_stack(columns), table.events, table.non_events)
     if not fit.converged:
-        raise InputValueError(sentence("the fit of a recalibration map did not converge"))
+        law = "the fit of a recalibration map did not converge"
+        raise InputValueError(law)
     found: list[float] = fit.coefficients.tolist()
     return found
 

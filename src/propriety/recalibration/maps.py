@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy.special import logit
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_fields, checked_version
@@ -95,7 +95,7 @@ class RecalibrationMap(ABC):
         known = KINDS.get(kind) if isinstance(kind := data.get("kind"), str) else None
         if known is None or not issubclass(known, cls):
             wanted = [name for name, one in KINDS.items() if issubclass(one, cls)]
-            raise InputValueError(sentence(f"kind must be one of {wanted}; got {kind!r}"))
+            raise InputValueError(f"must be one of {wanted}", argument="kind", offender=f"got {kind!r}")
         names = [field.name for field in fields(cast("Any", known))]
         stored = checked_fields({name: data[name] for name in data if name != "kind"}, cls.schema, names)
         return known(**stored)
@@ -110,7 +110,7 @@ class RecalibrationMap(ABC):
         try:
             data = json.loads(text)
         except ValueError as error:
-            raise InputValueError(sentence("text must be the JSON of a map", offender=str(error))) from error
+            raise InputValueError("must be the JSON of a map", argument="text", offender=str(error)) from error
         return cls.from_dict(data)
 
     def __eq__(self, other: object) -> bool:
@@ -201,7 +201,7 @@ def checked_floor(value: object) -> float:
     """Return a floor, which must lie in [0, 0.5)."""
     found = checked_number("floor", value, low=0.0)
     if not found < 0.5:
-        raise InputValueError(sentence(f"floor must lie in [0, 0.5); got {found!r}"))
+        raise InputValueError("must lie in [0, 0.5)", argument="floor", offender=f"got {found!r}")
     return found
 
 
@@ -210,7 +210,7 @@ def checked_number(name: str, value: object, *, low: float = -math.inf, high: fl
     real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not real or not math.isfinite(cast("float", value)) or not low <= cast("float", value) <= high:
         limits = "" if math.isinf(low) and math.isinf(high) else f" in [{low:g}, {high:g}]"
-        raise InputValueError(sentence(f"{name} must be a finite number{limits}; got {value!r}"))
+        raise InputValueError(f"must be a finite number{limits}", argument=name, offender=f"got {value!r}")
     return float(cast("float", value))
 
 
@@ -220,12 +220,15 @@ def checked_column(
     """Return parameters as a read-only array; they must be within the limits and rise, strictly or not, if asked."""
     found = column(name, values).copy()
     if not len(found) or (size is not None and len(found) != size):
-        raise InputValueError(sentence(f"{name} must have {size or 'some'} entries; it has {len(found)}"))
-    if not (np.isfinite(found).all() and (found >= low).all() and (found <= high).all()):
-        raise InputValueError(sentence(f"{name} must be finite numbers in [{low:g}, {high:g}]; got {found.tolist()}"))
-    steps = np.diff(found)
-    if strictly is not None and not ((steps > 0.0) if strictly else (steps >= 0.0)).all():
-        raise InputValueError(sentence(f"{name} must {'rise' if strictly else 'not fall'}; got {found.tolist()}"))
+        raise InputValueError(f"must have {size or 'some'} entries", argument=name, offender=f"it has {len(found)}")
+    within = (found >= low) & (found <= high)  # What is not a number is not.
+    law = f"must be finite numbers in [{low:g}, {high:g}]"
+    if within.all() and strictly is not None:
+        steps = np.diff(found, prepend=-np.inf)
+        within, law = (steps > 0.0, "must rise") if strictly else (steps >= 0.0, "must not fall")
+    if not within.all():
+        row = int(within.argmin())
+        raise InputValueError(law, argument=name, row=row, offender=f"is {found[row].item()!r}")
     found.flags.writeable = False
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from propriety.calibration.resampling import check_level, fresh_seed
 from propriety.calibration.score_parts import proper_binary_rule
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.recalibration.cross_fitting import cross_fit
 from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import gains_of
@@ -142,7 +142,7 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     fitted = cross_fit(parts, list(maps))
     failed |= fitted.failed
     if method in failed:
-        raise InputValueError(failed[method])
+        raise failed[method]
     maps = {name: own for name, own in maps.items() if name in fitted.maps}
     gains, best = gains_of(fitted, asked, level)
     chosen = best if method == CHOOSE else method
@@ -169,21 +169,23 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
 def _candidates(method: object, candidates: object) -> list[str]:
     """Return the methods to score, from the simplest on; the forecasts as they are, are always one of them."""
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
-        raise InputTypeError(sentence("candidates must be a list of methods", hint='such as ["logistic", "beta"].'))
+        raise InputTypeError("must be a list of methods", argument="candidates", hint='such as ["logistic", "beta"].')
     asked = [*candidates] if method == CHOOSE else [*candidates, method]
     unknown = next((one for one in asked if one not in METHODS), None)
     if unknown is not None:
         known = [*METHODS, CHOOSE] if unknown == method else [*METHODS]
-        raise InputValueError(sentence(f"methods must be of {known}; got {unknown!r}"))
+        raise InputValueError(f"must be of {known}", argument="method", offender=f"got {unknown!r}")
     return [name for name in METHODS if name == NONE or name in asked or (method == CHOOSE and not asked)]
 
 
-def _fitted_maps(whole: ForecastTable, methods: Sequence[str]) -> tuple[dict[str, RecalibrationMap], dict[str, str]]:
+def _fitted_maps(
+    whole: ForecastTable, methods: Sequence[str]
+) -> tuple[dict[str, RecalibrationMap], dict[str, InputValueError]]:
     """Return the maps of the methods that can be fitted to all cases, and why the others cannot."""
     maps, failed = {}, {}
     for method in methods:
         try:
             maps[method] = METHODS[method](whole)
         except InputValueError as error:
-            failed[method] = str(error)
+            failed[method] = error
     return maps, failed

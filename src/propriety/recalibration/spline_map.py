@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.grouping import starts_by_share
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.recalibration.logistic_maps import log_likelihood
 from propriety.recalibration.maps import (
     RecalibrationMap,
@@ -265,4 +265,5 @@ def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty
         now, reached = there, lost
         if moved <= LAST_STEP * max(1.0, float(np.abs(now).max())):
             return now
-    raise InputValueError(sentence(f"the spline did not converge in {MAX_STEPS} steps"))
+    law = f"the spline did not converge in {MAX_STEPS} steps"
+    raise InputValueError(law)

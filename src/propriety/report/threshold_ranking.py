@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from propriety.decisions.regret import read_interval
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.plots.ranking import chance
 from propriety.report.cells import places_for
 from propriety.results import Floats, Result
@@ -94,7 +94,7 @@ class ThresholdRanking(Result):
         place = int(np.searchsorted(self.grid, threshold))
         if place == len(self.grid) or self.grid[place] != threshold:
             law = f"low and high must be steps of the grid; {threshold!r} is none"
-            raise InputValueError(sentence(law, hint="pass thresholds=(low, high), which adds them to the grid."))
+            raise InputValueError(law, hint="pass thresholds=(low, high), which adds them to the grid.")
         return place
 
 
@@ -184,5 +184,5 @@ def _cumulative(table: ForecastTable, grid: Floats) -> Floats:
 
 def _pair(thresholds: object) -> tuple[Any, Any]:
     if not isinstance(thresholds, tuple | list) or len(thresholds) != 2:
-        raise InputTypeError(sentence(f"thresholds must be a pair (low, high); got {thresholds!r}"))
+        raise InputTypeError("must be a pair (low, high)", argument="thresholds", offender=f"got {thresholds!r}")
     return thresholds[0], thresholds[1]

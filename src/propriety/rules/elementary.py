@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties, is_number
 
@@ -154,7 +154,9 @@ class BetaRegret(BinaryRule):
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
             if not is_number(getattr(self, name)) or not 0.0 < getattr(self, name) < math.inf:
-                raise InputValueError(sentence(f"{name} must be positive and finite; got {getattr(self, name)!r}"))
+                raise InputValueError(
+                    "must be positive and finite", argument=name, offender=f"got {getattr(self, name)!r}"
+                )
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper, because every threshold has weight; superior if weights are symmetric."""
@@ -176,4 +178,4 @@ class BetaRegret(BinaryRule):
 def check_inside(value: float, name: str) -> None:
     """Refuse a parameter that is not strictly between 0 and 1."""
     if not is_number(value) or not 0.0 < value < 1.0:
-        raise InputValueError(sentence(f"{name} must lie strictly between 0 and 1; got {value!r}"))
+        raise InputValueError("must lie strictly between 0 and 1", argument=name, offender=f"got {value!r}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from propriety.errors import InputTypeError, sentence
+from propriety.errors import InputTypeError
 from propriety.results import Score
 from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, Normalize
 from propriety.rules.families import Brier, Log, Spherical
@@ -372,5 +372,5 @@ def _interval(thresholds: object) -> tuple[Any, Any]:
     """Return the two thresholds; whether they are numbers in order is for the rule to judge."""
     pair = tuple(thresholds) if isinstance(thresholds, Iterable) and not isinstance(thresholds, str) else ()
     if len(pair) != 2:
-        raise InputTypeError(sentence(f"thresholds must be a pair (low, high); got {thresholds!r}"))
+        raise InputTypeError("must be a pair (low, high)", argument="thresholds", offender=f"got {thresholds!r}")
     return pair

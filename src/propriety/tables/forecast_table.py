@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 import narwhals as nw
 import numpy as np
 
-from propriety.errors import InputTypeError, sentence
+from propriety.errors import InputTypeError
 from propriety.results import Floats, Result
 from propriety.tables import frames, pooling, table_files, table_laws
 from propriety.tables.cases import Cases
@@ -115,7 +115,7 @@ class ForecastTable(Result):
         given = [name for name, value in beside.items() if value is not None and name != "missing"]
         if given:
             law = f"a ForecastTable holds outcomes, forecasts and weights; pass no {given[0]} beside it"
-            raise InputTypeError(sentence(law))
+            raise InputTypeError(law)
         return y_true
 
     @classmethod
