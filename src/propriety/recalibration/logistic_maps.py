@@ -13,6 +13,7 @@ from propriety.calibration.cox_line import cox_line
 from propriety.calibration.logistic import fit_logistic as fit_regression
 from propriety.errors import InputValueError
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, floor_of, floored, log_odds
+from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -63,6 +64,11 @@ class LogisticMap(RecalibrationMap):
         found: Floats = expit(self.intercept + self.slope * log_odds(forecast, self.floor))
         return found
 
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column."""
+        reach = abs(self.intercept) + abs(self.slope) * farthest_of(self.floor)
+        return expit_of(self.intercept + self.slope * log_odds_of(p, self.floor, ops), reach, ops)
+
     @property
     def is_monotone(self) -> bool:
         """Whether the slope is not negative."""
@@ -108,6 +114,13 @@ class BetaMap(RecalibrationMap):
         found: Floats = expit(self.c + self.a * np.log(p) - self.b * np.log1p(-p))
         return found
 
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column; with the log-odds x it is c + a x + (a - b) log(1 - p)."""
+        x = log_odds_of(p, self.floor, ops)
+        inside = ops.clip(p, self.floor, 1.0 - self.floor)
+        reach = abs(self.c) + (self.a + self.b) * farthest_of(self.floor)
+        return expit_of(self.c + self.a * x + (self.a - self.b) * ops.log(1.0 - inside), reach, ops)
+
     @property
     def is_monotone(self) -> bool:
         """True, because a and b are not negative."""
@@ -146,6 +159,12 @@ class QuadraticMap(RecalibrationMap):
         x = log_odds(forecast, self.floor)
         found: Floats = expit(self.intercept + x * (self.slope + x * self.curvature))
         return found
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column."""
+        x, far = log_odds_of(p, self.floor, ops), farthest_of(self.floor)
+        reach = abs(self.intercept) + far * (abs(self.slope) + far * abs(self.curvature))
+        return expit_of(self.intercept + x * (self.slope + x * self.curvature), reach, ops)
 
     @property
     def is_monotone(self) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from propriety.recalibration.maps import RecalibrationMap, checked_column, checked_number
+from propriety.recalibration.written_maps import Column, Written, piecewise
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_event_forecast
@@ -74,6 +76,17 @@ class VennAbersMap(RecalibrationMap):
         low = np.append(0.0, self.low)[np.searchsorted(self.low_from, forecast, side="right")]
         high = np.append(self.high, 1.0)[np.searchsorted(self.high_to, forecast, side="left")]
         return low, high
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column: a step function."""
+        steps = sorted([(at, False) for at in self.low_from.tolist()] + [(at, True) for at in self.high_to.tolist()])
+        low, high = [0.0, *self.low.tolist()], [*self.high.tolist(), 1.0]
+        places, place = [(0, 0)], (0, 0)
+        for _, is_high in steps:
+            place = (place[0] + (not is_high), place[1] + is_high)
+            places.append(place)
+        values = [high[upper] / (1.0 - low[lower] + high[upper]) for lower, upper in places]
+        return piecewise(p, [partial(ops.constant, value) for value in values], steps, ops)
 
     @property
     def is_monotone(self) -> bool:
