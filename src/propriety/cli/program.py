@@ -17,6 +17,7 @@ from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.messages import block, one_line, visible
 from propriety.cli.plot import plot
+from propriety.cli.recalibrate import apply, recalibrate
 from propriety.cli.tables import merge, table
 from propriety.errors import MissingDependencyError, ProprietyError
 
@@ -95,7 +96,7 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=[evaluate, compare, plot, table, merge, advise, audit],
+    commands=[evaluate, compare, recalibrate, apply, plot, table, merge, advise, audit],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")

@@ -56,9 +56,9 @@ def _deviations(
     """Return the losses of each map minus their mean over all maps, shape (folds, forecasts)."""
     losses = np.empty((len(own), len(forecast)))
     with np.errstate(invalid="ignore"):  # Infinite losses have no difference.
-        for row, one, other in zip(losses, own, others, strict=True):
-            row[:] = rule.loss(one.recalibrated(forecast), event=event)
-            row -= rule.loss(other.recalibrated(forecast), event=event)
+        for place, (one, other) in enumerate(zip(own, others, strict=True)):
+            losses[place] = rule.loss(one.recalibrated(forecast), event=event)
+            losses[place] -= rule.loss(other.recalibrated(forecast), event=event)
         losses -= losses.mean(axis=0)
     losses[~np.isfinite(losses)] = 0.0
     return losses
