@@ -92,6 +92,7 @@ def _refuse(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int, cou
 
 def _refuse_outcome(cases: LazyCases, low: Any, high: Any, count: str) -> NoReturn:
     law: str
+    hint: str
     if cases.labels is not None and not cases.named:
         law, hint = laws.place_law(len(cases.labels)), laws.LABELS_HINT
     elif cases.held is None:
