@@ -253,7 +253,7 @@ def test_levels_are_not_rounded(run):
         (["evaluate", "p.csv", "--outcome", "Y", "--forecast", "honest"], "they lack ['Y']"),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "day"], "the forecast of 'day' must lie in [0, 1]"),
         (["evaluate", "p.csv", "--outcome", "site", "--forecast", "honest"], "pass --pos-label"),
-        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--pos-label", "x"], "labels must be numbers"),
+        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--pos-label", "x"], "--pos-label must be a number"),
         (
             ["evaluate", "p.csv", "--outcome", "y", "--forecast", "a=bold", "--forecast", "a=honest"],
             "'a' is named again",

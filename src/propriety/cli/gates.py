@@ -66,7 +66,7 @@ def parse_gate(text: str) -> Gate:
     (Gate(key='model a/brier', sign='>=', limit=0.2), Gate(key='miscalibrated', sign='>', limit=0.0))
     """
     hint = 'write it as "miscalibrated" or "brier>0.2", with <, <=, > or >=.'
-    if text.strip().endswith(VERDICT):
+    if text.strip().rpartition("/")[2] == VERDICT:
         return Gate(text.strip(), ">", 0.0)
     parts = CONDITION.fullmatch(text)
     if parts is None:

@@ -8,9 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from numpy.typing import ArrayLike
 
 from propriety.calibration.decomposition import Decomposition, decompose_table
+from propriety.checks import check_choice, read_thresholds
 from propriety.decisions.regret import regret_curve
-from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.tables.forecast_table import ForecastTable
@@ -117,10 +116,7 @@ def murphy_curve(
     >>> curve.score, curve.uncertainty
     (array([0.25]), array([0.175]))
     """
-    if scaling not in FACTORS:
-        raise InputValueError(
-            f"must be one of {get_args(MurphyScaling)}", argument="scaling", offender=f"got {scaling!r}"
-        )
+    check_choice("scaling", scaling, get_args(MurphyScaling))
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )

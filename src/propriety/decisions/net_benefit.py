@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.checks import check_choice, check_inside, read_thresholds
 from propriety.decisions.regret import RegretScale, area_under_regret, read_interval
-from propriety.decisions.thresholds import counts_at, read_thresholds
+from propriety.decisions.thresholds import counts_at
 from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedLog
@@ -120,7 +121,7 @@ class DecisionCurve(Result):
         >>> decision_curve([0, 1], [0.1, 0.8], thresholds=[0.2, 1 / 2]).position("quadratic")
         array([-0.32 , -0.125])
         """
-        _check_axis(axis)
+        check_choice("axis", axis, get_args(ThresholdAxis))
         if axis == "quadratic":
             return -((1.0 - self.threshold) ** 2) / 2.0
         if axis == "logarithmic":
@@ -149,7 +150,7 @@ class DecisionCurve(Result):
         >>> round(2 * curve.area(0, 1, axis="quadratic"), 6)
         0.175
         """
-        _check_axis(axis)
+        check_choice("axis", axis, get_args(ThresholdAxis))
         low, high = read_interval(low, high)
         events, non_events = _in_population(self.table, self.prevalence)
         loss = area_under_regret(self.table.forecast, events, non_events, low=low, high=high, scale=SCALES[axis])
@@ -275,16 +276,8 @@ def _width(low: float, high: float, axis: ThresholdAxis) -> float:
     return high - low
 
 
-def _check_axis(axis: ThresholdAxis) -> None:
-    if axis not in SCALES:
-        raise InputValueError(f"must be one of {get_args(ThresholdAxis)}", argument="axis", offender=f"got {axis!r}")
-
-
 def _read_prevalence(prevalence: float, table: ForecastTable) -> float:
-    if not isinstance(prevalence, int | float | np.integer | np.floating) or not 0.0 < prevalence < 1.0:
-        raise InputValueError(
-            "must lie strictly between 0 and 1", argument="prevalence", offender=f"got {prevalence!r}"
-        )
+    check_inside("prevalence", prevalence)
     if not 0.0 < table.event_rate < 1.0:
         raise InputValueError("needs cases with and without the event; the sample has one kind", argument="prevalence")
     return float(prevalence)

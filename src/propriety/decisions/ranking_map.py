@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
-from propriety.calibration.resampling import check_level
+from propriety.checks import check_level, read_thresholds
 from propriety.decisions.cell_moments import ModelMoments, PairMoments, Scale
-from propriety.decisions.thresholds import read_thresholds
 from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from propriety.calibration.decomposition import regret_of_errors
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.decisions.thresholds import read_thresholds
+from propriety.checks import check_choice, read_thresholds
 from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog, forgone_on_alarms
@@ -277,8 +277,7 @@ def area_under_regret(
     >>> area_under_regret(np.array([0.2]), np.array([1.0]), np.array([0.0]))
     0.32000000000000006
     """
-    if scale not in get_args(RegretScale):
-        raise InputValueError(f"must be one of {get_args(RegretScale)}", argument="scale", offender=f"got {scale!r}")
+    check_choice("scale", scale, get_args(RegretScale))
     if scale == "odds":
         inside = np.clip(forecast, low, high)
         with np.errstate(divide="ignore", invalid="ignore"):  # A forecast of 1 beside a bound of 1 costs infinity.

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
+from propriety.checks import read_thresholds
 from propriety.decisions.quadrature import Panels
-from propriety.decisions.thresholds import read_thresholds
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.results import Floats
 from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, log_odds_width

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.evaluation.calls import Calls
 from propriety.evaluation.evaluation import Evaluation

@@ -13,7 +13,7 @@ import numpy as np
 from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected

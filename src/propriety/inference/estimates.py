@@ -18,6 +18,7 @@ __all__ = [
     "FEWEST",
     "FEWEST_HELD",
     "INDEPENDENT",
+    "NEIGHBOURS",
     "NO_SPREAD",
     "Estimate",
     "counted",
@@ -25,6 +26,7 @@ __all__ = [
     "few_in_words",
     "limits_of",
     "make_estimate",
+    "too_narrow",
     "units_of",
     "without_limits",
 ]
@@ -33,7 +35,8 @@ __all__ = [
 # law of the interval holds with few of them and where it does not.
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 ROUNDING = 1e-12  # Spreads below this share of the value are rounding error.
-INDEPENDENT = "neighbours in time count as independent: it may be too narrow"
+NEIGHBOURS = "neighbours in time count as independent"
+INDEPENDENT = f"{NEIGHBOURS}: it may be too narrow"
 WITHOUT = "without an interval"
 NO_SPREAD = "nothing varies in the sample: there is no spread to make an interval from"
 
@@ -144,7 +147,11 @@ def counted(number: int, noun: str) -> str:
 
 
 def few_in_words(
-    events: tuple[int, int] | None, clusters: tuple[int, float] | None, inflation: float = 1.0, fewest: int = FEWEST
+    events: tuple[int, int] | None,
+    clusters: tuple[int, float] | None,
+    inflation: float = 1.0,
+    fewest: int = FEWEST,
+    what: str = "it",
 ) -> str:
     """Say what there is too little of to trust an interval; "" if nothing is.
 
@@ -158,6 +165,8 @@ def few_in_words(
         How much dependence inflates the variance: so many events are worth one.
     fewest : int
         Number of independent events and non-events that the interval needs.
+    what : str
+        What may be too narrow.
 
     Examples
     --------
@@ -176,7 +185,12 @@ def few_in_words(
         parts.append(
             counted(number, "cluster") + f" that are worth {equal:.0f} of equal size" * (round(equal) < number)
         )
-    return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
+    return too_narrow(f"rests on {', '.join(parts)}", what) if parts else ""
+
+
+def too_narrow(why: str, what: str = "it") -> str:
+    """Say why an interval, or intervals, may be too narrow."""
+    return f"{why}: {what} may be too narrow"
 
 
 def units_of(ledger: Ledger) -> int:
@@ -187,7 +201,7 @@ def units_of(ledger: Ledger) -> int:
     return ledger.n if weights is None else len(weights)
 
 
-def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST) -> str:
+def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: str = "it") -> str:
     """Say what there is too little of to trust an interval; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
@@ -195,7 +209,7 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST) -> str:
     if ledger.labels is None:
         table = ledger.table(ledger.models[0])
         events = (table.n_events, table.n - table.n_events)
-    return few_in_words(events, clusters, inflation, fewest)
+    return few_in_words(events, clusters, inflation, fewest, what)
 
 
 def _unit_weights(ledger: Ledger) -> Floats | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.recalibration import miscalibrations, proper_binary_rule
-from propriety.calibration.resampling import check_level, fresh_seed
+from propriety.checks import check_level, check_positive, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import counted
@@ -20,7 +20,7 @@ from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.slice_estimates import estimate_groups
-from propriety.inference.slice_table import Slices, group_names
+from propriety.inference.slice_table import INFINITE, Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
@@ -37,7 +37,6 @@ __all__ = ["rules_of_slices", "slices", "slices_of"]
 BRIER = Brier()
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
 FEWEST_EQUAL = 8.0  # The same of the clusters of equal size that its clusters are worth.
-INFINITE = "the value is infinite"
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
@@ -163,8 +162,7 @@ def slices_of(
 ) -> Slices:
     """Judge the groups of a ledger; see `slices`."""
     check_event(ledger, measure)
-    if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
-        raise InputValueError("must be a positive whole number", argument="smallest", offender=f"got {smallest!r}")
+    check_positive("smallest", smallest)
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
     binary = ledger.labels is None
     ledger.fill(rules_of_slices(measure, threshold, binary=binary))

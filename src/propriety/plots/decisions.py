@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
 from propriety.decisions.murphy import MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference
@@ -18,6 +18,7 @@ from propriety.plots.drawing import (
     GREY,
     LEGEND,
     SMALL,
+    Percent,
     draw,
     new_axes,
     percent,
@@ -286,12 +287,12 @@ def _threshold_axis(ax: Axes, high: float, *, log_odds: bool = False) -> None:
         ax.set_xlim(*LOG_ODDS_ENDS)
         ticks = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
         ax.xaxis.set_major_locator(FixedLocator(ticks))
-        ax.xaxis.set_major_formatter(FixedFormatter([percent(tick) for tick in ticks]))
+        ax.xaxis.set_major_formatter(Percent())
         ax.xaxis.set_minor_locator(NullLocator())
     else:
         ax.set_xlim(0, high)
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: percent(tick)))
+        ax.xaxis.set_major_formatter(Percent())
     ax.set_xlabel("Threshold: act if the forecast is at least")
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)

@@ -10,7 +10,7 @@ import numpy as np
 
 from propriety.decisions.regret import read_interval
 from propriety.errors import InputTypeError, InputValueError
-from propriety.plots.ranking import chance
+from propriety.plots.ranking import chance, odds_of
 from propriety.report.cells import places_for
 from propriety.results import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
@@ -154,10 +154,10 @@ def reading(threshold: float) -> str:
     """
     if not 0.0 < threshold < 1.0:
         return percent(threshold)
-    said = chance(threshold)
+    cases, of = odds_of(threshold)
     # A chance out of ten thousand tells nobody more than the percentage.
-    telling = said.startswith("1 in ") or len(said) <= len("19 in 100")
-    return f"{percent(threshold)} ({said})" if telling else percent(threshold)
+    telling = cases == 1 or of <= 100
+    return f"{percent(threshold)} ({chance(threshold)})" if telling else percent(threshold)
 
 
 def percent(threshold: float) -> str:

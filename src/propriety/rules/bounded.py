@@ -13,9 +13,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from propriety.checks import is_number
 from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties, is_number
+from propriety.rules.rule import BinaryRule, Properties
 
 __all__ = [
     "BoundedBrier",

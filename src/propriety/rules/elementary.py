@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from propriety.checks import check_inside, is_number
 from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties, is_number
+from propriety.rules.rule import BinaryRule, Properties
 
 __all__ = ["BetaRegret", "Elementary", "ShiftedBrier"]
 
@@ -43,7 +44,7 @@ class Elementary(BinaryRule):
     threshold: float
 
     def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
+        check_inside("threshold", self.threshold)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper; not strictly, because only the side of the threshold counts."""
@@ -100,7 +101,7 @@ class ShiftedBrier(BinaryRule):
     weighted: bool = True
 
     def __post_init__(self) -> None:
-        check_inside(self.mu, "mu")
+        check_inside("mu", self.mu)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper with the weights, without them only at 1/2; superior only there."""
@@ -173,9 +174,3 @@ class BetaRegret(BinaryRule):
         if event:
             return beta / (alpha + beta) * ops.incomplete_beta(alpha, beta + 1.0, p, upper=True)
         return alpha / (alpha + beta) * ops.incomplete_beta(alpha + 1.0, beta, p)
-
-
-def check_inside(value: float, name: str) -> None:
-    """Refuse a parameter that is not strictly between 0 and 1."""
-    if not is_number(value) or not 0.0 < value < 1.0:
-        raise InputValueError("must lie strictly between 0 and 1", argument=name, offender=f"got {value!r}")
