@@ -122,7 +122,8 @@ def test_few_events_are_tested_by_level_and_slope_alone(weight):
     y, p = calibrated(np.random.default_rng(6), 60)
     found = judged(y, p, weight)
     assert found.information < FEWEST
-    assert (found.shape_df, found.shape_p_value, found.fine_p_value) == (0.0, 1.0, 1.0)
+    assert found.shape_df == found.fine_df == 0.0
+    assert np.isnan([found.shape_p_value, found.fine_p_value]).all()
     assert found.p_value == pytest.approx(found.line_p_value)
     assert found.method == ("200 draws of outcomes" if weight is None else "chi-squared")
 
@@ -157,7 +158,7 @@ def test_the_order_of_the_cases_does_not_matter(weighted):
     one = judged(y, p, weight)
     other = judged(y[order], p[order], None if weight is None else weight[order])
     for name in ("p_value", "line_statistic", "shape_p_value", "fine_p_value", "information"):
-        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9)
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9, nan_ok=True)
 
 
 @pytest.mark.parametrize("change", [0.0, 0.2], ids=["calibrated", "shifted"])
@@ -183,7 +184,7 @@ def test_equal_weights_change_nothing():
     y, p = calibrated(np.random.default_rng(11), 500)
     plain, scaled = judged(y, p), judged(y, p, np.full(500, 5.0))
     for name in ("p_value", "line_statistic", "shape_p_value", "fine_p_value", "information"):
-        assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+        assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9, nan_ok=True)
 
 
 def test_a_variance_of_three_divides_the_statistic_by_three():

@@ -33,8 +33,8 @@ class CalibrationTest(Result):
     line_statistic, line_df, line_p_value : float
         Score test of calibration intercept 0 and slope 1.
     shape_df, shape_p_value, fine_df, fine_p_value : float
-        Tests of the shape that intercept and slope do not see, and of finer shapes; their degrees of freedom are 0 and
-        their p-values 1 where there are too few cases or distinct forecasts for one.
+        Tests of the shape that intercept and slope do not see, and of finer shapes; where there are too few cases
+        or distinct forecasts for one, it has 0 degrees of freedom and its p-value is NaN: not tested.
     information : float
         :math:`\sum p (1 - p)`, the variance of the number of events if calibrated; of the effective number of
         weighted or clustered cases.
@@ -136,7 +136,7 @@ def calibration_test(
     line, shape, fine = _views(scores, dispersion)
     few = scores.information < FEWEST
     if few:
-        shape = fine = _View(0.0, 0.0, 1.0, 1.0)
+        shape = fine = _View(0.0, 0.0, math.nan, 1.0)
     drawn = few and dispersion is None and not table.is_weighted and line.df > 0
     line_p_value = line.p_value
     if drawn:
@@ -185,7 +185,7 @@ def _views(scores: NullScores, dispersion: Floats | None) -> Iterator[_View]:
             factor = max(1.0, float(dispersion[part].mean()))
             uneven = float(dispersion[part].var()) / factor**2 if factor > 1.0 else 0.0
             statistic, df = statistic / (factor * (1.0 + uneven)), df / (1.0 + uneven)
-        yield _View(statistic, df, float(chdtrc(df, statistic)) if df else 1.0, factor)
+        yield _View(statistic, df, float(chdtrc(df, statistic)) if df else math.nan, factor)
 
 
 def _shared(views: Iterable[tuple[float, float]]) -> list[float]:

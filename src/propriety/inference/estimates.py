@@ -33,9 +33,9 @@ __all__ = [
 # law of the interval holds with few of them and where it does not.
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 ROUNDING = 1e-12  # Spreads below this share of the value are rounding error.
-INDEPENDENT = "neighbours in time count as independent: it may be too narrow"
+INDEPENDENT = "neighbouring times count as independent: the interval may be too narrow"
 WITHOUT = "without an interval"
-NO_SPREAD = "nothing varies in the sample: there is no spread to make an interval from"
+NO_SPREAD = "nothing varies in the sample, so there is no interval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -162,21 +162,20 @@ def few_in_words(
     Examples
     --------
     >>> few_in_words((60, 1), (50, 7.2))
-    'rests on 1 non-event, 50 clusters that are worth 7 of equal size: it may be too narrow'
+    'based on 1 non-event and 50 clusters (worth 7 of equal size): the interval may be too narrow'
     >>> few_in_words((200, 9800), None, inflation=5.0)
-    'rests on 200 events that are worth 40 independent ones: it may be too narrow'
+    'based on 200 events (worth 40 independent ones): the interval may be too narrow'
     """
     parts = []
     for name, number in zip(("event", "non-event"), events or (), strict=False):
         if number / inflation < fewest:
             worth = max(round(number / inflation), 1)
-            parts.append(counted(number, name) + (f" that are worth {worth:,} independent ones" * (number > worth)))
+            parts.append(counted(number, name) + (f" (worth {worth:,} independent ones)" * (number > worth)))
     if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
         number, equal = clusters
-        parts.append(
-            counted(number, "cluster") + f" that are worth {equal:.0f} of equal size" * (round(equal) < number)
-        )
-    return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
+        parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
+    few = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+    return f"based on {few}: the interval may be too narrow" if parts else ""
 
 
 def units_of(ledger: Ledger) -> int:
@@ -233,7 +232,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     note = ""
     if math.isinf(value):
         low = high = error = math.nan
-        note = "what was called impossible happened: the mean is infinite"
+        note = "something that was forecast as impossible happened, so the mean is infinite"
     elif units == 1 or math.isnan(error):
         low = high = error = math.nan
         note = (
