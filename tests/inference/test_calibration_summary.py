@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
+import propriety as pr
 from propriety import CalibrationIntercept, CalibrationSlope, ForecastTable, Miscalibration, ObservedExpected, estimate
 from propriety.calibration import cox_line
 from propriety.calibration.logistic import LogisticFit
@@ -96,7 +97,8 @@ def test_forecasts_that_are_event_rates_are_at_no_distance():
     assert (found.ici, found.e50, found.e90, found.e_max) == (0.0, 0.0, 0.0, 0.0)
     assert (found.observed_expected.value, found.slope.value) == pytest.approx((1.0, 1.0))
     assert found.intercept.value == pytest.approx(0.0, abs=1e-12)
-    assert (found.miscalibration.value, found.p_value, found.note) == (0.0, 1.0, "")
+    assert (found.miscalibration.value, found.p_value) == (0.0, 1.0)
+    assert found.note == "based on 2 events and 4 non-events: the interval may be too narrow"
 
 
 def test_calibrated_forecasts_are_near_the_truth():
@@ -319,3 +321,15 @@ def test_bad_predictions_are_refused():
     assert summarised(["no", "yes"], [0.2, 0.7], pos_label="yes").n == 2
     with pytest.raises(InputValueError, match="calibration_summary needs the forecast of one event"):
         summarised([0, 1, 2], np.full((3, 3), 1 / 3))
+
+
+def test_a_stored_weighted_ledger_has_the_slope_of_its_cases(tmp_path):
+    rng = np.random.default_rng(8)
+    p = np.round(rng.beta(1, 3, 800), 2)
+    y, weight = rng.random(800) < p, rng.lognormal(0, 0.5, 800)
+    assert (p == 0.0).any()
+    pr.condense(y, {"m": p}, sample_weight=weight).to_parquet(tmp_path / "l")
+    stored, whole = summarised(pr.Ledger.from_parquet(tmp_path / "l")), summarised(y, p, sample_weight=weight)
+    for name in ("intercept", "slope"):
+        one, other = getattr(stored, name), getattr(whole, name)
+        assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), rel=1e-3)
