@@ -135,7 +135,7 @@ def test_draws_give_the_exact_p_value_of_one_forecast():
 
 
 def test_an_event_that_was_all_but_excluded_is_told_without_a_warning():
-    assert judged([1, 0, 1], [1e-320, 0.3, 0.6]).p_value == pytest.approx(1 / 201)
+    assert judged([1, 0, 1], [1e-320, 0.3, 0.6]).p_value == pytest.approx(1 / 4001)
     assert judged([1, 0, 1], [1e-320, 1e-320, 5e-324]).p_value == pytest.approx(1 / 201)
     rng = np.random.default_rng(7)
     y, p = calibrated(rng, 500)
@@ -244,3 +244,16 @@ def test_miscalibrated_forecasts_are_found(change):
     rng = np.random.default_rng(14)
     samples = [calibrated(rng, 2000) for _ in range(40)]
     assert np.mean([judged(y, expit(change(logit(p)))).p_value <= 0.05 for y, p in samples]) > 0.8
+
+
+def test_small_p_values_of_few_events_are_drawn_until_they_can_be_told():
+    p = np.full(60, 0.02)
+    y = np.arange(60) < 8
+    found = judged(y, p)
+    exact = stats.binom(60, 0.02).sf(7)
+    assert exact < 1e-4
+    assert found.method == "4,000 draws of outcomes"
+    assert found.p_value == pytest.approx(1 / 4001)  # 200 draws alone would give 1 / 201.
+    often = judged(np.arange(60) < 2, p)
+    assert often.method == "200 draws of outcomes"
+    assert often.p_value == pytest.approx(stats.binom(60, 0.02).sf(1) + stats.binom(60, 0.02).pmf(0), abs=0.1)

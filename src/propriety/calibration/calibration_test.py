@@ -19,6 +19,7 @@ __all__ = ["FEWEST", "CalibrationTest", "calibration_test"]
 # Of the level of the test, for one view, for two and for three.
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
 FEWEST_UNITS = 10  # Clusters or times below which hardly any error could be found.
+ENOUGH_REACH, MOST_DRAWS = 10, 20  # Draws that reach the statistic, and how often their number is drawn for so many.
 FEWEST = 20.0  # Variance of the number of events below which the law of the test is drawn, and little can be found.
 
 
@@ -107,7 +108,9 @@ def calibration_test(
         Forecasts and outcomes.
     n_resamples, seed : int
         Number and seed of the draws. Where :math:`\sum p (1 - p) < 20`, too little for a shape to be seen, level and
-        slope are tested alone; against drawn outcomes, if cases are independent and of equal weight.
+        slope are tested alone; against drawn outcomes, if cases are independent and of equal weight. As long as fewer
+        than 10 draws reach the statistic, up to 20 times as many are drawn, so that a small p-value can be told, as it
+        must be if it is adjusted for many classes.
     scores : NullScores, optional
         Those of the table, if they are known.
     dispersion : ndarray, optional
@@ -123,7 +126,8 @@ def calibration_test(
 
     References
     ----------
-    Cox (1958), doi:10.1093/biomet/45.3-4.562; Rao & Scott (1981), doi:10.1080/01621459.1981.10477633.
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Rao & Scott (1981), doi:10.1080/01621459.1981.10477633; Besag & Clifford
+    (1991), doi:10.1093/biomet/78.2.301, for drawing until enough draws reach the statistic.
 
     Examples
     --------
@@ -140,9 +144,8 @@ def calibration_test(
     drawn = few and dispersion is None and not table.is_weighted and line.df > 0
     line_p_value = line.p_value
     if drawn:
-        draws = _drawn_line(table, scores, n_resamples, seed)
-        # Draws as extreme as the sample must not escape the count by rounding.
-        line_p_value = (1 + int(np.count_nonzero(draws >= line.statistic * (1.0 - 1e-9)))) / (1 + n_resamples)
+        reached, n_resamples = _drawn_line(table, scores, line.statistic, n_resamples, seed)
+        line_p_value = (1 + reached) / (1 + n_resamples)
     joint = min(_shared([(line_p_value, line.df), (shape.p_value, shape.df), (fine.p_value, fine.df)]))
     certain = (table.forecast == 0.0) | (table.forecast == 1.0)
     wrong = np.where(table.forecast == 0.0, table.events, table.non_events)
@@ -204,14 +207,22 @@ def _any_of(chances: list[float]) -> float:
     return 1.0 if max(chances) >= 1.0 else 0.0 - math.expm1(math.fsum(math.log1p(-chance) for chance in chances))
 
 
-def _drawn_line(table: ForecastTable, scores: NullScores, n_resamples: int, seed: int) -> Floats:
-    """Return the statistic of level and slope of outcomes that are drawn with the forecasts as probabilities."""
+def _drawn_line(
+    table: ForecastTable, scores: NullScores, statistic: float, n_resamples: int, seed: int
+) -> tuple[int, int]:
+    """Return how many draws of outcomes, with the forecasts as probabilities, reach the statistic, and of how many."""
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
     start = scores.start - int(np.argmax(inside))
     cases, expected = table.weights[inside], table.weights[inside] * table.forecast[inside]
     number = np.rint(np.add.reduceat(cases, start)).astype(np.int64)
     mean = np.add.reduceat(expected, start)
-    events = np.random.default_rng(seed).binomial(number, np.minimum(mean / number, 1.0), (n_resamples, len(number)))
-    with np.errstate(over="ignore"):
-        found: Floats = (((events - mean) @ scores.functions[:, : scores.sizes[0]]) ** 2).sum(axis=1)
-    return found
+    generator, rate = np.random.default_rng(seed), np.minimum(mean / number, 1.0)
+    functions = scores.functions[:, : scores.sizes[0]]
+    least = statistic * (1.0 - 1e-9)  # Draws as extreme as the sample must not escape the count by rounding.
+    reached = drawn = 0
+    while drawn == 0 or (reached < ENOUGH_REACH and drawn < MOST_DRAWS * n_resamples):
+        events = generator.binomial(number, rate, (n_resamples, len(number)))
+        with np.errstate(over="ignore"):
+            reached += int(np.count_nonzero((((events - mean) @ functions) ** 2).sum(axis=1) >= least))
+        drawn += n_resamples
+    return reached, drawn

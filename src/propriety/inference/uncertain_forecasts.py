@@ -48,6 +48,6 @@ def without_certain(ledger: Ledger, model: str) -> Ledger:
 
 
 def _number(total: int, share: float, weight: Floats, squares: Floats) -> int:
-    """Return about how many of some cases have a share of their weight; no fewer than rows and squared weights allow."""
+    """Return about how many of some cases have a share of their weight; no fewer than rows and squares allow."""
     least = math.ceil(float(weight.sum()) ** 2 / max(float(squares.sum()), LEAST) - 1e-9)
     return max(round(total * share), least, int(np.count_nonzero(weight)))
