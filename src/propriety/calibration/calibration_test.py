@@ -20,6 +20,7 @@ __all__ = ["FEWEST", "CalibrationTest", "calibration_test"]
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
 FEWEST_UNITS = 10  # Clusters or times below which hardly any error could be found.
 ENOUGH_REACH, MOST_DRAWS = 10, 20  # Draws that reach the statistic, and how often their number is drawn for so many.
+WORK = 20_000_000  # Outcomes of groups that are drawn at most, beyond the draws that are asked for: a second.
 FEWEST = 20.0  # Variance of the number of events below which the law of the test is drawn, and little can be found.
 
 
@@ -220,7 +221,8 @@ def _drawn_line(
     functions = scores.functions[:, : scores.sizes[0]]
     least = statistic * (1.0 - 1e-9)  # Draws as extreme as the sample must not escape the count by rounding.
     reached = drawn = 0
-    while drawn == 0 or (reached < ENOUGH_REACH and drawn < MOST_DRAWS * n_resamples):
+    most = min(MOST_DRAWS * n_resamples, WORK // len(number))
+    while drawn == 0 or (reached < ENOUGH_REACH and drawn < most):
         events = generator.binomial(number, rate, (n_resamples, len(number)))
         with np.errstate(over="ignore"):
             reached += int(np.count_nonzero((((events - mean) @ functions) ** 2).sum(axis=1) >= least))
