@@ -136,7 +136,7 @@ def test_draws_give_the_exact_p_value_of_one_forecast():
 
 def test_an_event_that_was_all_but_excluded_is_told_without_a_warning():
     assert judged([1, 0, 1], [1e-320, 0.3, 0.6]).p_value == pytest.approx(1 / 4001)
-    assert judged([1, 0, 1], [1e-320, 1e-320, 5e-324]).p_value == pytest.approx(1 / 201)
+    assert judged([1, 0, 1], [1e-320, 1e-320, 5e-324]).p_value == pytest.approx(1 / 4001)
     rng = np.random.default_rng(7)
     y, p = calibrated(rng, 500)
     assert judged(np.append(y, 1), np.append(p, 1e-320)).p_value == 0.0

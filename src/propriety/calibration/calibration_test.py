@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, fdtrc
 
 from propriety.calibration.null_scores import NullScores, null_scores
 from propriety.results import Floats, Result
@@ -51,6 +51,8 @@ class CalibrationTest(Result):
         Whether the cases have weights.
     method : str
         The law the statistics are compared with.
+    worth : float
+        Number of independent times that the times are worth, if there are times.
     """
 
     p_value: float
@@ -69,6 +71,7 @@ class CalibrationTest(Result):
     units: int
     is_weighted: bool
     method: str
+    worth: float = math.inf
 
     @property
     def is_enough(self) -> bool:
@@ -90,6 +93,7 @@ def calibration_test(
     seed: int,
     scores: NullScores | None = None,
     dispersion: Floats | None = None,
+    dispersion_df: float = math.inf,
     units: int | None = None,
 ) -> CalibrationTest:
     r"""Test whether the event happens as often as forecast, at every forecast.
@@ -117,6 +121,9 @@ def calibration_test(
     dispersion : ndarray, optional
         Variance of each sum as clusters or times make it. A statistic is divided by the mean over its view, but not by
         less than 1, and has fewer degrees of freedom where the variances of a view differ (Rao and Scott).
+    dispersion_df : float
+        Degrees of freedom of each of these variances, if their own noise counts, as that of few times does; then
+        statistics have the law of F.
     units : int, optional
         Number of clusters or times, if cases depend on each other.
 
@@ -138,7 +145,7 @@ def calibration_test(
     (42.5, 2.0, 0.0, 0.0)
     """
     scores = null_scores(table) if scores is None else scores
-    line, shape, fine = _views(scores, dispersion)
+    line, shape, fine = _views(scores, dispersion, dispersion_df)
     few = scores.information < FEWEST
     if few:
         shape = fine = _View(0.0, 0.0, math.nan, 1.0)
@@ -167,7 +174,7 @@ def calibration_test(
         n=table.n,
         units=table.n if units is None else units,
         is_weighted=table.is_weighted,
-        method=f"{n_resamples:,} draws of outcomes" if drawn else "chi-squared",
+        method=f"{n_resamples:,} draws of outcomes" if drawn else "chi-squared" if math.isinf(dispersion_df) else "F",
     )
 
 
@@ -178,18 +185,26 @@ class _View(NamedTuple):
     dispersion: float
 
 
-def _views(scores: NullScores, dispersion: Floats | None) -> Iterator[_View]:
-    """Compare the squared sums of each view with the chi-squared law that has their mean and variance."""
+def _views(scores: NullScores, dispersion: Floats | None, dispersion_df: float) -> Iterator[_View]:
+    """Compare the squared sums of each view with the law of chi-squared, or of F, that has their mean and variance."""
     end = 0
     for size in scores.sizes:
         part, end = slice(end, end + size), end + size
         with np.errstate(over="ignore"):  # Of an event that was all but excluded.
-            statistic, df, factor = float((scores.sums[part] ** 2).sum()), float(size), 1.0
+            statistic, df, factor, noise_df = float((scores.sums[part] ** 2).sum()), float(size), 1.0, math.inf
         if dispersion is not None and size:
             factor = max(1.0, float(dispersion[part].mean()))
             uneven = float(dispersion[part].var()) / factor**2 if factor > 1.0 else 0.0
             statistic, df = statistic / (factor * (1.0 + uneven)), df / (1.0 + uneven)
-        yield _View(statistic, df, float(chdtrc(df, statistic)) if df else math.nan, factor)
+            noise_df = dispersion_df * float(dispersion[part].sum()) ** 2 / float((dispersion[part] ** 2).sum())
+        yield _View(statistic, df, _tail(statistic, df, noise_df), factor)
+
+
+def _tail(statistic: float, df: float, noise_df: float) -> float:
+    """Return the p-value of a sum of squares over a variance that is known, or has so many degrees of freedom."""
+    if not df:
+        return math.nan
+    return float(chdtrc(df, statistic)) if math.isinf(noise_df) else float(fdtrc(df, noise_df, statistic / df))
 
 
 def _shared(views: Iterable[tuple[float, float]]) -> list[float]:

@@ -47,6 +47,7 @@ Direction: TypeAlias = Literal[
 
 # What is found inside these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
+FEWEST_TIMES = 25.0  # Independent times that times must be worth for the test to keep its level.
 ESTIMATES = ("observed_expected", "intercept", "slope", "miscalibration")
 
 
@@ -339,6 +340,9 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of
         weight = "of the weight has" if table.is_weighted else "of the cases have"
         certain = f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1"
         told.append(f"{certain}, which intercept and slope leave out")
+    if test is not None and test.worth < FEWEST_TIMES:
+        worth = f"{test.units} times, which depend on each other, are worth about {max(round(test.worth), 1)}"
+        told.append(f"{worth} independent ones: the test may reject too often")
     if _weighted_by_outcome(table):
         told.append(
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "
