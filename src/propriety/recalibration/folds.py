@@ -262,8 +262,8 @@ def _of_lazy(
     schema = frame.collect_schema()
     if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
         law = "the folds of a lazy frame are told by a column of whole numbers"
-        advice = "add one, such as a hash that the engine makes of the identifier."
-        raise InputTypeError(law, offender=f"got {unit!r}", hint=advice)
+        made = "add one, such as a hash that the engine makes of the identifier."
+        raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
     factor, term = _factors(seed)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
     place = ((nw.col(unit).cast(nw.Int64).abs() % PRIME) * factor + term) % PRIME % number
