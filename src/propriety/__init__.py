@@ -11,6 +11,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 if TYPE_CHECKING:
     from propriety import plots as plots
+    from propriety import recalibration as recalibration
     from propriety.calibration.bands import Band
     from propriety.calibration.bracket import CalibrationBracket, calibration_bracket
     from propriety.calibration.classical import ClassicalDecomposition, classical_decomposition
@@ -75,6 +76,8 @@ if TYPE_CHECKING:
     from propriety.ledger.moments import Moments
     from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
+    from propriety.recalibration.recalibrate import recalibrate
+    from propriety.recalibration.result import Recalibration
     from propriety.rules.audit import AuditReport, Finding, audit
     from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
     from propriety.rules.elementary import BetaRegret, Elementary, ShiftedBrier
@@ -162,6 +165,8 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.ledger.condense": ("condense",),
     "propriety.ledger.ledger": ("Ledger",),
     "propriety.ledger.moments": ("Moments",),
+    "propriety.recalibration.recalibrate": ("recalibrate",),
+    "propriety.recalibration.result": ("Recalibration",),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
     "propriety.rules.elementary": ("BetaRegret", "Elementary", "ShiftedBrier"),
@@ -249,6 +254,7 @@ __all__ = [
     "RankedLog",
     "RankedProbability",
     "RankingMap",
+    "Recalibration",
     "Regret",
     "RegretCurve",
     "ReliabilityCurve",
@@ -305,6 +311,7 @@ __all__ = [
     "quadratic_weighted_kappa",
     "ranked_probability_score",
     "ranking_map",
+    "recalibrate",
     "register_rule",
     "regret_curve",
     "reliability_curve",
@@ -324,8 +331,8 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for the first time; what draws is no part of `__all__`, and needs matplotlib."""
     if name == "__version__":
         return import_module("importlib.metadata").version("propriety")
-    if name == "plots":
-        return import_module("propriety.plots")
+    if name in ("plots", "recalibration"):
+        return import_module(f"propriety.{name}")
     if name not in _MODULE_OF:
         message = f"module 'propriety' has no attribute {name!r}"
         raise AttributeError(message)
@@ -334,4 +341,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULE_OF, "__version__", "plots"})
+    return sorted({*globals(), *__all__, *_MODULE_OF, "__version__", "plots", "recalibration"})

@@ -57,7 +57,7 @@ def pair_sentence(pair: Pair, tested: Tested) -> str:
     >>> from propriety.inference.measures import MeanScore
     >>> tested = Tested(1204, 1204, "case", 1, 0.95, MeanScore())
     >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005, 1300.0), tested)
-    'a is better than b: 0.0042 lower Brier score, 95% interval 0.0013 to 0.0071.'
+    'a is better than b: 0.0042 lower Brier score, 95% CI 0.0013 to 0.0071.'
     >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21, 6000.4, 970.1, math.inf), tested)
     'a and b are not distinguishable on 1,204 cases; if the true difference is the one seen, about 6,100 cases would \
 tell them apart with 80% power (about 980 to no limit over its interval).'
@@ -75,7 +75,7 @@ tell them apart with 80% power (about 980 to no limit over its interval).'
     gap = abs(pair.difference)
     places = _places((ends[1] - ends[0]) / 2.0, gap, *ends)
     low, high = (f"{end:.{places}f}" for end in ends)
-    interval = f"{100.0 * tested.level:g}% interval {low} to {high}"
+    interval = f"{100.0 * tested.level:g}% CI {low} to {high}"
     first, second = _by_value(pair) if verdict == "different" else _by_merit(pair, tested.measure)
     more = "higher" if verdict == "different" or tested.measure.higher_is_better else "lower"
     if verdict == "different":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.recalibration import miscalibrations, proper_binary_rule
+from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
 from propriety.checks import check_level, check_positive, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
@@ -35,6 +35,7 @@ from propriety.tables.validation import TOLERANCE, Labels, Missing
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
 BRIER = Brier()
+SMALLEST = 50  # Cases below which a group is not judged unless another number is asked for.
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
 FEWEST_EQUAL = 8.0  # The same of the clusters of equal size that its clusters are worth.
 
@@ -48,7 +49,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     outcome: str | None = None,
     threshold: float | None = None,
     level: float = 0.95,
-    smallest: int = 50,
+    smallest: int = SMALLEST,
     cluster: object = None,
     time: object = None,
     sample_weight: object = None,
@@ -157,7 +158,7 @@ def slices_of(
     by: tuple[str, ...],
     threshold: float | None = None,
     level: float = 0.95,
-    smallest: int = 50,
+    smallest: int = SMALLEST,
     drawing: Drawing,
 ) -> Slices:
     """Judge the groups of a ledger; see `slices`."""

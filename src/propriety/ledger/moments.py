@@ -14,7 +14,7 @@ from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.results import Floats, Result
 from propriety.rules.rule import Rule
-from propriety.rules.scoring import losses_of_table
+from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -207,16 +207,14 @@ def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
     )
     cells, present = [], []
     for outcome, (loss, (weight, squares, n)) in enumerate(zip(losses_of_table(table, rule), sides, strict=True)):
-        met = weight > 0.0
-        if not met.any():
+        total = float(weight.sum())
+        if not total > 0.0:
             continue
+        mean = weighted_sum(loss, weight) / total
         with np.errstate(invalid="ignore"):  # Of infinite losses.
-            mean = float((weight[met] * loss[met]).sum()) / float(weight.sum())
-            lean = squares[met] * (loss[met] - mean)
-            spread = float((lean * (loss[met] - mean)).sum())
-        cells.append(
-            (n, float(weight.sum()), float(squares.sum()), [mean], [float(lean.sum())], [spread], [0.0], [0.0])
-        )
+            apart = loss - mean
+        cell = (n, total, float(squares.sum()), [mean], [weighted_sum(apart, squares)])
+        cells.append((*cell, [weighted_sum(apart * apart, squares)], [0.0], [0.0]))
         present.append(outcome)
     sums = Sums(*(np.array(column) for column in zip(*cells, strict=True)))
     index = KeyIndex.of_columns({OUTCOME: present})

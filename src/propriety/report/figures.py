@@ -15,6 +15,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Canvas
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
@@ -121,12 +122,13 @@ def _drawn(
 ) -> Canvas:
     """Draw on a figure of its own, which pyplot does not know."""
     with _quiet():
-        canvas = Canvas(figsize=size, layout="constrained")
+        engine = ConstrainedLayoutEngine()
+        canvas = Canvas(figsize=size, layout=engine)
         drawing(canvas if whole else canvas.subplots())
         thin_lines(canvas)
         _tag(canvas, models)
         # The layout settles where the points lie; once is enough, and it takes longer than all the rest.
-        canvas.draw_without_rendering()
+        engine.execute(canvas)
         canvas.set_layout_engine(None)  # Without one Matplotlib does not draw once more before it writes.
     return canvas
 
