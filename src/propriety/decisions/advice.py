@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from propriety.decisions.recommendations import Misleading, Problem, Recommendation, misleading_for, recommended_for
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputValueError, sentence
 from propriety.results import Result
-from propriety.rules.bounded import BoundedBrier
-from propriety.rules.elementary import check_inside
-from propriety.rules.rule import is_number
+from propriety.rules.thresholds import Thresholds, read_thresholds
 
 __all__ = ["Advice", "advise"]
 
@@ -46,7 +44,7 @@ class Advice(Result):
     """
 
     decisions: Decisions
-    thresholds: float | tuple[float, float] | None
+    thresholds: Thresholds | None
     outcome: Outcome
     rare: bool
     need: Need
@@ -105,7 +103,7 @@ class Advice(Result):
 def advise(
     *,
     decisions: Decisions = "independent",
-    thresholds: float | tuple[float, float] | None = None,
+    thresholds: Thresholds | None = None,
     outcome: Outcome = "binary",
     rare: bool = False,
     need: Need = "probabilities",
@@ -144,7 +142,7 @@ def advise(
     _check_choice("need", need, get_args(Need))
     problem = Problem(
         capacity=decisions == "capacity",
-        thresholds=_read_thresholds(thresholds),
+        thresholds=read_thresholds(thresholds),
         outcome=outcome,
         rare=bool(rare),
         need=need,
@@ -168,17 +166,3 @@ def _check_choice(argument: str, value: object, choices: tuple[str, ...]) -> Non
     if value not in choices:
         named = ", ".join(f'"{choice}"' for choice in choices)
         raise InputValueError(sentence(f"{argument} must be one of {named}; got {value!r}"))
-
-
-def _read_thresholds(thresholds: object) -> float | tuple[float, float] | None:
-    """Judge the thresholds: None, a number strictly between 0 and 1, or two in order."""
-    if thresholds is None:
-        return None
-    if isinstance(thresholds, tuple | list) and len(thresholds) == 2:
-        interval = BoundedBrier(*thresholds)
-        return float(interval.low), float(interval.high)
-    if is_number(thresholds):
-        check_inside(thresholds, "thresholds")  # type: ignore[arg-type]  # a number
-        return float(thresholds)  # type: ignore[arg-type]  # a number
-    law = f"thresholds must be None, a number, or a pair (low, high); got {thresholds!r}"
-    raise InputTypeError(sentence(law))

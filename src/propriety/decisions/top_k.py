@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.errors import InputTypeError, InputValueError, sentence
 from propriety.results import Floats, Result
-from propriety.rules.elementary import check_inside
+from propriety.rules.rule import check_inside
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing

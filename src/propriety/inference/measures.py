@@ -16,10 +16,10 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.recalibration import proper_binary_rule
 from propriety.results import Floats
-from propriety.rules.elementary import Elementary, check_inside
+from propriety.rules.elementary import Elementary
 from propriety.rules.families import Brier
 from propriety.rules.functions import NetLoss
-from propriety.rules.rule import Rule, check_rule
+from propriety.rules.rule import Rule, check_inside, check_rule
 from propriety.rules.scoring import mean_score, skill_score
 from propriety.tables.forecast_table import ForecastTable
 

@@ -10,8 +10,7 @@ from propriety.decisions.roc import roc_curve
 from propriety.decisions.top_k import top_k
 from propriety.errors import InputValueError, sentence
 from propriety.inference.measures import Influence
-from propriety.rules.elementary import check_inside
-from propriety.rules.rule import is_number
+from propriety.rules.rule import check_inside, is_number
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.rules.elementary import check_inside
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties, Rule
+from propriety.rules.rule import BinaryRule, Properties, Rule, check_inside
 
 __all__ = ["FUNCTIONS", "Excess", "NetLoss"]
 

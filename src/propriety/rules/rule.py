@@ -155,6 +155,12 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def check_inside(value: float, name: str) -> None:
+    """Refuse a parameter that is not strictly between 0 and 1."""
+    if not is_number(value) or not 0.0 < value < 1.0:
+        raise InputValueError(sentence(f"{name} must lie strictly between 0 and 1; got {value!r}"))
+
+
 def check_rule(rule: object) -> None:
     """Refuse what is not a rule, such as the class of one."""
     if not isinstance(rule, Rule):
