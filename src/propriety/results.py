@@ -15,7 +15,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingDependencyError, sentence
+from propriety.checks import check_choice
+from propriety.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,10 +39,9 @@ def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> A
     if backend is None:
         backend = next((name for name in BACKENDS if importlib.util.find_spec(name)), None)
     if backend is None:
-        message = "A frame needs pandas, polars or pyarrow, and none is installed. Hint: pip install pandas."
-        raise MissingDependencyError(message)
-    if backend not in BACKENDS:
-        raise InputValueError(sentence(f"backend must be one of {BACKENDS}; got {backend!r}"))
+        law = "A frame needs pandas, polars or pyarrow, and none is installed"
+        raise MissingDependencyError(law, hint="pip install pandas.")
+    check_choice("backend", backend, BACKENDS)
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 

@@ -127,8 +127,8 @@ def test_a_missing_extra_of_one_command_has_the_same_code(run, monkeypatch):
     from propriety.evaluation.evaluation import Evaluation
 
     def refuse(*_, **__):
-        message = 'A report needs jinja2. Hint: pip install "propriety[report]".'
-        raise MissingDependencyError(message)
+        law = "A report needs jinja2"
+        raise MissingDependencyError(law, hint='pip install "propriety[report]".')
 
     monkeypatch.setattr(Evaluation, "to_html", refuse)
     result = run("evaluate", "p.csv", *CASES, "--html", "r.html")

@@ -19,11 +19,12 @@ from propriety.calibration.recalibration import (
     proper_binary_rule,
     scores_of,
 )
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError, Wording
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
+from propriety.tables import laws
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
@@ -158,16 +159,22 @@ def decompose(
         table = ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)
         return decompose_table(table, rule, curve=curve)
     if pos_label is not None:
-        law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
-        raise InputValueError(sentence(law))
+        raise laws.event_of_classes()
     if curve is not False:
-        law = "curve belongs to the forecast of one event; got rows of probabilities"
-        raise InputValueError(sentence(law, hint="decompose one class, such as y == 2 with y_proba[:, 2]."))
+        law = "belongs to the forecast of one event"
+        raise InputValueError(
+            law,
+            argument="curve",
+            offender="got rows of probabilities",
+            hint=Wording("decompose one class, such as y == 2 with {y_proba}[:, 2]."),
+        )
     check_proper(rule, classes)
     if type(rule) not in (Brier, RankedProbability):
         law = f"{rule!r} has no exact decomposition for rows of classes, because it is no sum over events"
-        hint = "use Brier() or RankedProbability(), or decompose one class, such as y == 2 with y_proba[:, 2]."
-        raise InputValueError(sentence(law, hint=hint))
+        hint = Wording(
+            "use Brier() or RankedProbability(), or decompose one class, such as y == 2 with {y_proba}[:, 2]."
+        )
+        raise InputValueError(law, hint=hint)
     make = ForecastTable.per_cut_point if type(rule) is RankedProbability else ForecastTable.per_class
     return summed_decomposition(make(y_true, y_proba, tolerance=tolerance, **options), rule)
 
@@ -269,6 +276,6 @@ def regret_of_errors(cost: Floats, passive: NDArray[np.intp], events: Floats, no
 def _thresholds(curve: ArrayLike) -> Floats:
     given = read_array(curve, "curve").values
     if given.dtype.kind not in "iuf" or given.ndim != 1 or not ((given >= 0.0) & (given <= 1.0)).all():
-        law = "curve must be True, False or a 1-D array of thresholds in [0, 1]"
-        raise InputValueError(sentence(law))
+        law = "must be True, False or a 1-D array of thresholds in [0, 1]"
+        raise InputValueError(law, argument="curve")
     return given.astype(np.float64)

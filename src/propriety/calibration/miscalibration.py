@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.recalibration import NOISE, FixedForecasts, parts_of, proper_binary_rule, scores_of
-from propriety.calibration.resampling import check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.checks import check_resamples, fresh_seed
+from propriety.errors import InputValueError, Wording
 from propriety.progress import track
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
@@ -179,7 +179,7 @@ def _cells(table: ForecastTable) -> _Cells:
 def _weighted_cells(table: ForecastTable, y_true: object, y_proba: object, options: dict[str, Any]) -> _Cells:
     if isinstance(y_true, ForecastTable):
         law = "the test needs the weight of each case, which a weighted ForecastTable does not hold"
-        raise InputValueError(sentence(law, hint="pass y_true, y_proba and sample_weight."))
+        raise InputValueError(law, hint=Wording("pass {y_true}, {y_proba} and {sample_weight}."))
     forecast, _, weight = read_cases(y_true, y_proba, kind="event", **options).gathered()
     assert weight is not None  # noqa: S101  (for the type checker; the table of these cases is weighted)
     pairs, count = np.unique((forecast + 1j * weight)[weight > 0.0], return_counts=True)

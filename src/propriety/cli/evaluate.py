@@ -20,7 +20,7 @@ from propriety.cli.messages import block, estimate, say, show_table
 from propriety.cli.options import case_options, file_arguments, json_option, problem_options
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.stages import Stages
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import merit_in_words
@@ -129,7 +129,7 @@ def evaluation_of_files(
     if are_tables(files):
         if ordered or cases.given():
             given = "--ordered" if ordered else cases.given()[0]
-            raise InputValueError(sentence(f"{given} belongs to files of cases; these are forecast tables"))
+            raise InputValueError(f"{given} belongs to files of cases; these are forecast tables")
         yield evaluate_cases(_tables(files), **options)
         return
     with open_relation(files, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
@@ -145,7 +145,7 @@ def _tables(files: Sequence[Path]) -> dict[str, ForecastTable]:
     for path in files:
         if path.stem in tables:
             law = f"forecast tables must have distinct names, as each is one model; {path.stem!r} is there twice"
-            raise InputValueError(sentence(law, hint="`propriety merge` adds the tables of one model."))
+            raise InputValueError(law, hint="`propriety merge` adds the tables of one model.")
         tables[path.stem] = ForecastTable.from_parquet(path)
     return tables
 

@@ -17,7 +17,7 @@ from propriety.cli.outputs import check_targets, replaced
 from propriety.cli.stages import Stages
 from propriety.decisions.murphy import murphy_curve
 from propriety.decisions.net_benefit import decision_curve
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def plot(files: Sequence[str], kind: str, grid: float | tuple[float, ...] | None
     """
     suffix = Path(output).suffix.lower()
     if suffix not in FORMATS:
-        law = f"--output must end in {', '.join(FORMATS)}; got {output!r}"
-        raise InputValueError(sentence(law))
+        law = f"must end in {', '.join(FORMATS)}"
+        raise InputValueError(law, argument="--output", offender=f"got {output!r}")
     if grid is not None and kind not in ON_A_GRID:
-        raise InputValueError(sentence(f"--grid belongs to --kind {' or '.join(ON_A_GRID)}; got {kind}"))
+        raise InputValueError(f"belongs to --kind {' or '.join(ON_A_GRID)}", argument="--grid", offender=f"got {kind}")
     check_targets([output])
     _draw_unseen()
     stages = Stages()
@@ -82,7 +82,7 @@ def _figure(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] |
     if kind == "page":
         return evaluation.plot()
     if evaluation.kind != "binary":
-        raise InputValueError(sentence(f"--kind {kind} is of one event; rows of classes have --kind page"))
+        raise InputValueError(f"--kind {kind} is of one event; rows of classes have --kind page")
     return _axes(evaluation, kind, grid).figure.figure  # The whole, also where the axes are on a part of a figure.
 
 
@@ -105,13 +105,13 @@ def _axes(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] | N
             return plots.plot_murphy_curves({model: murphy_curve(table, **options) for model, table in events.items()})
         case "roc":
             if not evaluation.roc_curves:
-                raise InputValueError(sentence("--kind roc needs both outcomes; all cases have the same"))
+                raise InputValueError("--kind roc needs both outcomes; all cases have the same")
             return plots.plot_roc_curves(evaluation.roc_curves)
         case _:
             if evaluation.ranking is None:
                 hint = "" if len(evaluation.models) > 1 else "repeat --forecast."
                 law = "--kind ranking needs two models or more of the same cases, and no forecast tables"
-                raise InputValueError(sentence(law, hint=hint))
+                raise InputValueError(law, hint=hint)
             return evaluation.ranking.plot()
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from numpy.typing import ArrayLike
 
 from propriety.calibration.decomposition import Decomposition, decompose_table
+from propriety.checks import check_choice
 from propriety.decisions.regret import regret_curve
-from propriety.errors import InputValueError, sentence
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.thresholds import Thresholds, read_grid, read_thresholds
@@ -128,8 +128,7 @@ def murphy_curve(
     >>> curve.score, curve.uncertainty
     (array([0.25]), array([0.175]))
     """
-    if normalize not in FACTORS:
-        raise InputValueError(sentence(f"normalize must be one of {get_args(MurphyNormalize)}; got {normalize!r}"))
+    check_choice("normalize", normalize, get_args(MurphyNormalize))
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )

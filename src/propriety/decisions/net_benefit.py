@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.decisions.regret import area_under_regret, read_axis
+from propriety.checks import check_choice, check_inside
+from propriety.decisions.regret import area_under_regret
 from propriety.decisions.thresholds import counts_at
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
 from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
@@ -108,13 +109,13 @@ class DecisionCurve(Result):
         array([0.  , 0.25])
         """
         if not isinstance(other, DecisionCurve):
-            raise InputTypeError(sentence(f"other must be a DecisionCurve; got {type(other).__name__}"))
+            raise InputTypeError("must be a DecisionCurve", argument="other", offender=f"got {type(other).__name__}")
         if not np.array_equal(self.threshold, other.threshold):
             law = "two decision curves must be evaluated at the same thresholds to be compared"
-            raise InputValueError(sentence(law, hint="give both the same grid=, or the same thresholds=."))
+            raise InputValueError(law, hint="give both the same grid=, or the same thresholds=.")
         if not np.isclose(self.prevalence, other.prevalence, rtol=1e-9, atol=0.0):
             law = f"two decision curves need the same prevalence; got {self.prevalence:g} and {other.prevalence:g}"
-            raise InputValueError(sentence(law, hint="make both from the same cases, or give both prevalence=."))
+            raise InputValueError(law, hint="make both from the same cases, or give both prevalence=.")
         gain = self.net_benefit - other.net_benefit
         return NetBenefitDifference(
             threshold=self.threshold,
@@ -135,7 +136,7 @@ class DecisionCurve(Result):
         >>> decision_curve([0, 1], [0.1, 0.8], grid=[0.2, 1 / 2]).position("quadratic")
         array([-0.32 , -0.125])
         """
-        read_axis(axis, WEIGHTS)
+        check_choice("axis", axis, get_args(NetBenefitAxis))
         if axis == "quadratic":
             return -((1.0 - self.threshold) ** 2) / 2.0
         if axis == "logarithmic":
@@ -164,8 +165,9 @@ class DecisionCurve(Result):
         >>> round(2 * curve.area((0, 1), axis="quadratic"), 6)
         0.175
         """
+        check_choice("axis", axis, get_args(NetBenefitAxis))
         low, high = read_range(thresholds)
-        weight = WEIGHTS[read_axis(axis, WEIGHTS)](low, high)
+        weight = WEIGHTS[axis](low, high)
         forgone = area_under_regret(self.table.forecast, *_in_population(self.table, self.prevalence), weight)
         # The harm stands for an event missed at every threshold, whose regret over 1 - c is one.
         return forgone + self.harm * float(weight.loss(low, event=True)) if self.harm > 0.0 else forgone
@@ -233,8 +235,8 @@ def decision_curve(
     thresholds = read_thresholds(thresholds)
     cost = _default_grid(thresholds) if grid is None else read_grid(grid)
     if cost.max() >= 1.0:
-        law = "grid must be below 1, at which a false positive counts without end"
-        raise InputValueError(sentence(law, offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}"))
+        law = "must be below 1, at which a false positive counts without end"
+        raise InputValueError(law, argument="grid", offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}")
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
     harm = _read_harm(harm)
     counts, odds = counts_at(table, cost), cost / (1.0 - cost)
@@ -298,14 +300,13 @@ def _default_grid(thresholds: Thresholds | None) -> Floats:
 
 
 def _read_prevalence(prevalence: float, table: ForecastTable) -> float:
-    if not isinstance(prevalence, int | float | np.integer | np.floating) or not 0.0 < prevalence < 1.0:
-        raise InputValueError(sentence(f"prevalence must lie strictly between 0 and 1; got {prevalence!r}"))
+    check_inside("prevalence", prevalence)
     if not 0.0 < table.event_rate < 1.0:
-        raise InputValueError(sentence("prevalence needs cases with and without the event; the sample has one kind"))
+        raise InputValueError("needs cases with and without the event; the sample has one kind", argument="prevalence")
     return float(prevalence)
 
 
 def _read_harm(harm: float) -> float:
     if not isinstance(harm, int | float | np.integer | np.floating) or not 0.0 <= harm < np.inf:
-        raise InputValueError(sentence(f"harm must be a number of at least 0; got {harm!r}"))
+        raise InputValueError("must be a number of at least 0", argument="harm", offender=f"got {harm!r}")
     return float(harm)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
-from propriety.calibration.resampling import check_level
+from propriety.checks import check_choice, check_level
 from propriety.decisions.cell_moments import ModelMoments, PairMoments
-from propriety.decisions.regret import WEIGHTS, ThresholdAxis, read_axis
-from propriety.errors import InputValueError, sentence
+from propriety.decisions.regret import WEIGHTS, ThresholdAxis
+from propriety.errors import InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog
 from propriety.rules.thresholds import read_grid, read_range
@@ -282,12 +282,13 @@ def _differences(
 
 
 def _read_grid(grid: ArrayLike | None, axis: ThresholdAxis) -> Floats:
-    read_axis(axis, RULES)
+    check_choice("axis", axis, get_args(ThresholdAxis))
     if grid is None:
         even = np.linspace(logit(RAREST), -logit(RAREST), THRESHOLDS)
         return np.linspace(0.0, 1.0, THRESHOLDS) if axis == "linear" else np.asarray(expit(even))
     thresholds = np.unique(read_grid(grid))
     if len(thresholds) < 2:
-        raise InputValueError(sentence(f"grid must hold two different thresholds or more; got {len(thresholds)}"))
+        law = "must hold two different thresholds or more"
+        raise InputValueError(law, argument="grid", offender=f"got {len(thresholds)}")
     RULES[axis](*thresholds[[0, -1]].tolist())  # It checks the ends.
     return thresholds

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.calibration.decomposition import regret_of_errors
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.checks import check_choice
+from propriety.errors import InputTypeError
 from propriety.results import Floats, Result
 from propriety.rules.scoring import weighted_sum
 from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
@@ -25,12 +25,10 @@ __all__ = [
     "ThresholdAxis",
     "area_under_regret",
     "cost_curve",
-    "read_axis",
     "regret_curve",
 ]
 
 ThresholdAxis: TypeAlias = Literal["linear", "log-odds"]
-Axis = TypeVar("Axis", bound=str)
 
 WEIGHTS: dict[ThresholdAxis, type[IntervalWeight]] = {"linear": UniformWeight, "log-odds": LogOddsWeight}
 
@@ -81,7 +79,8 @@ class RegretCurve(Result):
         >>> round(2 * curve.area(), 6), round(curve.area(axis="log-odds"), 6)
         (0.175, 0.510826)
         """
-        weight = WEIGHTS[read_axis(axis, WEIGHTS)](*read_range(thresholds))
+        check_choice("axis", axis, get_args(ThresholdAxis))
+        weight = WEIGHTS[axis](*read_range(thresholds))
         forecast = self.table.forecast
         if self.act_at is not None:
             forecast = np.where(forecast >= self.act_at, 1.0, 0.0)
@@ -285,16 +284,9 @@ def area_under_regret(forecast: Floats, events: Floats, non_events: Floats, weig
     return weighted_sum(missed, events) + weighted_sum(alarmed, non_events)
 
 
-def read_axis(axis: Axis, known: Iterable[Axis]) -> Axis:
-    """Check the axis of thresholds on which areas are taken, or intervals are even."""
-    if axis not in (names := tuple(known)):
-        raise InputValueError(sentence(f"axis must be one of {names}; got {axis!r}"))
-    return axis
-
-
 def _read_act_at(act_at: float) -> float:
     if not isinstance(act_at, int | float | np.integer | np.floating):
-        raise InputTypeError(sentence(f"act_at must be a number; got {type(act_at).__name__}"))
+        raise InputTypeError("must be a number", argument="act_at", offender=f"got {type(act_at).__name__}")
     return float(read_grid(act_at, "act_at")[0])
 
 

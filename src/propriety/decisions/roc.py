@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.results import Floats, Result
 from propriety.rules.scoring import weighted_sum
 from propriety.rules.thresholds import Thresholds, read_range, read_thresholds
@@ -196,7 +196,7 @@ def roc_curve(
     )
     for name, weight in (("events", table.events), ("non-events", table.non_events)):
         if not weight.any():
-            raise InputValueError(sentence(f"a ROC curve needs cases with and without the event; there are no {name}"))
+            raise InputValueError(f"a ROC curve needs cases with and without the event; there are no {name}")
     curve = _curve(table, table.forecast, table.events, table.non_events)
     return replace(curve, thresholds=read_thresholds(thresholds))
 

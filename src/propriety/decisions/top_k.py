@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.checks import check_inside
+from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
-from propriety.rules.rule import check_inside
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing
@@ -125,7 +125,7 @@ def top_k(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
     if cost is not None:
-        check_inside(cost, "cost")
+        check_inside("cost", cost)
     capacity = _read_capacity(k, table)
     taken, found = (np.append(0.0, running_sum(column[::-1])) for column in (table.weights, table.events))
     # A weight that the sums round away must not place the cut one row too far, or beyond the last.
@@ -162,8 +162,8 @@ def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:
     """Judge capacities: positive, no more than there is, and whole where cases are counted."""
     given = np.asarray(k)
     if given.dtype.kind not in "iuf" or given.ndim > 1 or given.size == 0:
-        law = f"k must be a number or a 1-D array of numbers; got shape {given.shape} of {given.dtype}"
-        raise InputTypeError(sentence(law))
+        law = "must be a number or a 1-D array of numbers"
+        raise InputTypeError(law, argument="k", offender=f"got shape {given.shape} of {given.dtype}")
     capacity = given.astype(np.float64)
     most = table.weight * (1.0 + ROUNDING)
     if table.is_weighted:
@@ -176,5 +176,5 @@ def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:
         first = given[bad][0].item()
         offender = f"it is {first!r}" if given.ndim == 0 else f"entry {int(bad.argmax())} is {first!r}"
         count = f"{np.count_nonzero(bad)} of {given.size} entries" if given.ndim else ""
-        raise InputValueError(sentence(law, offender=offender, count=count, hint=hint))
+        raise InputValueError(law, offender=offender, count=count, hint=hint)
     return capacity

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.recalibration import recalibrated_scores
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.results import Floats, Score
 from propriety.rules.custom_weights import read_weight
 from propriety.rules.elementary import BetaRegret
@@ -59,11 +59,11 @@ class WeightedRegret(BinaryRule):
 
     def __post_init__(self) -> None:
         if not isinstance(self.weight, ThresholdWeight):
-            law = f"weight must be a weight on thresholds such as UniformWeight(); got {type(self.weight).__name__}"
-            raise InputTypeError(sentence(law))
+            law = "must be a weight on thresholds such as UniformWeight()"
+            raise InputTypeError(law, argument="weight", offender=f"got {type(self.weight).__name__}")
         if self.normalize and self.weight.total() == math.inf:
             law = f"a weight needs a finite total to be normalised; that of {self.weight!r} is infinite"
-            raise InputValueError(sentence(law, hint="narrow the interval, or pass normalize=False."))
+            raise InputValueError(law, hint="narrow the interval, or pass normalize=False.")
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper; strictly or not depends on where the weight is 0, and is not claimed."""
@@ -169,8 +169,8 @@ def h_measure(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
     if not (table.events.any() and table.non_events.any()):
-        law = "the H-measure needs events and non-events; y_true holds one class only"
-        raise InputValueError(sentence(law))
+        law = Wording("the H-measure needs events and non-events; {y_true} holds one class only")
+        raise InputValueError(law)
     blocks = pool_adjacent_violators(table)
     recalibrated, reference = recalibrated_scores(rule, blocks.events, blocks.non_events)
     score = Score(recalibrated, rule=repr(rule), n=table.n, weight=table.weight, dropped=table.dropped)

@@ -11,11 +11,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles
+from propriety.calibration.resampling import quantiles
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.decisions.agreement import first_argmax, kappa_of
 from propriety.decisions.expected_cost import cost_matrix, cost_of
 from propriety.diagnostics.worst_cases import checked_losses, read_rules, worst_first
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.progress import track
 from propriety.results import Floats, Result
 from propriety.rules.ordinal import RankedProbability
@@ -29,7 +30,8 @@ Metric: TypeAlias = Literal["qwk", "accuracy", "linear cost", "quadratic cost"] 
 Names: TypeAlias = NDArray[np.str_]
 
 RANKED_PROBABILITY = RankedProbability()
-METRICS = ("qwk", "accuracy", "linear cost", "quadratic cost")
+COSTS = {"linear cost": "linear", "quadratic cost": "quadratic"}
+METRICS = ("qwk", "accuracy", *COSTS)
 GRID = np.arange(21) / 100.0
 ROUNDING = 1e-12  # A share times a number of cases that should be whole may fall short of it by rounding.
 
@@ -329,12 +331,14 @@ class _Order:
 def _read_metric(metric: Metric, classes: int) -> tuple[str, Callable[[Floats], Floats]]:
     if isinstance(metric, str):
         if metric not in METRICS:
-            raise InputValueError(sentence(f"metric must be one of {METRICS} or a cost matrix; got {metric!r}"))
+            raise InputValueError(
+                f"must be one of {METRICS} or a cost matrix", argument="metric", offender=f"got {metric!r}"
+            )
         if metric == "qwk":
             return metric, kappa_of
         if metric == "accuracy":
             return metric, partial(cost_of, matrix=np.eye(classes))  # Each right decision counts one.
-        return metric, partial(cost_of, matrix=cost_matrix(metric.removesuffix(" cost"), classes))
+        return metric, partial(cost_of, matrix=cost_matrix(COSTS[metric], classes))
     return "cost", partial(cost_of, matrix=cost_matrix(metric, classes))
 
 
@@ -343,16 +347,18 @@ def _read_shares(removed: ArrayLike | None) -> Floats:
         return GRID
     given = read_array(removed, "removed").values
     if given.dtype.kind not in "iuf" or given.ndim != 1:
-        law = f"removed must be a 1-D array of shares; got shape {given.shape} of {given.dtype}"
-        raise InputTypeError(sentence(law))
+        law = "must be a 1-D array of shares"
+        raise InputTypeError(law, argument="removed", offender=f"got shape {given.shape} of {given.dtype}")
     bad = ~((given >= 0.0) & (given < 1.0))
     if bad.any():
         offender = f"entry {int(bad.argmax())} is {given[bad][0].item()!r}"
         count, hint = f"{bad.sum()} of {bad.size} entries", "divide by 100 if these are percentages."
-        raise InputValueError(sentence("removed must lie in [0, 1)", offender=offender, count=count, hint=hint))
+        raise InputValueError("must lie in [0, 1)", argument="removed", offender=offender, count=count, hint=hint)
     shares = np.unique(given.astype(np.float64))
     if len(shares) < 2:
-        raise InputValueError(sentence(f"removed must hold two different shares or more; got {len(shares)}"))
+        raise InputValueError(
+            "must hold two different shares or more", argument="removed", offender=f"got {len(shares)}"
+        )
     return shares
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.checks import check_level, check_resamples, fresh_seed
+from propriety.errors import InputValueError, Wording
 from propriety.evaluation.calls import Calls
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
@@ -146,8 +146,8 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
 def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Problem:
     """Return what is asked; refuse thresholds of rows of classes."""
     if ledger.kind != "binary" and thresholds is not None:
-        law = "thresholds belong to the probability of one event; the forecasts are rows of classes"
-        raise InputValueError(sentence(law, hint="evaluate one class, such as y == 2 with y_proba[:, 2]."))
+        law = Wording("{thresholds} belong to the probability of one event; the forecasts are rows of classes")
+        raise InputValueError(law, hint=Wording("evaluate one class, such as y == 2 with {y_proba}[:, 2]."))
     rare = ledger.kind == "binary" and min(ledger.rates["event"], 1.0 - ledger.rates["event"]) < RARE
     more = tuple(read_measure(measure) for measure in measures)
     return Problem(kind=ledger.kind, thresholds=thresholds, rare=rare, more=more)

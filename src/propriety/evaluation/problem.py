@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from propriety.decisions.advice import Advice, advise
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from propriety.inference.measures import (
     Discrimination,
@@ -93,7 +93,7 @@ class Problem:
         keys = [measure.key for measure in self.measures]
         twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
         if twice is not None:
-            raise InputValueError(sentence(f"every measure must have a key of its own; {twice!r} stands twice"))
+            raise InputValueError(f"every measure must have a key of its own; {twice!r} stands twice")
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, sentence
+from propriety.errors import InputTypeError
 from propriety.inference.estimates import counted
 from propriety.results import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
@@ -100,4 +100,4 @@ def refuse_table(y_true: object) -> None:
     """Refuse a table, whose cases have no order."""
     if isinstance(y_true, ForecastTable):
         law = "monitoring needs predictions in the order in which they came; a ForecastTable no longer knows its cases"
-        raise InputTypeError(sentence(law))
+        raise InputTypeError(law)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias, get_args
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import UNDEFINED, InputValueError, sentence
+from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
+from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.estimates import Estimate
@@ -19,6 +19,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
+from propriety.tables import laws
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "estimate_or_note", "rules_of"]
@@ -139,8 +140,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     asked = read_measure(measure)
     check_level(level)
     check_resamples(n_resamples)
-    if method not in get_args(EstimateMethod):
-        raise InputValueError(sentence(f"method must be one of {get_args(EstimateMethod)}; got {method!r}"))
+    check_choice("method", method, get_args(EstimateMethod))
     model = forecasts if isinstance(y_true, Ledger) else None
     ledger = open_ledger(
         y_true,
@@ -172,7 +172,7 @@ def estimate_of(
     check_event(ledger, measure)
     by_formula = _has_formula(measure, ledger.classes)
     if method == "analytic" and not by_formula:
-        raise InputValueError(sentence(f"there is no formula for {measure.label}", hint='use method="bootstrap".'))
+        raise InputValueError(f"there is no formula for {measure.label}", hint='use method="bootstrap".')
     if method == "bootstrap" or not by_formula:
         check_event(ledger, measure, drawn=True)
         return estimate_by_bootstrap(ledger, name, measure, level, drawing)
@@ -217,7 +217,7 @@ def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> Non
     """Refuse a measure of one event for rows of classes; the skill of rows is not drawn."""
     if ledger.labels is not None and not isinstance(measure, Mean if drawn else Mean | Skill):
         law = f"{measure.label} needs the forecast of one event; the forecasts are rows of {len(ledger.labels)} classes"
-        raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
+        raise InputValueError(law, hint=laws.EVENT_HINT)
 
 
 def rules_of(measure: Measure) -> list[Rule]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.bootstrap_estimates import UNDEFINED, check_percentiles
 from propriety.inference.dependence import Estimates, block_bootstrap, student
@@ -60,7 +60,7 @@ def paired_by_moments(
     moments = measured_moments(ledger, measure)
     values, units = moments.means, moments.units
     if np.isnan(values[: len(ledger.models)]).any():
-        raise InputValueError(sentence(f"{measure.rule!r} must return numbers; its loss of some case is NaN"))
+        raise InputValueError(f"{measure.rule!r} must return numbers; its loss of some case is NaN")
     errors = errors_of_means(moments, horizon)
     pairs = np.arange(len(values)) >= len(ledger.models)
     inflation = float(np.fmax.reduce(errors.inflation[pairs]))

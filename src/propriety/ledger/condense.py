@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from propriety.errors import InputTypeError, sentence
+from propriety.errors import InputTypeError
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.rules.families import Brier, Log
@@ -84,7 +84,7 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     for rule in rules if isinstance(rules, Sequence) else [rules]:
         check_rule(rule)
     if isinstance(rules, Rule):
-        raise InputTypeError(sentence("rules must be a list of rules", hint=f"pass [{rules!r}]."))
+        raise InputTypeError("rules must be a list of rules", hint=f"pass [{rules!r}].")
     ledger = open_ledger(
         y_true,
         forecasts,

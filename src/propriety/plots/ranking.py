@@ -21,7 +21,7 @@ from propriety.decisions.ranking_map import RankedInterval, RankingMap
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, percent, shown, write_title
 from propriety.results import Floats
 
-__all__ = ["chance"]
+__all__ = ["chance", "odds_of"]
 
 TIED = "0.9"
 TINT = 0.42  # How much of the winner's colour is left where its lead is noise.
@@ -68,11 +68,17 @@ def chance(probability: float) -> str:
     >>> chance(0.05), chance(0.3), chance(0.08), chance(0.999)
     ('1 in 20', '3 in 10', '8 in 100', '999 in 1,000')
     """
+    cases, of = odds_of(probability)
+    return f"{cases} in {of:,}"
+
+
+def odds_of(probability: float) -> tuple[int, int]:
+    """Return a probability as so many cases out of how many, which is a power of ten unless it is one case."""
     share = Fraction(f"{probability:.6g}")
     if share.numerator == 1:
-        return f"1 in {share.denominator:,}"
+        return 1, share.denominator
     of = next(power for power in (10**digits for digits in itertools.count(1)) if (share * power).denominator == 1)
-    return f"{share * of} in {of:,}"
+    return int(share * of), of
 
 
 def _frame(ax: Axes, ranking: RankingMap) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator
 
 from propriety.decisions.roc import RocCurve
 from propriety.plots.drawing import (
@@ -16,6 +16,7 @@ from propriety.plots.drawing import (
     GREY,
     LEGEND,
     SMALL,
+    Percent,
     draw,
     new_axes,
     on_white,
@@ -108,7 +109,7 @@ def _frame(ax: Axes) -> None:
     )
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(FixedLocator(np.linspace(0, 1, 6).tolist()))
-        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
 

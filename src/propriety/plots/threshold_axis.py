@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
-from propriety.plots.drawing import GREY, SMALL, percent
+from propriety.plots.drawing import GREY, SMALL, Percent, percent
 from propriety.rules.thresholds import Thresholds
 
 __all__ = ["common_thresholds", "draw_threshold_axis", "in_words", "window"]
@@ -69,12 +69,12 @@ def draw_threshold_axis(
         ax.set_xlim(*LOG_ODDS_ENDS)
         ticks = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
         ax.xaxis.set_major_locator(FixedLocator(ticks))
-        ax.xaxis.set_major_formatter(FixedFormatter([percent(tick) for tick in ticks]))
+        ax.xaxis.set_major_formatter(Percent())
         ax.xaxis.set_minor_locator(NullLocator())
     else:
         ax.set_xlim(*window(thresholds, widest=widest))
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: percent(tick)))
+        ax.xaxis.set_major_formatter(Percent())
     ax.set_xlabel("Threshold: act if the forecast is at least")
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)

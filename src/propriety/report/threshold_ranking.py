@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from propriety.errors import InputValueError, sentence
-from propriety.plots.ranking import chance
+from propriety.errors import InputValueError
+from propriety.plots.ranking import chance, odds_of
 from propriety.report.cells import places_for
 from propriety.results import Floats, Result
 from propriety.rules.thresholds import read_range
@@ -95,7 +95,7 @@ class ThresholdRanking(Result):
         place = int(np.searchsorted(self.grid, threshold))
         if place == len(self.grid) or self.grid[place] != threshold:
             law = f"low and high must be steps of the grid; {threshold!r} is none"
-            raise InputValueError(sentence(law, hint="pass thresholds=(low, high), which adds them to the grid."))
+            raise InputValueError(law, hint="pass thresholds=(low, high), which adds them to the grid.")
         return place
 
 
@@ -155,10 +155,10 @@ def reading(threshold: float) -> str:
     """
     if not 0.0 < threshold < 1.0:
         return percent(threshold)
-    said = chance(threshold)
+    cases, of = odds_of(threshold)
     # A chance out of ten thousand tells nobody more than the percentage.
-    telling = said.startswith("1 in ") or len(said) <= len("19 in 100")
-    return f"{percent(threshold)} ({said})" if telling else percent(threshold)
+    telling = cases == 1 or of <= 100
+    return f"{percent(threshold)} ({chance(threshold)})" if telling else percent(threshold)
 
 
 def percent(threshold: float) -> str:

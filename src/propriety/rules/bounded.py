@@ -13,7 +13,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties
 from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
@@ -32,7 +32,9 @@ class _Bounded(BinaryRule):
     def __post_init__(self) -> None:
         self.weight()  # It checks the thresholds.
         if self.normalize not in ("regret", "width", "none"):
-            raise InputValueError(sentence(f'normalize must be "regret", "width" or "none"; got {self.normalize!r}'))
+            raise InputValueError(
+                'must be "regret", "width" or "none"', argument="normalize", offender=f"got {self.normalize!r}"
+            )
 
     @abstractmethod
     def weight(self) -> IntervalWeight:
@@ -140,13 +142,12 @@ class BoundedLog(_Bounded):
         # Named, because a slots dataclass replaces the class that a bare super() refers to.
         _Bounded.__post_init__(self)
         if self.normalize != "none" and (self.low == 0.0 or self.high == 1.0):
-            law = "thresholds must lie strictly between 0 and 1 for a mean over log-odds"
+            law = "must lie strictly between 0 and 1 for a mean over log-odds"
             raise InputValueError(
-                sentence(
-                    law,
-                    offender=f"they are ({self.low!r}, {self.high!r})",
-                    hint='narrow the interval, or pass normalize="none".',
-                )
+                law,
+                argument="thresholds",
+                offender=f"they are ({self.low!r}, {self.high!r})",
+                hint='narrow the interval, or pass normalize="none".',
             )
 
     def weight(self) -> LogOddsWeight:
@@ -193,7 +194,7 @@ class BoundedNetBenefit(_Bounded):
         _Bounded.__post_init__(self)
         if self.high == 1.0:
             law = "the upper threshold must be below 1 for net benefit, whose cost of a false alarm is c / (1 - c)"
-            raise InputValueError(sentence(law))
+            raise InputValueError(law)
 
     def weight(self) -> NetBenefitWeight:
         """Return the weight 1 / (1 - c)."""

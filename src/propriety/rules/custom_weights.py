@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, sentence
+from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.results import Floats
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.quadrature import Panels
@@ -46,10 +46,10 @@ class PointsWeight(ThresholdWeight):
         # Copies, because a weight must stay what it is when the caller's arrays change.
         grid, densities = read_grid(self.grid).copy(), _read_densities(self.densities)
         if densities.shape != grid.shape or len(grid) < 2:
-            law = "points must be two or more thresholds with one density each"
-            raise InputValueError(sentence(law, offender=f"shapes are {grid.shape} and {densities.shape}"))
+            law = "must be two or more thresholds with one density each"
+            raise InputValueError(law, argument="points", offender=f"shapes are {grid.shape} and {densities.shape}")
         if (np.diff(grid) < 0.0).any():
-            raise InputValueError(sentence("grid must be in order", hint="sort both by threshold."))
+            raise InputValueError("must be in order", argument="grid", hint="sort both by threshold.")
         _check_densities(densities, grid)
         object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "densities", densities)
@@ -123,8 +123,9 @@ class CustomWeight(ThresholdWeight):
             with np.errstate(all="ignore"):  # What is not finite is refused below.
                 values = np.broadcast_to(np.asarray(self.function(thresholds), dtype=np.float64), thresholds.shape)
         except (TypeError, ValueError) as error:
-            law = "weight must take an array of thresholds and return as many numbers"
-            raise InputTypeError(sentence(law, offender=str(error), hint="numpy.vectorize(weight) does.")) from error
+            law = "must take an array of thresholds and return as many numbers"
+            hint = "numpy.vectorize(weight) does."
+            raise InputTypeError(law, argument="weight", offender=str(error), hint=hint) from error
         _check_densities(values, thresholds)
         return values
 
@@ -145,14 +146,14 @@ def read_weight(weight: object) -> ThresholdWeight:
         return PointsWeight(*weight)
     if callable(weight) and not isinstance(weight, type):
         return CustomWeight(weight)
-    law = f"weight must be a weight on thresholds, a function, or (grid, densities); got {weight!r}"
-    raise InputTypeError(sentence(law, hint="UniformWeight(low, high) is the plainest."))
+    law = "must be a weight on thresholds, a function, or (grid, densities)"
+    hint = "UniformWeight(low, high) is the plainest."
+    raise InputTypeError(law, argument="weight", offender=f"got {weight!r}", hint=hint)
 
 
 def _panel_loss(panels: Panels, p: Column, *, event: bool, ops: Operations) -> Column:
     if ops is not NUMPY:
-        message = "Engines have no quadrature. Hint: make a ForecastTable and score that."
-        raise UnsupportedOperationError(message)
+        raise UnsupportedOperationError("Engines have no quadrature", hint="make a ForecastTable and score that.")
     return panels.loss(np.asarray(p, dtype=np.float64), event=event)
 
 
@@ -160,16 +161,16 @@ def _read_densities(densities: ArrayLike) -> Floats:
     try:
         return np.array(densities, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(sentence("densities must be numbers", offender=str(error))) from error
+        raise InputTypeError("must be numbers", argument="densities", offender=str(error)) from error
 
 
 def _check_densities(densities: Floats, thresholds: Floats) -> None:
     bad = ~((densities >= 0.0) & (densities < math.inf))
     if bad.any():
         offender = f"at {thresholds[bad][0].item():g} it is {densities[bad][0].item()!r}"
-        raise InputValueError(sentence("weight must be finite and not negative", offender=offender))
+        raise InputValueError("must be finite and not negative", argument="weight", offender=offender)
 
 
 def _check_total(total: float) -> None:
     if not total > 0.0:
-        raise InputValueError(sentence("weight must be positive somewhere; its integral is 0"))
+        raise InputValueError("must be positive somewhere; its integral is 0", argument="weight")

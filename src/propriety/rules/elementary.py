@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from propriety.checks import check_inside
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties, check_inside
+from propriety.rules.rule import BinaryRule, Properties
 from propriety.rules.weights import BetaWeight
 
 __all__ = ["BetaRegret", "Elementary", "ShiftedBrier"]
@@ -42,7 +43,7 @@ class Elementary(BinaryRule):
     threshold: float
 
     def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
+        check_inside("threshold", self.threshold)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper; not strictly, because only the side of the threshold counts."""
@@ -99,7 +100,7 @@ class ShiftedBrier(BinaryRule):
     weighted: bool = True
 
     def __post_init__(self) -> None:
-        check_inside(self.mu, "mu")
+        check_inside("mu", self.mu)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper with the weights, without them only at 1/2; superior only there."""

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.checks import check_inside, is_number
+from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats
-from propriety.rules.rule import check_inside, is_number
 
 __all__ = ["Thresholds", "read_grid", "read_range", "read_thresholds"]
 
@@ -28,12 +28,12 @@ def read_thresholds(thresholds: object) -> Thresholds | None:
     if thresholds is None:
         return None
     if is_number(thresholds):
-        check_inside(thresholds, "thresholds")  # type: ignore[arg-type]  # a number
+        check_inside("thresholds", thresholds)
         return float(thresholds)  # type: ignore[arg-type]  # a number
     if _is_pair(thresholds):
         return read_range(thresholds)
-    law = f"thresholds must be None, a number, or a pair (low, high); got {thresholds!r}"
-    raise InputTypeError(sentence(law))
+    law = "must be None, a number, or a pair (low, high)"
+    raise InputTypeError(law, argument="thresholds", offender=f"got {thresholds!r}")
 
 
 def read_range(thresholds: object) -> tuple[float, float]:
@@ -45,11 +45,11 @@ def read_range(thresholds: object) -> tuple[float, float]:
     (0.05, 0.2)
     """
     if not _is_pair(thresholds):
-        raise InputTypeError(sentence(f"thresholds must be a pair (low, high); got {thresholds!r}"))
+        raise InputTypeError("must be a pair (low, high)", argument="thresholds", offender=f"got {thresholds!r}")
     low, high = thresholds
     if not (is_number(low) and is_number(high) and 0.0 <= low < high <= 1.0):
-        law = f"thresholds must satisfy 0 <= low < high <= 1; got ({low!r}, {high!r})"
-        raise InputValueError(sentence(law, hint="pass probabilities, not odds or percentages."))
+        law, hint = "must satisfy 0 <= low < high <= 1", "pass probabilities, not odds or percentages."
+        raise InputValueError(law, argument="thresholds", offender=f"got ({low!r}, {high!r})", hint=hint)
     return float(low), float(high)
 
 
@@ -64,13 +64,14 @@ def read_grid(grid: ArrayLike, argument: str = "grid") -> Floats:
     try:
         values = np.atleast_1d(np.asarray(grid, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise InputTypeError(sentence(f"{argument} must be numbers", offender=str(error))) from error
+        raise InputTypeError("must be numbers", argument=argument, offender=str(error)) from error
     if values.ndim != 1 or len(values) == 0:
-        raise InputValueError(sentence(f"{argument} must be a number or a 1-D array; got shape {values.shape}"))
+        law = "must be a number or a 1-D array"
+        raise InputValueError(law, argument=argument, offender=f"got shape {values.shape}")
     bad = ~((values >= 0.0) & (values <= 1.0))
     if bad.any():
         offender = f"entry {int(bad.argmax())} is {values[bad][0].item()!r}"
-        raise InputValueError(sentence(f"{argument} must lie in [0, 1]", offender=offender))
+        raise InputValueError("must lie in [0, 1]", argument=argument, offender=offender)
     return values
 
 

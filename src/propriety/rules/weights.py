@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
-from propriety.errors import InputValueError, sentence
+from propriety.checks import is_number
+from propriety.errors import InputValueError
 from propriety.results import Floats
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import is_number
 from propriety.rules.thresholds import read_range
 
 __all__ = ["BetaWeight", "IntervalWeight", "LogOddsWeight", "NetBenefitWeight", "ThresholdWeight", "UniformWeight"]
@@ -212,7 +212,8 @@ class BetaWeight(ThresholdWeight):
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
             if not is_number(getattr(self, name)) or not 0.0 < getattr(self, name) < math.inf:
-                raise InputValueError(sentence(f"{name} must be positive and finite; got {getattr(self, name)!r}"))
+                given = f"got {getattr(self, name)!r}"
+                raise InputValueError("must be positive and finite", argument=name, offender=given)
 
     def density(self, c: Floats) -> Floats:
         """Return the density, infinite at 0 or 1 where a parameter is below one."""

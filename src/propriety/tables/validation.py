@@ -15,7 +15,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.checks import check_options
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.results import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments, Kind, about, check_kind, check_rows, numbers_of
@@ -29,7 +30,6 @@ __all__ = [
     "Labels",
     "Missing",
     "check_names",
-    "check_options",
     "distinct_labels",
     "read_cases",
     "read_forecast",
@@ -106,7 +106,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         forecasts=numbers,
         labels=columns,
         weight=weights,
-        keys={name: key(values, "by" if values is by else f"by[{name!r}]") for name, values in groups.items()},
+        keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
         cluster=None if cluster is None else key(cluster, "cluster"),
         time=None if time is None else key(time, "time"),
         tolerance=tolerance,
@@ -164,7 +164,7 @@ def read_forecast(
     check_rows(reading)
     check_kind(reading.values.shape, "y_proba", "classes")
     if len(reading.values) == 0:
-        raise InputValueError(sentence("y_proba must hold at least one case; it is empty"))
+        raise InputValueError("must hold at least one case", argument="y_proba", offender="it is empty")
     if reading.missing is not None:
         laws.refuse_missing("y_proba", reading.missing)
     values = numbers_of(reading, None)
@@ -187,17 +187,9 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
     if cases.labels is not None and reading.index is not None:
         names = tuple(reading.index)
         if set(names) == set(cases.labels) and names != cases.labels:
-            law = f"reference must be in the order of the labels {list(cases.labels)}; got {list(names)}"
-            raise InputValueError(sentence(law))
+            law = f"must be in the order of the labels {list(cases.labels)}"
+            raise InputValueError(law, argument="reference", offender=f"got {list(names)}")
     return numbers_of(reading, None)
-
-
-def check_options(missing: object, tolerance: object = TOLERANCE) -> None:
-    """Refuse unknown ways to treat missing values, and a tolerance that is none."""
-    if not isinstance(missing, str) or missing not in ("raise", "drop"):
-        raise InputValueError(sentence(f'missing must be "raise" or "drop"; got {missing!r}'))
-    if not isinstance(tolerance, float | int) or not 0.0 <= tolerance < 1.0:
-        raise InputValueError(sentence(f"tolerance must lie in [0, 1); got {tolerance!r}"))
 
 
 def check_names(forecasts: object, fewest: int = 1) -> None:
@@ -209,26 +201,27 @@ def check_names(forecasts: object, fewest: int = 1) -> None:
     """
     if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
         hint = 'pass {"a": p, "b": q}.'
-        raise InputTypeError(sentence("forecasts must map the names of models to their forecasts", hint=hint))
+        raise InputTypeError("must map the names of models to their forecasts", argument="forecasts", hint=hint)
     for name in forecasts:
         if any(unicodedata.category(character) == "Cc" for character in name):
             law = f"names of models must be free of control characters such as line ends; got {name!r}"
-            raise InputValueError(sentence(law))
+            raise InputValueError(law)
     if len(forecasts) < fewest:
         number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(sentence(f"forecasts must hold {number} or more; got {len(forecasts)}"))
+        raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {len(forecasts)}")
 
 
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:
     """Return the forecasts by model, and what errors call them."""
     several = isinstance(forecasts, Mapping) or fewest > 1
     if isinstance(y_true, Result):
-        need = "several models need predictions, y_true and forecasts" if several else "y_true must hold outcomes"
-        raise InputTypeError(sentence(f"{need}; a {type(y_true).__name__} no longer knows its cases"))
+        need = "several models need predictions, {y_true} and {forecasts}" if several else "{y_true} must hold outcomes"
+        kind = type(y_true).__name__
+        raise InputTypeError(Wording(need + "; a {kind} no longer knows its cases", kind=kind))
     if several:
         check_names(forecasts, fewest)
     models: Mapping[str, object] = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
-    return models, {model: f"forecasts[{model!r}]" if several else "y_proba" for model in models}
+    return models, {model: laws.named_forecast(model) if several else "y_proba" for model in models}
 
 
 def _arguments(
@@ -238,7 +231,9 @@ def _arguments(
     for model, values in forecasts.items():
         if values is None:
             with about(names[model]):
-                raise InputTypeError(sentence("y_proba is needed beside y_true", hint="or pass one ForecastTable."))
+                raise InputTypeError(
+                    Wording("is needed beside {y_true}"), argument="y_proba", hint="or pass one ForecastTable."
+                )
     outcome = read_array(y_true, "y_true", role="outcomes")
     readings = {}
     for model, values in forecasts.items():
@@ -272,5 +267,6 @@ def _check_column_names(names: tuple[Any, ...] | None, columns: tuple[Any, ...])
         return
     texts = [str(name) for name in names], [str(column) for column in columns]
     if set(names) == set(columns) or (set(texts[0]) == set(texts[1]) and texts[0] != texts[1]):
-        law = "labels must be in the order of the columns of y_proba"
-        raise InputValueError(sentence(law, offender=f"labels are {list(columns)} and columns {list(names)}"))
+        law = Wording("must be in the order of the columns of {y_proba}")
+        offender = f"labels are {list(columns)} and columns {list(names)}"
+        raise InputValueError(law, argument="labels", offender=offender)
