@@ -67,6 +67,7 @@ VERBS = {
             "Curves and bands": ("calibration.reliability", "calibration.bands"),
             "Parts of a score": ("calibration.decomposition", "calibration.classical"),
             "Tests and summaries": ("calibration.miscalibration", "calibration.summary"),
+            "Recalibration": ("recalibration",),
             "More": ("calibration",),
         },
     ),

@@ -11,6 +11,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 if TYPE_CHECKING:
     from propriety import plots as plots
+    from propriety import recalibration as recalibration
     from propriety.calibration.bands import Band
     from propriety.calibration.bracket import CalibrationBracket, calibration_bracket
     from propriety.calibration.classical import ClassicalDecomposition, classical_decomposition
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from propriety.ledger.moments import Moments
     from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
     from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
+    from propriety.recalibration.recalibrate import recalibrate
+    from propriety.recalibration.result import Recalibration
     from propriety.rules.audit import AuditReport, Finding, audit
     from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
     from propriety.rules.custom_weights import CustomWeight, PointsWeight
@@ -146,6 +149,8 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.ledger.condense": ("condense",),
     "propriety.ledger.ledger": ("Ledger",),
     "propriety.ledger.moments": ("Moments",),
+    "propriety.recalibration.recalibrate": ("recalibrate",),
+    "propriety.recalibration.result": ("Recalibration",),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
     "propriety.rules.custom_weights": ("CustomWeight", "PointsWeight"),
@@ -241,6 +246,7 @@ __all__ = [
     "RankedLog",
     "RankedProbability",
     "RankingMap",
+    "Recalibration",
     "Regret",
     "RegretCurve",
     "ReliabilityCurve",
@@ -297,6 +303,7 @@ __all__ = [
     "quadratic_weighted_kappa",
     "ranked_probability_score",
     "ranking_map",
+    "recalibrate",
     "register_rule",
     "regret_curve",
     "reliability_curve",
@@ -316,8 +323,8 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for the first time; what draws is no part of `__all__`, and needs matplotlib."""
     if name == "__version__":
         return import_module("importlib.metadata").version("propriety")
-    if name == "plots":
-        return import_module("propriety.plots")
+    if name in ("plots", "recalibration"):
+        return import_module(f"propriety.{name}")
     if name not in _MODULE_OF:
         message = f"module 'propriety' has no attribute {name!r}"
         raise AttributeError(message)
@@ -326,4 +333,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULE_OF, "__version__", "plots"})
+    return sorted({*globals(), *__all__, *_MODULE_OF, "__version__", "plots", "recalibration"})

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
-from propriety.calibration.recalibration import (
+from propriety.calibration.score_parts import (
     NOISE,
     check_proper,
     cleared,

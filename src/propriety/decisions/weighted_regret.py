@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.recalibration import recalibrated_scores
+from propriety.calibration.score_parts import recalibrated_scores
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.results import Floats, Score
 from propriety.rules.custom_weights import read_weight

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from propriety.calibration.decomposition import decompose_table
-from propriety.calibration.recalibration import proper_binary_rule
+from propriety.calibration.score_parts import proper_binary_rule
 from propriety.checks import check_inside
 from propriety.results import Floats
 from propriety.rules.elementary import Elementary

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from propriety.calibration.grouping import group_starts
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.recalibration import FixedForecasts, proper_binary_rule
+from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
 from propriety.inference.dependent_calibration import spread_of_regression

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.recalibration import miscalibrations, proper_binary_rule
+from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
 from propriety.checks import check_level, check_positive, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing

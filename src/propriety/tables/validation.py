@@ -32,6 +32,7 @@ __all__ = [
     "check_names",
     "distinct_labels",
     "read_cases",
+    "read_event_forecast",
     "read_forecast",
     "read_outcomes",
     "read_rates",
@@ -171,6 +172,28 @@ def read_forecast(
     columns = class_labels(values.shape[1], labels)
     _check_column_names(reading.names, columns)
     return judged_forecast(values, argument="y_proba", tolerance=tolerance), columns
+
+
+def read_event_forecast(y_proba: object) -> Floats:
+    """Read probabilities of one event without outcomes: an array of any length, or one number.
+
+    Examples
+    --------
+    >>> read_event_forecast([0.2, 1]), read_event_forecast(0.5)
+    (array([0.2, 1. ]), array(0.5))
+    """
+    if np.ndim(y_proba) == 0 and not isinstance(y_proba, str | bytes):  # type: ignore[arg-type]  # anything
+        reading = Reading("y_proba", np.asarray(y_proba))
+        values = numbers_of(reading, None).astype(np.float64)
+    else:
+        reading = read_array(y_proba, "y_proba")
+        check_kind(reading.values.shape, "y_proba", "event")
+        if reading.missing is not None:
+            laws.refuse_missing("y_proba", reading.missing)
+        values = numbers_of(reading, None)
+    laws.refuse_missing_floats("y_proba", np.atleast_1d(values))
+    found = judged_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
+    return found.astype(np.float64, copy=False).reshape(values.shape)
 
 
 def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
