@@ -15,7 +15,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingDependencyError
+from propriety.checks import check_choice
+from propriety.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,8 +41,7 @@ def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> A
     if backend is None:
         law = "A frame needs pandas, polars or pyarrow, and none is installed"
         raise MissingDependencyError(law, hint="pip install pandas.")
-    if backend not in BACKENDS:
-        raise InputValueError(f"must be one of {BACKENDS}", argument="backend", offender=f"got {backend!r}")
+    check_choice("backend", backend, BACKENDS)
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 

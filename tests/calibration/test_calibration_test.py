@@ -122,7 +122,8 @@ def test_few_events_are_tested_by_level_and_slope_alone(weight):
     y, p = calibrated(np.random.default_rng(6), 60)
     found = judged(y, p, weight)
     assert found.information < FEWEST
-    assert (found.shape_df, found.shape_p_value, found.fine_p_value) == (0.0, 1.0, 1.0)
+    assert found.shape_df == found.fine_df == 0.0
+    assert np.isnan([found.shape_p_value, found.fine_p_value]).all()
     assert found.p_value == pytest.approx(found.line_p_value)
     assert found.method == ("200 draws of outcomes" if weight is None else "chi-squared")
 
@@ -134,8 +135,8 @@ def test_draws_give_the_exact_p_value_of_one_forecast():
 
 
 def test_an_event_that_was_all_but_excluded_is_told_without_a_warning():
-    assert judged([1, 0, 1], [1e-320, 0.3, 0.6]).p_value == pytest.approx(1 / 201)
-    assert judged([1, 0, 1], [1e-320, 1e-320, 5e-324]).p_value == pytest.approx(1 / 201)
+    assert judged([1, 0, 1], [1e-320, 0.3, 0.6]).p_value == pytest.approx(1 / 4001)
+    assert judged([1, 0, 1], [1e-320, 1e-320, 5e-324]).p_value == pytest.approx(1 / 4001)
     rng = np.random.default_rng(7)
     y, p = calibrated(rng, 500)
     assert judged(np.append(y, 1), np.append(p, 1e-320)).p_value == 0.0
@@ -157,7 +158,7 @@ def test_the_order_of_the_cases_does_not_matter(weighted):
     one = judged(y, p, weight)
     other = judged(y[order], p[order], None if weight is None else weight[order])
     for name in ("p_value", "line_statistic", "shape_p_value", "fine_p_value", "information"):
-        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9)
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9, nan_ok=True)
 
 
 @pytest.mark.parametrize("change", [0.0, 0.2], ids=["calibrated", "shifted"])
@@ -183,7 +184,7 @@ def test_equal_weights_change_nothing():
     y, p = calibrated(np.random.default_rng(11), 500)
     plain, scaled = judged(y, p), judged(y, p, np.full(500, 5.0))
     for name in ("p_value", "line_statistic", "shape_p_value", "fine_p_value", "information"):
-        assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+        assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9, nan_ok=True)
 
 
 def test_a_variance_of_three_divides_the_statistic_by_three():
@@ -243,3 +244,16 @@ def test_miscalibrated_forecasts_are_found(change):
     rng = np.random.default_rng(14)
     samples = [calibrated(rng, 2000) for _ in range(40)]
     assert np.mean([judged(y, expit(change(logit(p)))).p_value <= 0.05 for y, p in samples]) > 0.8
+
+
+def test_small_p_values_of_few_events_are_drawn_until_they_can_be_told():
+    p = np.full(60, 0.02)
+    y = np.arange(60) < 8
+    found = judged(y, p)
+    exact = stats.binom(60, 0.02).sf(7)
+    assert exact < 1e-4
+    assert found.method == "4,000 draws of outcomes"
+    assert found.p_value == pytest.approx(1 / 4001)  # 200 draws alone would give 1 / 201.
+    often = judged(np.arange(60) < 2, p)
+    assert often.method == "200 draws of outcomes"
+    assert often.p_value == pytest.approx(stats.binom(60, 0.02).sf(1) + stats.binom(60, 0.02).pmf(0), abs=0.1)

@@ -204,7 +204,7 @@ def test_classical_parts_of_two_bins_by_hand():
 
 
 def test_classical_decomposition_refuses_what_is_no_strategy():
-    with pytest.raises(InputValueError, match=r"strategy must be one of .*'distinct'.*; got 'kmeans'"):
+    with pytest.raises(InputValueError, match=r"""strategy must be one of .*"distinct"; got 'kmeans'"""):
         pr.classical_decomposition(Y, P, strategy="kmeans")
 
 

@@ -57,3 +57,16 @@ def test_the_model_may_be_left_out(key, numbers, models, tried):
 def test_an_unknown_key_lists_those_there_are():
     with pytest.raises(InputValueError, match=r"got 'c/brier'. Hint: there are a/brier, b/brier, n\."):
         judge([Gate("c/brier", ">", 1.0)], {"a/brier": 0.1, "b/brier": 0.2, "n": 3}, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("miscalibrated", 1.0, "Gate failed: the model is miscalibrated."),
+        ("a/miscalibrated", 0.0, "Gate passed: a was not found to be miscalibrated."),
+        ("a/miscalibrated", math.nan, "Gate failed: the calibration of a was not tested."),
+    ],
+)
+def test_a_verdict_is_told_in_words(key, value, words):
+    (verdict,) = judge([parse_gate("miscalibrated")], {key: value}, ["a"])
+    assert str(verdict) == words

@@ -43,6 +43,12 @@ def test_the_document_holds_the_result(folder, run, columns):
     np.testing.assert_allclose(told["gain"], found.gain, atol=1e-12)
 
 
+def test_one_threshold_is_measured_there(folder, run, columns):
+    told = json.loads(run("recalibrate", "p.csv", *CASES, "--thresholds", 0.3, "--seed", 1, "--json", "-").stdout)
+    found = pr.recalibrate(columns["y"], columns["bold"], rule=pr.Elementary(0.3), seed=1)
+    np.testing.assert_allclose(told["score"], found.score)
+
+
 def test_folds_by_an_identifier_are_those_of_the_package(run, columns, folder):
     told = json.loads(run("recalibrate", "p.csv", *CASES, "--id", "patient", "--seed", 1, "--json", "-").stdout)
     found = pr.recalibrate(columns["y"], columns["bold"], id=columns["patient"], seed=1)

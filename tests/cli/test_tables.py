@@ -61,7 +61,7 @@ def test_labels_and_missing_values(folder, run):
     result = run(
         "table", "m.csv", "--outcome", "y", "--forecast", "p", "--pos-label", "yes", "--missing", "drop", "-o", "t"
     )
-    assert result.stdout == "2 cases in 2 rows, 50% of them with the event; 1 row with missing values was left out.\n"
+    assert result.stdout == "2 cases in 2 rows, event rate 50%; 1 row with missing values was left out.\n"
 
 
 @pytest.mark.parametrize(

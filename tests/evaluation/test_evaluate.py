@@ -72,7 +72,7 @@ def test_parts_are_those_of_the_public_functions(result):
     assert str(result.comparison) == str(pr.compare(Y, MODELS, rule))
     alone = pr.slices(Y, MODELS, rule, by=SITE)
     np.testing.assert_array_equal(result.slices.value, alone.value)
-    assert result.ranking.marked.winner == pr.ranking_map(Y, MODELS, interval=(0.05, 0.2)).marked.winner
+    assert result.ranking.marked.winner == pr.ranking_map(Y, MODELS, thresholds=(0.05, 0.2)).marked.winner
     assert result.probability_means["honest"].accuracy == pr.probability_means(Y, MODELS["honest"]).accuracy
 
 
@@ -185,8 +185,8 @@ def test_flat_keys_have_the_model_in_front_only_where_there_are_several(result):
 
 def test_the_summary_says_who_leads_and_what_is_noise(result):
     said = result.summary()
-    assert said.startswith("2 models on 600 cases, ")
-    assert "honest has the lowest bounded Brier score over the thresholds from 5% to 20%" in said
+    assert said.startswith("2 models on 600 cases; event rate ")
+    assert "Lowest bounded Brier score over the thresholds from 5% to 20%: honest, " in said
     assert "honest is consistent with calibration (p = " in said
     assert str(result) == said
 
@@ -235,7 +235,7 @@ def test_one_outcome_only_is_told_and_does_not_fail():
     assert np.isnan(row["value"])
     assert "there are no events" in row["note"]
     assert found.scores.at("forecast", "brier")["value"] == pytest.approx(0.14 / 3)
-    assert "One model on 3 cases, 0% of them with the event." in found.summary()
+    assert "One model on 3 cases; event rate 0%." in found.summary()
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_the_words_name_the_group_and_its_ratio():
     assert f"off is miscalibrated in south (observed/expected {ratio:.2f}, " in said
     assert "; adjusted p < 0.001): its forecasts are too low." in said
     assert "honest is miscalibrated" not in said
-    assert "No group that could be judged is found miscalibrated." not in said
+    assert "No group with enough data is found to be miscalibrated." not in said
 
 
 def test_groups_of_several_keys_are_named_with_their_key():
@@ -93,7 +93,7 @@ def test_there_is_none_without_groups_or_of_classes():
     rows = np.column_stack([1 - TRUTH, TRUTH / 2, TRUTH / 2])
     graded = pr.evaluate(Y * (1 + np.arange(N) % 2), rows, by={"site": SITE}, **DRAWS)
     assert graded.group_calibration is None
-    assert "group is found miscalibrated" not in graded.summary()
+    assert "is found to be miscalibrated" not in graded.summary()
 
 
 @pytest.mark.parametrize("shared", ["plain", "weights", "clusters", "weighted clusters"])
@@ -110,7 +110,7 @@ def test_a_stored_ledger_with_clusters_says_that_groups_were_not_tested(tmp_path
     pr.condense(Y, FORECASTS, by={"site": SITE}, cluster=WARD).to_parquet(tmp_path / "l")
     result = pr.evaluate(pr.Ledger.from_parquet(tmp_path / "l"), **DRAWS)
     assert result.group_calibration is None
-    assert "group is found miscalibrated" not in result.summary()
+    assert "is found to be miscalibrated" not in result.summary()
     assert "is miscalibrated" not in result.summary()
 
 
@@ -137,7 +137,7 @@ def test_a_refuted_group_is_told_as_such():
     p = np.where((np.arange(N) == np.flatnonzero(Y & (SITE == "south"))[0]), 0.0, TRUTH)
     said = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS).summary()
     (line,) = [one for one in said.splitlines() if one.startswith("m is miscalibrated in south (")]
-    assert line.endswith("): forecasts of exactly 0 or 1 did not come true.")
+    assert line.endswith("): forecasts of exactly 0 or 1 were wrong.")
 
 
 def test_groups_with_immaterial_errors_are_told_as_such():
@@ -146,8 +146,8 @@ def test_groups_with_immaterial_errors_are_told_as_such():
     y = rng.random(200_000) < np.minimum(p + 0.008, 1.0)
     result = pr.evaluate(y, {"m": p}, by={"g": np.arange(200_000) % 2}, **DRAWS)
     assert result.group_calibration.outcome.tolist() == ["immaterial", "immaterial"]
-    assert "m is miscalibrated, but immaterially so, in 0 and 1." in result.summary()
-    assert "is found miscalibrated" not in result.summary()
+    assert "m is miscalibrated, but not materially, in 0 and 1." in result.summary()
+    assert "is found to be miscalibrated" not in result.summary()
 
 
 def test_the_only_group_is_judged_though_there_is_no_rest():
@@ -163,3 +163,51 @@ def test_the_skill_of_many_groups_is_not_estimated_unasked():
     assert "skill was found" not in result.summary()
     few = pr.evaluate(Y, FORECASTS, by={"g": group % 2}, **DRAWS)
     assert few.group_skill.group.tolist() == ["0", "1"] * 2
+
+
+def test_a_group_without_the_events_that_were_forecast_is_miscalibrated():
+    y = Y & (SITE != "south")
+    p = np.where(SITE == "south", TRUTH / 5, TRUTH)
+    assert 40 < p[SITE == "south"].sum() < 60
+    result = pr.evaluate(y, {"m": p}, by={"site": SITE}, **DRAWS)
+    found = result.group_calibration
+    row = found.group.tolist().index("south")
+    assert (found.outcome[row], found.directions[row]) == ("miscalibrated", "too high")
+    assert (found.observed_expected[row], found.observed_expected_low[row]) == (0.0, 0.0)
+    # The upper limit of a Poisson mean after no event is -log(0.025).
+    assert found.observed_expected_high[row] == pytest.approx(-np.log(0.025) / p[SITE == "south"].sum())
+    assert "m is miscalibrated in south (observed/expected 0.00, 0.00 to 0.0" in result.summary()
+
+
+def test_events_that_were_hardly_forecast_are_found():
+    p = np.where(SITE == "south", 0.001, TRUTH)
+    y = np.where(SITE == "south", np.cumsum(SITE == "south") <= 9, Y)
+    found = pr.evaluate(y, {"m": p}, by={"site": SITE}, **DRAWS).group_calibration
+    row = found.group.tolist().index("south")
+    assert (found.outcome[row], found.directions[row]) == ("miscalibrated", "too low")
+
+
+def test_a_group_whose_forecasts_are_reversed_is_told_as_such():
+    p = np.where(SITE == "south", expit(2 * logit(0.25) - logit(TRUTH)), TRUTH)
+    result = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS)
+    directions = dict(zip(result.group_calibration.group, result.group_calibration.directions, strict=True))
+    assert "reversed" in directions["south"]
+    assert "too extreme" not in directions["south"]
+    alone = pr.calibration_summary(Y[SITE == "south"], p[SITE == "south"], **DRAWS)
+    assert "reversed" in alone.directions
+    # Overconfidence, however gross, is no reversal.
+    bold = pr.evaluate(Y, {"m": expit(8 * logit(TRUTH))}, by={"site": SITE}, **DRAWS).group_calibration
+    assert all("too extreme" in one and "reversed" not in one for one in bold.directions)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
+def test_few_events_keep_the_level_over_all_groups(weighted):
+    rng = np.random.default_rng(44)
+    groups, n = 400, 100
+    p = rng.beta(1, 30, groups * n)
+    y, g = rng.random(len(p)) < p, np.repeat(np.arange(groups), n)
+    weight = {"sample_weight": rng.lognormal(0, 0.7, len(p))} if weighted else {}
+    found = pr.evaluate(y, p, by={"g": g}, **weight, **DRAWS).group_calibration
+    assert len(found.group) == groups
+    assert set(found.outcome) == {"too few events"}
+    assert 0.002 < (found.p_value <= 0.05).mean() <= 0.05

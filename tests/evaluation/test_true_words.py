@@ -168,7 +168,7 @@ def test_the_interval_of_the_best_of_many_allows_for_their_choice():
         found, own = result.best_estimate, result.estimates[result.best]["brier"]
         held.append(found.low <= truth <= found.high)
         assert found.low < own.low < own.high < found.high
-        narrow.append(result.summary().count("allowing for its choice among 20 models"))
+        narrow.append(result.summary().count("adjusted for choosing the best of 20 models"))
     assert np.mean(held) >= 0.9
     assert set(narrow) == {1}
 
@@ -178,7 +178,7 @@ def test_a_higher_event_rate_of_a_group_is_not_told_as_a_worse_forecast():
     group = np.arange(2000) % 2
     q = np.where(group == 0, rng.beta(1, 9, 2000), rng.beta(5, 5, 2000))  # The same skill, 1 / 11.
     said = pr.evaluate(rng.random(2000) < q, {"m": q}, by={"group": group}, **DRAWS).summary()
-    assert "No group that could be judged is found miscalibrated." in said
+    assert "No group with enough data is found to be miscalibrated." in said
     (line,) = [one for one in said.splitlines() if one.startswith("m: the Brier score of 1 is ")]
     assert "higher than that of the rest; its event rate is " in line
     assert line.endswith("in all, which by itself changes the score, and no difference in skill was found.")

@@ -19,7 +19,7 @@ def said(y, forecasts, **options):
 
 
 @pytest.mark.parametrize(
-    ("level", "told"), [(0.995, "(99.5% interval"), (0.975, "(97.5% interval"), (0.9999, "(99.99% interval")], ids=str
+    ("level", "told"), [(0.995, "(99.5% CI"), (0.975, "(97.5% CI"), (0.9999, "(99.99% CI")], ids=str
 )
 def test_levels_are_not_rounded(level, told):
     sure = (Y == 1) ^ (np.arange(N) % 3 == 0)
@@ -41,14 +41,14 @@ def test_small_groups_are_told_from_those_with_an_infinite_score():
     found = pr.evaluate(y, {"sound": p, "sure": q}, by=group[kept], **DRAWS)
     assert found.problem.headline.key == "log"
     lines = found.summary().splitlines()
-    assert "Too few cases or events to judge: few." in lines
+    assert "Too few cases or events to compare their scores: few." in lines
     assert "sure: the log score is infinite in odd." in lines
     assert not [line for line in lines if line.startswith("sound: the score is infinite")]
 
 
 def test_few_clusters_are_told_as_such():
     found = said(Y, TRUTH, by=np.arange(N) % 2, cluster=np.arange(N) % 6)
-    assert "Too few cases, events or clusters to judge: 0, 1." in found
+    assert "Too few cases, events or clusters to compare their scores: 0, 1." in found
 
 
 @pytest.mark.parametrize("groups", [100, 1], ids=["all too small", "one"])
@@ -60,15 +60,15 @@ def test_where_nothing_was_tested_no_group_is_cleared(groups):
 
 def test_groups_that_were_tested_are_cleared():
     found = said(Y, TRUTH, by=np.arange(N) % 3 == 0)
-    assert "No group that could be judged is found miscalibrated." in found
+    assert "No group with enough data is found to be miscalibrated." in found
     assert "No group is found to differ from the rest in score or skill." in found
     assert "could be compared" not in found
 
 
 def test_miscalibration_is_a_part_of_the_brier_score_whatever_the_headline():
     found = said(Y, BOLD, thresholds=(0.05, 0.2))
-    assert "forecast has a bounded Brier score" in found
-    assert "of a Brier score of " in found
+    assert "Bounded Brier score over the thresholds from 5% to 20% of forecast: " in found
+    assert "its Brier score of " in found
 
 
 @pytest.mark.parametrize("models", [1, 2])
@@ -77,23 +77,24 @@ def test_infinite_scores_have_no_lead(models):
     y = (np.arange(N) >= 570).astype(int)
     y[0], p[0] = 1, 0.0
     found = said(y, {"ab"[place]: p for place in range(models)})
-    assert ("Every model has an infinite log score" if models == 2 else "a has an infinite log score") in found
-    assert "lowest" not in found
+    assert f"Log score of {'every model' if models == 2 else 'a'}: infinite" in found
+    assert "owest" not in found
 
 
 def test_models_that_score_the_same_share_the_lead():
     found = said(Y, {"a": TRUTH, "b": BOLD, "c": TRUTH, "d": TRUTH})
-    assert "a, c and d share the lowest Brier score, " in found
-    assert "a has the lowest Brier score" in said(Y, {"a": TRUTH, "b": BOLD})
+    assert "Lowest Brier score: a, c and d, 0." in found
+    assert " each (95% CI " in found
+    assert "Lowest Brier score: a, 0." in said(Y, {"a": TRUTH, "b": BOLD})
 
 
 def test_a_weighted_share_is_not_one_of_cases():
     found = pr.evaluate(Y, TRUTH, sample_weight=np.where(Y == 1, 10.0, 1.0), **DRAWS)
-    assert f"One model on 600 cases, {percent(found.rates['event'])} of their weight with the event." in str(found)
+    assert f"One model on 600 cases; weighted event rate {percent(found.rates['event'])}." in str(found)
 
 
 def test_one_case_is_one():
-    assert "One model on 1 case, 100% of them with the event; 2 rows with missing values were left out." in said(
+    assert "One model on 1 case; event rate 100%; 2 rows with missing values were left out." in said(
         [1, 0, 1], [0.7, None, None], missing="drop"
     )
 

@@ -176,5 +176,5 @@ def test_skill_under_an_improper_rule_is_drawn():
 
 def test_neighbours_in_time_count_as_independent_and_the_note_says_so():
     found = estimate(Y, P, lambda table: table.event_rate, time=np.arange(N), seed=1)
-    assert found.note == "neighbours in time count as independent: it may be too narrow"
+    assert found.note == "neighbouring times count as independent: the interval may be too narrow"
     assert found.units == N

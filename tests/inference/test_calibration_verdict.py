@@ -18,19 +18,19 @@ DIRECTIONS = get_args(Direction)
 CLAIMS = {
     "consistent": "is consistent with calibration",
     "miscalibrated": "is miscalibrated (",
-    "immaterial": "is miscalibrated, but immaterially so (",
+    "immaterial": "is miscalibrated, but not materially (",
     "too few events": "to tell whether it is calibrated",
     "not tested": "calibration was not tested",
 }
 WAYS = {
-    "refuted": "did not come true",
+    "refuted": "of exactly 0 or 1",
     "too high": "too high",
     "too low": "too low",
     "reversed": "reversed",
     "too extreme": "too extreme",
     "too timid": "too timid",
-    "other shape": "the shape of its reliability curve is off",
-    "together": "level and slope of its forecasts are off together",
+    "other shape": "the shape of its reliability curve is wrong",
+    "together": "intercept and slope jointly differ from 0 and 1",
 }
 
 
@@ -65,7 +65,7 @@ def test_forecasts_that_are_too_extreme_are_called_miscalibrated():
     assert found.startswith("m is miscalibrated (p < 0.001): its forecasts are ")
     assert "too extreme (slope 0.56, 0.42 to 0.70)." in found
     cost = pr.estimate(y, p, pr.Miscalibration())
-    assert f" It costs {cost.value:.5f} ({cost.low:.5f} to {cost.high:.4f}) of a Brier score of 0.178." in found
+    assert f" would lower its Brier score of 0.178 by {cost.value:.5f} ({cost.low:.5f} to {cost.high:.4f})." in found
 
 
 def test_a_shift_of_3000_cases_is_found():
@@ -96,7 +96,7 @@ def test_the_direction_is_named(change, direction, words):
 def test_a_wave_has_the_wrong_shape():
     found = judged(*wave(3000))
     assert found.directions == ("other shape",)
-    assert "): the shape of its reliability curve is off (observed/expected " in found.summary()
+    assert "): the shape of its reliability curve is wrong (observed/expected " in found.summary()
 
 
 def test_the_shape_that_alone_decided_is_what_is_named():
@@ -121,7 +121,10 @@ def test_level_and_slope_can_be_off_together_only():
             assert found.test.views_against(0.05)[0]
             assert found.observed_expected.low <= 1.0 <= found.observed_expected.high
             assert found.slope.low <= 1.0 <= found.slope.high
-            assert "level and slope of its forecasts are off together (observed/expected" in found.summary()
+            assert (
+                "intercept and slope jointly differ from 0 and 1, though neither does alone (observed/expected"
+                in found.summary()
+            )
 
 
 def test_calibrated_samples_are_rarely_called_miscalibrated():
@@ -133,7 +136,7 @@ def test_calibrated_samples_are_rarely_called_miscalibrated():
 def test_calibrated_forecasts_are_not_accused():
     found = told(*sample(4, 2000))
     assert found.startswith("m is consistent with calibration (p = ")
-    assert "; observed/expected 0.99, 0.92 to 1.06; slope 1.02, 0.89 to 1.15)." in found
+    assert "; observed/expected 0.99, 0.92 to 1.06; slope 1.02, 0.90 to 1.14)." in found
 
 
 def test_an_error_that_cannot_matter_is_immaterial():
@@ -141,7 +144,7 @@ def test_an_error_that_cannot_matter_is_immaterial():
     found = judged(y, p)
     assert (found.outcome, found.directions) == ("immaterial", ("too high",))
     assert found.p_value <= 0.05
-    assert found.summary("m").startswith("m is miscalibrated, but immaterially so (p ")
+    assert found.summary("m").startswith("m is miscalibrated, but not materially (p ")
     # The same odds are not immaterial where the interval does not exclude an error that would matter.
     few = judged(*sample(5, 3000, lambda x: x + 0.25))
     assert few.outcome == "miscalibrated"
@@ -184,9 +187,9 @@ def test_certain_forecasts_that_did_not_come_true_refute(wrong):
     counted = "1 forecast" if wrong == 1 else "2 forecasts"
     found = judged(y, p)
     assert (found.outcome, found.directions[0], found.p_value) == ("miscalibrated", "refuted", 0.0)
-    assert f"m is miscalibrated (p < 0.001): {counted} of exactly 0 or 1 did not come true" in found.summary("m")
+    assert f"m is miscalibrated (p < 0.001): {counted} of exactly 0 or 1 w" in found.summary("m")
     weighted = judged(y, p, sample_weight=np.arange(500) % 3 + 1)  # Their weights are no number of forecasts.
-    assert "(p < 0.001): forecasts of exactly 0 or 1 did not come true" in weighted.summary("m")
+    assert "(p < 0.001): forecasts of exactly 0 or 1 were wrong" in weighted.summary("m")
 
 
 def test_certain_forecasts_that_came_true_leave_the_slope_of_the_others():
@@ -250,9 +253,14 @@ def test_two_ways_are_both_named(several):
 @pytest.mark.parametrize(
     ("value", "low", "high", "words"),
     [
-        (0.01, 0.005, 0.02, " It costs 0.0100 (0.00500 to 0.0200) of a Brier score of 0.2"),
-        (0.0, 0.0, 0.003, " It costs at most 0.00300 of a Brier score of 0.2"),
-        (0.01, math.nan, math.nan, " It costs 0.0100 of a Brier score of 0.2"),
+        (
+            0.01,
+            0.005,
+            0.02,
+            " Perfect recalibration would lower its Brier score of 0.200 by 0.0100 (0.00500 to 0.0200).",
+        ),
+        (0.0, 0.0, 0.003, " Perfect recalibration would lower its Brier score of 0.200 by at most 0.00300."),
+        (0.01, math.nan, math.nan, " Perfect recalibration would lower its Brier score of 0.200 by 0.0100."),
         (math.nan, math.nan, math.nan, "to 1."),
     ],
     ids=["cost", "none", "no interval", "unknown"],
@@ -262,7 +270,7 @@ def test_the_cost_is_that_of_the_estimate(value, low, high, words):
     cost = replace(found.miscalibration, value=value, low=low, high=high)
     told_of_it = replace(found, miscalibration=cost, brier=0.2).summary("m")
     assert words in told_of_it
-    assert ("cost" in told_of_it) == (not math.isnan(value))
+    assert ("recalibration" in told_of_it) == (not math.isnan(value))
 
 
 def test_bands_of_an_evaluation_are_drawn_as_often_as_asked():

@@ -79,7 +79,7 @@ def test_few_equal_clusters_worth_are_told():
         notes[spread] = pr.compare(y, {"p": p, "q": q}, cluster=cluster).note
         assert (pr.estimate(y, p, cluster=cluster).note == "") == (notes[spread] == "")
     assert notes[0.0] == notes[1.0] == ""
-    assert "50 clusters that are worth 5 of equal size: intervals may be too narrow" in notes[2.0]
+    assert "50 clusters (worth 5 of equal size): intervals may be too narrow" in notes[2.0]
 
 
 @pytest.mark.parametrize("spread", [1.0, 2.0])

@@ -175,7 +175,7 @@ def test_one_cluster_is_one_unit_whatever_is_compared():
 
 def test_neighbours_in_time_are_told_to_count_as_independent_where_they_do():
     found = compare(Y, MODELS, lambda table: table.mean_forecast, time=np.arange(N) // 2, n_resamples=40, seed=1)
-    assert found.note == "Neighbours in time count as independent: intervals may be too narrow."
+    assert found.note == "Neighbouring times count as independent: intervals may be too narrow."
     assert found.units == 200
     assert compare(Y, MODELS, pr.AreaUnderRoc(), time=np.arange(N) // 2).note == ""
 

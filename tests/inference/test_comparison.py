@@ -314,8 +314,7 @@ def test_the_words_of_a_comparison():
         "truth and near are not distinguishable on 400 cases; if the true difference is the one seen, about "
     )
     assert lines[1] == (
-        f"truth is better than far: {-result.difference[1]:.3f} lower Brier score, "
-        f"95% interval {low:.3f} to {high:.3f}."
+        f"truth is better than far: {-result.difference[1]:.3f} lower Brier score, 95% CI {low:.3f} to {high:.3f}."
     )
     assert lines[3] == "Paired t test on 400 cases; verdicts adjusted for 3 pairs."
 
@@ -399,21 +398,21 @@ def test_differences_within_rounding_are_none():
 
 def test_few_clusters_and_events_are_told():
     assert compare(Y, MODELS).note == ""
-    told = "Rests on 19 clusters: intervals may be too narrow."
+    told = "Based on 19 clusters: intervals may be too narrow."
     clustered = compare(Y, MODELS, cluster=np.arange(N) % 19)
     assert clustered.note == told
     assert str(clustered).endswith(f"\n{told}")
     assert compare(pr.condense(Y, MODELS, cluster=np.arange(N) % 19)).note == told
     rare = np.arange(N) < 7
-    assert compare(rare, MODELS).note == "Rests on 7 events: intervals may be too narrow."
+    assert compare(rare, MODELS).note == "Based on 7 events: intervals may be too narrow."
     weight = np.where(Y, 1.0, np.arange(N) < 12)
     few = int((weight[~Y] > 0.0).sum())
-    assert f"Rests on {few} non-events:" in compare(Y, MODELS, sample_weight=weight).note
+    assert f"Based on {few} non-events:" in compare(Y, MODELS, sample_weight=weight).note
     # Times are not clusters, identical models are not tested, and the warnings of a rule stay.
     assert compare(Y, MODELS, time=np.arange(N) % 20).note == ""
     assert compare(rare, {"a": TRUTH, "b": TRUTH}).note == ""
     both = compare(rare, MODELS, pr.ShiftedBrier(0.2, weighted=False)).note
-    assert both.endswith("lower need not be better. Rests on 7 events: intervals may be too narrow.")
+    assert both.endswith("lower need not be better. Based on 7 events: intervals may be too narrow.")
 
 
 def test_a_seed_is_judged_even_where_nothing_is_drawn():

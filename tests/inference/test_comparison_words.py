@@ -36,30 +36,30 @@ IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart
     ("row", "tested", "words"),
     [
         pytest.param(
-            pair(), TESTED, "a is better than b: 0.0042 lower Brier score, 95% interval 0.0013 to 0.0071.", id="better"
+            pair(), TESTED, "a is better than b: 0.0042 lower Brier score, 95% CI 0.0013 to 0.0071.", id="better"
         ),
         pytest.param(
             pair(0.0042, 0.0013, 0.0071),
             TESTED._replace(measure=MeanScore(pr.Log(clip=0.1)), level=0.9),
-            "b is better than a: 0.0042 lower log score, 90% interval 0.0013 to 0.0071.",
+            "b is better than a: 0.0042 lower log score, 90% CI 0.0013 to 0.0071.",
             id="other",
         ),
         pytest.param(
             pair(-3.21, -6.4, -0.02, 1.6, 0.049),
             TESTED,
-            "a is better than b: 3.21 lower Brier score, 95% interval 0.02 to 6.40.",
+            "a is better than b: 3.21 lower Brier score, 95% CI 0.02 to 6.40.",
             id="large",
         ),
         pytest.param(
             pair(0.0042, 0.0013, 0.0071),
             TESTED._replace(measure=NetBenefit(0.2)),
-            "a is better than b: 0.0042 higher net benefit at 0.2, 95% interval 0.0013 to 0.0071.",
+            "a is better than b: 0.0042 higher net benefit at 0.2, 95% CI 0.0013 to 0.0071.",
             id="more is better",
         ),
         pytest.param(
             pair(),
             TESTED._replace(measure=pr.CalibrationSlope()),
-            "b and a differ: b has a 0.0042 higher calibration slope, 95% interval 0.0013 to 0.0071.",
+            "b and a differ: b has a 0.0042 higher calibration slope, 95% CI 0.0013 to 0.0071.",
             id="neither is better",
         ),
         pytest.param(
@@ -194,7 +194,7 @@ def test_every_sentence_is_that_of_a_verdict_and_every_verdict_has_one():
 
 def test_an_end_next_to_zero_does_not_read_as_zero():
     words = pair_sentence(pair(-0.0042, -0.0083, -0.00003), TESTED)
-    assert words.endswith("95% interval 0.00003 to 0.00830.")
+    assert words.endswith("95% CI 0.00003 to 0.00830.")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 import propriety as pr
 from propriety.calibration.null_scores import null_scores
@@ -63,10 +63,10 @@ def test_the_dispersion_of_copies_is_their_number():
     copies = np.repeat(np.arange(N), 4)
     for key in ("cluster", "time"):
         cases, table = opened(Y[copies], P[copies], **{key: copies})
-        dispersion = dispersion_of_scores(cases, table, null_scores(table))
+        dispersion = dispersion_of_scores(cases, table, null_scores(table)).variance
         assert dispersion[:2].mean() == pytest.approx(4.0, rel=0.3)
         single, own = opened(Y, P, **{key: np.arange(N)})
-        assert dispersion_of_scores(single, own, null_scores(own))[:2].mean() == pytest.approx(1.0, rel=0.3)
+        assert dispersion_of_scores(single, own, null_scores(own)).variance[:2].mean() == pytest.approx(1.0, rel=0.3)
 
 
 def test_the_dispersion_of_clusters_is_the_sum_of_their_squares():
@@ -75,7 +75,7 @@ def test_the_dispersion_of_clusters_is_the_sum_of_their_squares():
     scores = null_scores(table)
     function = scores.functions[np.searchsorted(table.forecast, P)]
     sums = np.stack([np.bincount(cluster, (Y - P) * one) for one in function.T])
-    np.testing.assert_allclose(dispersion_of_scores(cases, table, scores), (sums**2).sum(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(dispersion_of_scores(cases, table, scores).variance, (sums**2).sum(axis=1), rtol=1e-9)
 
 
 def test_cases_without_weight_and_certain_forecasts_add_nothing():
@@ -114,3 +114,32 @@ def test_calibrated_clusters_are_rejected_as_often_as_they_may_be():
     assert np.mean(outcomes["clusters"]) <= 0.1
     assert np.mean(outcomes["cases"]) > 0.1
     assert np.mean(outcomes["held"]) > 0.89
+
+
+def in_time(rng, times, each, correlation):
+    """Return calibrated forecasts whose outcomes depend on each other within times and from one time to the next."""
+    noise, level = rng.standard_normal(times), np.zeros(times)
+    for at in range(times):
+        level[at] = (correlation * level[at - 1] + np.sqrt(1 - correlation**2) * noise[at]) if at else noise[at]
+    time = np.repeat(np.arange(times), each)
+    p = rng.beta(1, 3, len(time))
+    return ndtr(np.sqrt(0.3) * level[time] + np.sqrt(0.7) * rng.standard_normal(len(time))) < p, p, time
+
+
+def test_the_level_holds_with_few_times():
+    rng = np.random.default_rng(31)
+    samples = [in_time(rng, 30, 20, 0.0) for _ in range(200)]
+    found = [pr.calibration_summary(y, p, time=time, **DRAWS) for y, p, time in samples]
+    assert np.mean([one.p_value <= 0.05 for one in found]) <= 0.08  # By the law of chi-squared 10%.
+    assert found[0].test.method == "F"
+
+
+def test_few_times_that_depend_on_each_other_are_told():
+    rng = np.random.default_rng(32)
+    notes = {}
+    for times, correlation in ((40, 0.6), (60, 0.0), (400, 0.5)):
+        y, p, time = in_time(rng, times, 20, correlation)
+        notes[times] = pr.calibration_summary(y, p, time=time, **DRAWS).note
+    assert notes[40].startswith("40 times, which depend on each other, are worth about ")
+    assert "the test may reject too often" in notes[40]
+    assert "depend on each other" not in notes[60] + notes[400]

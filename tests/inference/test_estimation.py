@@ -207,7 +207,7 @@ def test_an_infinite_mean_has_no_interval(method):
     found = estimate([0, 1, 1], [0.2, 0.0, 0.4], pr.Log(), method=method)
     assert found.value == math.inf
     assert np.isnan([found.low, found.high]).all()
-    assert found.note == "what was called impossible happened: the mean is infinite"
+    assert found.note == "something that was forecast as impossible happened, so the mean is infinite"
     for measure, value in ((Miscalibration(pr.Log()), math.inf), (Skill(pr.Log()), -math.inf)):
         other = estimate([0, 1, 1], [0.2, 0.0, 0.4], measure, method=method, n_resamples=39)
         assert (other.value, other.note) == (value, found.note)
@@ -260,7 +260,7 @@ def test_what_does_not_vary_has_no_interval(y, p, measure, method):
     found = estimate(y, p, measure, method=method, n_resamples=40, seed=1)
     assert np.isnan([found.low, found.high]).all()
     assert found.standard_error == 0.0
-    assert found.note == "nothing varies in the sample: there is no spread to make an interval from"
+    assert found.note == "nothing varies in the sample, so there is no interval"
 
 
 def test_limits_stay_in_the_range_of_the_rule():
@@ -284,10 +284,10 @@ def test_skill_needs_something_to_improve_on():
 
 def test_few_events_and_few_clusters_are_told():
     y = np.arange(100) < 5
-    assert estimate(y, np.full(100, 0.1)).note == "rests on 5 events: it may be too narrow"
+    assert estimate(y, np.full(100, 0.1)).note == "based on 5 events: the interval may be too narrow"
     told = estimate(~y[:30], np.full(30, 0.1), cluster=np.arange(30) % 4).note
-    assert told == "rests on 25 events, 5 non-events, 4 clusters: it may be too narrow"
-    assert estimate(np.arange(100) < 1, np.full(100, 0.1)).note == "rests on 1 event: it may be too narrow"
+    assert told == "based on 25 events, 5 non-events and 4 clusters: the interval may be too narrow"
+    assert estimate(np.arange(100) < 1, np.full(100, 0.1)).note == "based on 1 event: the interval may be too narrow"
     assert estimate(Y, P).note == ""
 
 

@@ -202,7 +202,7 @@ def test_rare_events_in_time_are_told(horizon):
         found = pr.compare(y, {"p": p, "rate": np.full(horizon, 0.01)}, time=np.arange(horizon))
         tested += 1
         noted += "intervals may be too narrow" in found.note
-        assert "it may be too narrow" in pr.estimate(y, p, time=np.arange(horizon)).note
+        assert "the interval may be too narrow" in pr.estimate(y, p, time=np.arange(horizon)).note
     assert noted == tested > 0
 
 
@@ -213,7 +213,7 @@ def test_dependence_makes_events_worth_less():
     y = generator.random(20_000) < p
     note = pr.estimate(y, np.full(20_000, y.mean()), cluster=cluster).note
     assert y.sum() > 500
-    assert f"rests on {y.sum():,} events that are worth " in note
+    assert f"based on {y.sum():,} events (worth " in note
     assert pr.estimate(y, p).note == ""
 
 

@@ -157,7 +157,7 @@ def test_the_order_of_the_cases_does_not_matter(measure, weight):
 @pytest.mark.parametrize("measure", [Discrimination(), Discrimination(pr.Log())], ids=name)
 def test_neighbours_in_time_count_as_independent_and_the_note_says_so(measure):
     found = estimate(Y, P, measure, time=np.arange(N) // 2, n_resamples=40, seed=1)
-    assert found.note == "neighbours in time count as independent: it may be too narrow"
+    assert found.note == "neighbouring times count as independent: the interval may be too narrow"
     assert estimate(Y, P, measure, n_resamples=40, seed=1).note == ""
 
 

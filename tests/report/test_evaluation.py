@@ -203,7 +203,7 @@ def test_what_to_beware_of_says_where():
     assert "Beware: a calibration slope needs forecasts that differ; all are equal (calibration slope of flat)." in flat
     few = pr.evaluate(Y[:80], {"a": TRUTH[:80]}, seed=1, n_resamples=20)
     notes = [text for text in page_of(few, title="A").sections[0].words if text.startswith("Beware")]
-    assert any(re.fullmatch(r"Beware: rests on \d+ events: it may be too narrow.*\.", note) for note in notes)
+    assert any(re.fullmatch(r"Beware: based on \d+ events: the interval may be too narrow.*\.", note) for note in notes)
 
 
 @pytest.mark.slow

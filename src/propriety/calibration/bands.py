@@ -19,8 +19,8 @@ from propriety.calibration.density import beta_kernel_density
 from propriety.calibration.grouping import neighbours_pooled
 from propriety.calibration.pav import Blocks
 from propriety.calibration.pointwise import pointwise_limits
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles, resampled_curves
-from propriety.errors import InputValueError
+from propriety.calibration.resampling import quantiles, resampled_curves
+from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.results import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
@@ -161,5 +161,4 @@ def _band(forecast: Floats, half: Floats, *, level: float, method: str) -> Band:
 def _check(level: float, method: str, n_resamples: int) -> None:
     check_level(level)
     check_resamples(n_resamples)
-    if method not in get_args(BandMethod):
-        raise InputValueError(f"must be one of {get_args(BandMethod)}", argument="method", offender=f"got {method!r}")
+    check_choice("method", method, get_args(BandMethod))

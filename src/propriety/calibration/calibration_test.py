@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, fdtrc
 
 from propriety.calibration.null_scores import NullScores, null_scores
 from propriety.results import Floats, Result
@@ -19,6 +19,8 @@ __all__ = ["FEWEST", "CalibrationTest", "calibration_test"]
 # Of the level of the test, for one view, for two and for three.
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
 FEWEST_UNITS = 10  # Clusters or times below which hardly any error could be found.
+ENOUGH_REACH, MOST_DRAWS = 10, 20  # Draws that reach the statistic, and how often their number is drawn for so many.
+WORK = 20_000_000  # Outcomes of groups that are drawn at most, beyond the draws that are asked for: a second.
 FEWEST = 20.0  # Variance of the number of events below which the law of the test is drawn, and little can be found.
 
 
@@ -33,8 +35,8 @@ class CalibrationTest(Result):
     line_statistic, line_df, line_p_value : float
         Score test of calibration intercept 0 and slope 1.
     shape_df, shape_p_value, fine_df, fine_p_value : float
-        Tests of the shape that intercept and slope do not see, and of finer shapes; their degrees of freedom are 0 and
-        their p-values 1 where there are too few cases or distinct forecasts for one.
+        Tests of the shape that intercept and slope do not see, and of finer shapes; where there are too few cases
+        or distinct forecasts for one, it has 0 degrees of freedom and its p-value is NaN: not tested.
     information : float
         :math:`\sum p (1 - p)`, the variance of the number of events if calibrated; of the effective number of
         weighted or clustered cases.
@@ -49,6 +51,8 @@ class CalibrationTest(Result):
         Whether the cases have weights.
     method : str
         The law the statistics are compared with.
+    worth : float
+        Number of independent times that the times are worth, if there are times.
     """
 
     p_value: float
@@ -67,6 +71,7 @@ class CalibrationTest(Result):
     units: int
     is_weighted: bool
     method: str
+    worth: float = math.inf
 
     @property
     def is_enough(self) -> bool:
@@ -88,6 +93,7 @@ def calibration_test(
     seed: int,
     scores: NullScores | None = None,
     dispersion: Floats | None = None,
+    dispersion_df: float = math.inf,
     units: int | None = None,
 ) -> CalibrationTest:
     r"""Test whether the event happens as often as forecast, at every forecast.
@@ -107,12 +113,17 @@ def calibration_test(
         Forecasts and outcomes.
     n_resamples, seed : int
         Number and seed of the draws. Where :math:`\sum p (1 - p) < 20`, too little for a shape to be seen, level and
-        slope are tested alone; against drawn outcomes, if cases are independent and of equal weight.
+        slope are tested alone; against drawn outcomes, if cases are independent and of equal weight. As long as fewer
+        than 10 draws reach the statistic, up to 20 times as many are drawn, so that a small p-value can be told, as it
+        must be if it is adjusted for many classes.
     scores : NullScores, optional
         Those of the table, if they are known.
     dispersion : ndarray, optional
         Variance of each sum as clusters or times make it. A statistic is divided by the mean over its view, but not by
         less than 1, and has fewer degrees of freedom where the variances of a view differ (Rao and Scott).
+    dispersion_df : float
+        Degrees of freedom of each of these variances, if their own noise counts, as that of few times does; then
+        statistics have the law of F.
     units : int, optional
         Number of clusters or times, if cases depend on each other.
 
@@ -123,7 +134,8 @@ def calibration_test(
 
     References
     ----------
-    Cox (1958), doi:10.1093/biomet/45.3-4.562; Rao & Scott (1981), doi:10.1080/01621459.1981.10477633.
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Rao & Scott (1981), doi:10.1080/01621459.1981.10477633; Besag & Clifford
+    (1991), doi:10.1093/biomet/78.2.301, for drawing until enough draws reach the statistic.
 
     Examples
     --------
@@ -133,16 +145,15 @@ def calibration_test(
     (42.5, 2.0, 0.0, 0.0)
     """
     scores = null_scores(table) if scores is None else scores
-    line, shape, fine = _views(scores, dispersion)
+    line, shape, fine = _views(scores, dispersion, dispersion_df)
     few = scores.information < FEWEST
     if few:
-        shape = fine = _View(0.0, 0.0, 1.0, 1.0)
+        shape = fine = _View(0.0, 0.0, math.nan, 1.0)
     drawn = few and dispersion is None and not table.is_weighted and line.df > 0
     line_p_value = line.p_value
     if drawn:
-        draws = _drawn_line(table, scores, n_resamples, seed)
-        # Draws as extreme as the sample must not escape the count by rounding.
-        line_p_value = (1 + int(np.count_nonzero(draws >= line.statistic * (1.0 - 1e-9)))) / (1 + n_resamples)
+        reached, n_resamples = _drawn_line(table, scores, line.statistic, n_resamples, seed)
+        line_p_value = (1 + reached) / (1 + n_resamples)
     joint = min(_shared([(line_p_value, line.df), (shape.p_value, shape.df), (fine.p_value, fine.df)]))
     certain = (table.forecast == 0.0) | (table.forecast == 1.0)
     wrong = np.where(table.forecast == 0.0, table.events, table.non_events)
@@ -163,7 +174,7 @@ def calibration_test(
         n=table.n,
         units=table.n if units is None else units,
         is_weighted=table.is_weighted,
-        method=f"{n_resamples:,} draws of outcomes" if drawn else "chi-squared",
+        method=f"{n_resamples:,} draws of outcomes" if drawn else "chi-squared" if math.isinf(dispersion_df) else "F",
     )
 
 
@@ -174,18 +185,26 @@ class _View(NamedTuple):
     dispersion: float
 
 
-def _views(scores: NullScores, dispersion: Floats | None) -> Iterator[_View]:
-    """Compare the squared sums of each view with the chi-squared law that has their mean and variance."""
+def _views(scores: NullScores, dispersion: Floats | None, dispersion_df: float) -> Iterator[_View]:
+    """Compare the squared sums of each view with the law of chi-squared, or of F, that has their mean and variance."""
     end = 0
     for size in scores.sizes:
         part, end = slice(end, end + size), end + size
         with np.errstate(over="ignore"):  # Of an event that was all but excluded.
-            statistic, df, factor = float((scores.sums[part] ** 2).sum()), float(size), 1.0
+            statistic, df, factor, noise_df = float((scores.sums[part] ** 2).sum()), float(size), 1.0, math.inf
         if dispersion is not None and size:
             factor = max(1.0, float(dispersion[part].mean()))
             uneven = float(dispersion[part].var()) / factor**2 if factor > 1.0 else 0.0
             statistic, df = statistic / (factor * (1.0 + uneven)), df / (1.0 + uneven)
-        yield _View(statistic, df, float(chdtrc(df, statistic)) if df else 1.0, factor)
+            noise_df = dispersion_df * float(dispersion[part].sum()) ** 2 / float((dispersion[part] ** 2).sum())
+        yield _View(statistic, df, _tail(statistic, df, noise_df), factor)
+
+
+def _tail(statistic: float, df: float, noise_df: float) -> float:
+    """Return the p-value of a sum of squares over a variance that is known, or has so many degrees of freedom."""
+    if not df:
+        return math.nan
+    return float(chdtrc(df, statistic)) if math.isinf(noise_df) else float(fdtrc(df, noise_df, statistic / df))
 
 
 def _shared(views: Iterable[tuple[float, float]]) -> list[float]:
@@ -204,14 +223,23 @@ def _any_of(chances: list[float]) -> float:
     return 1.0 if max(chances) >= 1.0 else 0.0 - math.expm1(math.fsum(math.log1p(-chance) for chance in chances))
 
 
-def _drawn_line(table: ForecastTable, scores: NullScores, n_resamples: int, seed: int) -> Floats:
-    """Return the statistic of level and slope of outcomes that are drawn with the forecasts as probabilities."""
+def _drawn_line(
+    table: ForecastTable, scores: NullScores, statistic: float, n_resamples: int, seed: int
+) -> tuple[int, int]:
+    """Return how many draws of outcomes, with the forecasts as probabilities, reach the statistic, and of how many."""
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
     start = scores.start - int(np.argmax(inside))
     cases, expected = table.weights[inside], table.weights[inside] * table.forecast[inside]
     number = np.rint(np.add.reduceat(cases, start)).astype(np.int64)
     mean = np.add.reduceat(expected, start)
-    events = np.random.default_rng(seed).binomial(number, np.minimum(mean / number, 1.0), (n_resamples, len(number)))
-    with np.errstate(over="ignore"):
-        found: Floats = (((events - mean) @ scores.functions[:, : scores.sizes[0]]) ** 2).sum(axis=1)
-    return found
+    generator, rate = np.random.default_rng(seed), np.minimum(mean / number, 1.0)
+    functions = scores.functions[:, : scores.sizes[0]]
+    least = statistic * (1.0 - 1e-9)  # Draws as extreme as the sample must not escape the count by rounding.
+    reached = drawn = 0
+    most = min(MOST_DRAWS * n_resamples, WORK // len(number))
+    while drawn == 0 or (reached < ENOUGH_REACH and drawn < most):
+        events = generator.binomial(number, rate, (n_resamples, len(number)))
+        with np.errstate(over="ignore"):
+            reached += int(np.count_nonzero((((events - mean) @ functions) ** 2).sum(axis=1) >= least))
+        drawn += n_resamples
+    return reached, drawn

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from propriety.calibration.binning import Strategy, bin_starts
-from propriety.errors import InputValueError
+from propriety.checks import check_choice
 from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
@@ -97,13 +97,8 @@ def classical_decomposition(
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
-    if strategy == "distinct":
-        start = np.arange(len(table))
-    elif strategy in get_args(Strategy):
-        start = bin_starts(table, bins=bins, strategy=strategy)
-    else:
-        known = (*get_args(Strategy), "distinct")
-        raise InputValueError(f"must be one of {known}", argument="strategy", offender=f"got {strategy!r}")
+    check_choice("strategy", strategy, (*get_args(Strategy), "distinct"))
+    start = np.arange(len(table)) if strategy == "distinct" else bin_starts(table, bins=bins, strategy=strategy)
     share = table.weights / table.weight
     size = np.add.reduceat(share, start)
     forecast = np.add.reduceat(share * table.forecast, start) / size

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.resampling import check_resamples, fresh_seed
 from propriety.calibration.score_parts import NOISE, FixedForecasts, parts_of, proper_binary_rule, scores_of
+from propriety.checks import check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.progress import track
 from propriety.results import Floats, Result

@@ -15,7 +15,7 @@ from propriety.calibration.histogram import ForecastHistogram, forecast_histogra
 from propriety.calibration.logistic import smooth_recalibration
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.simultaneous import simultaneous_band
-from propriety.errors import InputValueError
+from propriety.checks import check_choice
 from propriety.results import Floats, Result
 from propriety.rules.families import Brier
 from propriety.tables.forecast_table import ForecastTable
@@ -249,8 +249,7 @@ def reliability_curve(
     >>> curve.event_rate
     array([0. , 0.5, 1. ])
     """
-    if method not in get_args(CurveMethod):
-        raise InputValueError(f"must be one of {get_args(CurveMethod)}", argument="method", offender=f"got {method!r}")
+    check_choice("method", method, get_args(CurveMethod))
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )

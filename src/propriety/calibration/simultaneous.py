@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.resampling import check_level
+from propriety.checks import check_level
 from propriety.errors import InputValueError
 from propriety.results import Floats
 from propriety.tables.forecast_table import ForecastTable

@@ -19,6 +19,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 VERDICT = "miscalibrated"
 # Greedy, because a name of a model may hold such signs, too, and the last one counts.
 CONDITION = re.compile(r"\s*(?P<key>.*[^\s<>=])\s*(?P<sign><=|>=|<|>)\s*(?P<limit>[^\s<>=]+)\s*", re.DOTALL)
@@ -50,11 +51,16 @@ class Verdict:
         return {"gate": str(self.gate), "key": self.key, "value": self.value, "failed": self.failed}
 
     def __str__(self) -> str:
-        if not self.failed:
-            return f"Gate passed: {self.key} is {self.value:.6g}, not {self.gate.sign} {self.gate.limit:.15g}."
+        head = f"Gate {'failed' if self.failed else 'passed'}: "
+        if self.key.endswith(VERDICT) and self.gate.key.endswith(VERDICT):
+            model = self.key.removesuffix(VERDICT).removesuffix("/") or "the model"
+            if math.isnan(self.value):
+                return f"{head}the calibration of {model} was not tested."
+            return f"{head}{model} {'is' if self.value else 'was not found to be'} miscalibrated."
+        condition = f"{WORDS[self.gate.sign]} {self.gate.limit:.15g}"
         if math.isnan(self.value):
-            return f"Gate failed: {self.key} is not known, and must not be {self.gate.sign} {self.gate.limit:.15g}."
-        return f"Gate failed: {self.key} is {self.value:.6g}, and {self.gate.sign} {self.gate.limit:.15g} fails."
+            return f"{head}{self.key} is not known, so it may be {condition}."
+        return f"{head}{self.key} is {self.value:.6g}, {'which is' if self.failed else 'not'} {condition}."
 
 
 def parse_gate(text: str) -> Gate:
@@ -66,7 +72,7 @@ def parse_gate(text: str) -> Gate:
     (Gate(key='model a/brier', sign='>=', limit=0.2), Gate(key='miscalibrated', sign='>', limit=0.0))
     """
     hint = 'write it as "miscalibrated" or "brier>0.2", with <, <=, > or >=.'
-    if text.strip().endswith(VERDICT):
+    if text.strip().rpartition("/")[2] == VERDICT:
         return Gate(text.strip(), ">", 0.0)
     parts = CONDITION.fullmatch(text)
     if parts is None:

@@ -15,7 +15,14 @@ from propriety.cli.inputs import are_tables, found_files
 from propriety.cli.interrupts import held
 from propriety.cli.machine import document, written
 from propriety.cli.messages import block, estimate, say, show_table
-from propriety.cli.options import case_options, dependence_options, file_arguments, json_option, seed_option
+from propriety.cli.options import (
+    case_options,
+    dependence_options,
+    file_arguments,
+    json_option,
+    seed_option,
+    threshold_options,
+)
 from propriety.cli.outputs import STDOUT, check_targets, replaced, write
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
@@ -26,7 +33,9 @@ from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
 from propriety.rules.bounded import BoundedLog
+from propriety.rules.elementary import Elementary
 from propriety.rules.families import Log
+from propriety.rules.rule import BinaryRule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns
 
@@ -47,13 +56,7 @@ SUFFIXES = (".parquet", ".csv")
 @file_arguments
 @case_options
 @dependence_options
-@click.option(
-    "--thresholds",
-    nargs=2,
-    type=float,
-    metavar="LOW HIGH",
-    help="Measure the gain between these probabilities, where somebody would act, and not by the whole log score.",
-)
+@threshold_options
 @click.option(
     "--method",
     type=click.Choice([*METHODS, CHOOSE]),
@@ -69,7 +72,7 @@ SUFFIXES = (".parquet", ".csv")
 @json_option
 def recalibrate(
     files: Sequence[str],
-    thresholds: tuple[float, float] | None,
+    thresholds: float | tuple[float, float] | None,
     id_column: str | None,
     output: str | None,
     json_file: str | None,
@@ -78,11 +81,12 @@ def recalibrate(
     """Fit a map from forecasts to what they should have been, and say what it gains on cases that it has not seen.
 
     The default is a rising curve in log-odds that is shrunk towards the forecasts by how much evidence there is against
-    them. FILEs are those of `propriety evaluate`; forecast tables of folds will do, too.
+    them. Gains are measured by the log score, or where somebody would act, at the --thresholds. FILEs are those of
+    `propriety evaluate`; forecast tables of folds will do, too.
     """
     check_targets([output, json_file])
     options = {name: asked.pop(name) for name in ("method", "folds", "level", "seed")}
-    options["rule"] = Log() if thresholds is None else BoundedLog(*thresholds)
+    options["rule"] = _rule(thresholds)
     stages, cases = Stages(), Cases(by=[] if id_column is None else [id_column], **asked)
     with found_files(files) as paths:
         check_targets([output, json_file], paths)
@@ -137,6 +141,13 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: 
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
     lacking = f"; {empty:,} of them hold no forecast in [0, 1] and have none" if empty else ""
     say(f"{rows:,} rows recalibrated{lacking}.")
+
+
+def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
+    """Return the rule that measures the gain."""
+    if thresholds is None:
+        return Log()
+    return BoundedLog(*thresholds) if isinstance(thresholds, tuple) else Elementary(thresholds)
 
 
 def _of_tables(paths: Sequence[Path], cases: Cases, options: dict[str, Any]) -> Recalibration:

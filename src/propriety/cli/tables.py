@@ -100,4 +100,4 @@ def _write(found: ForecastTable, output: str) -> None:
         found.to_parquet(path)
     rows = "1 row with missing values was" if found.dropped == 1 else f"{found.dropped:,} rows with missing values were"
     dropped = f"; {rows} left out" if found.dropped else ""
-    say(f"{found.n:,} cases in {len(found):,} rows, {100.0 * found.event_rate:.3g}% of them with the event{dropped}.")
+    say(f"{found.n:,} cases in {len(found):,} rows, event rate {100.0 * found.event_rate:.3g}%{dropped}.")

@@ -205,8 +205,8 @@ def _names(outcome: Reading, decided: Reading, classes: int | None) -> tuple[Any
         return tuple(range(classes))
     largest = max(held)
     if largest >= MANY:
-        law = f"class indices must be below {MANY:,} where no labels are given; got {largest:g}"
-        raise InputValueError(law, hint=CLASSES_HINT)
+        below = f"class indices must be below {MANY:,} where no labels are given; got {largest:g}"
+        raise InputValueError(below, hint=CLASSES_HINT)
     return tuple(range(max(int(largest) + 1, 2)))
 
 

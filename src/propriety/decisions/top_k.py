@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.checks import check_inside
 from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
-from propriety.rules.elementary import check_inside
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing
@@ -125,7 +125,7 @@ def top_k(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
     if cost is not None:
-        check_inside(cost, "cost")
+        check_inside("cost", cost)
     capacity = _read_capacity(k, table)
     taken, found = (np.append(0.0, running_sum(column[::-1])) for column in (table.weights, table.events))
     # A weight that the sums round away must not place the cut one row too far, or beyond the last.

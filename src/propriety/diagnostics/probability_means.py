@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.checks import check_choice, is_number
 from propriety.diagnostics.probability_groups import (
     Pairs,
     ProbabilityGroups,
@@ -24,7 +25,6 @@ from propriety.diagnostics.probability_groups import (
 )
 from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats, Result
-from propriety.rules.rule import is_number
 from propriety.tables import laws
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
@@ -323,8 +323,7 @@ def _read_tables(
 
 
 def _check_source(source: object, precision: object) -> None:
-    if not isinstance(source, str) or source not in get_args(Source):
-        raise InputValueError(f"must be one of {get_args(Source)}", argument="source", offender=f"got {source!r}")
+    check_choice("source", source, get_args(Source))
     if precision is not None and (not is_number(precision) or not 0.0 < precision < MOST_PRECISION):  # type: ignore[operator]  # a number
         law = f"must lie strictly between 0 and {MOST_PRECISION:g}"
         raise InputValueError(

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles
+from propriety.calibration.resampling import quantiles
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.decisions.agreement import first_argmax, kappa_of
 from propriety.decisions.expected_cost import cost_matrix, cost_of
 from propriety.diagnostics.worst_cases import checked_losses, read_rules, worst_first
@@ -29,7 +30,8 @@ Metric: TypeAlias = Literal["qwk", "accuracy", "linear cost", "quadratic cost"] 
 Names: TypeAlias = NDArray[np.str_]
 
 RANKED_PROBABILITY = RankedProbability()
-METRICS = ("qwk", "accuracy", "linear cost", "quadratic cost")
+COSTS = {"linear cost": "linear", "quadratic cost": "quadratic"}
+METRICS = ("qwk", "accuracy", *COSTS)
 GRID = np.arange(21) / 100.0
 ROUNDING = 1e-12  # A share times a number of cases that should be whole may fall short of it by rounding.
 
@@ -336,7 +338,7 @@ def _read_metric(metric: Metric, classes: int) -> tuple[str, Callable[[Floats], 
             return metric, kappa_of
         if metric == "accuracy":
             return metric, partial(cost_of, matrix=np.eye(classes))  # Each right decision counts one.
-        return metric, partial(cost_of, matrix=cost_matrix(metric.removesuffix(" cost"), classes))
+        return metric, partial(cost_of, matrix=cost_matrix(COSTS[metric], classes))
     return "cost", partial(cost_of, matrix=cost_matrix(metric, classes))
 
 

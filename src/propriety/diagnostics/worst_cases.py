@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.checks import check_positive
 from propriety.decisions.agreement import first_argmax, labels_at
 from propriety.errors import InputValueError
 from propriety.results import Floats, Result
@@ -163,8 +164,7 @@ def worst_cases(
     1   case 1: high taken for low, p 0.1, loss 0.585   case 2: low taken for mid, p 0.05, loss 3
     2   case 2: low taken for mid, p 0.05, loss 0.452   case 1: high taken for low, p 0.1, loss 2.3
     """
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise InputValueError("must be a positive whole number", argument="n", offender=f"got {n!r}")
+    check_positive("n", n)
     rules = read_rules(rule)
     cases = read_cases(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance, kind="classes")
     forecast, outcome, _ = cases.gathered()

@@ -62,9 +62,9 @@ class Calls:
         if self.is_ledger:
             return []
         known = takes(function)
-        shared = [f"{name}={name}" for name in ("sample_weight", "by", "cluster", "time") if name in self.shared]
+        shared = [name for name in ("sample_weight", "by", "cluster", "time") if name in self.shared]
         return [
-            *(one for one in shared if one.split("=")[0] in known),
+            *(f"{name}={name}" for name in shared if name in known),
             *_named({name: value for name, value in self.reading.items() if name in known}),
         ]
 

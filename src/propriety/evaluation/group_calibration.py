@@ -1,19 +1,22 @@
-"""Calibration in every group that is large enough to be judged, with one level for all of them."""
+"""Calibration in every group that is large enough to be tested, with one level for all of them."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, logit, ndtri
+from scipy.special import chdtrc, chdtri, logit, ndtri
 
-from propriety.calibration.calibration_test import FEWEST
+from propriety.calibration.calibration_test import FEWEST, FEWEST_UNITS
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
+from propriety.inference.few_events import tail_of_skewed
 from propriety.inference.slice_table import Slices, group_names
+from propriety.inference.slices import FEWEST as FEWEST_EVENTS
+from propriety.inference.slices import FEWEST_EQUAL, SMALLEST
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
 from propriety.results import Floats, Result
@@ -36,11 +39,13 @@ class GroupCalibration(Result):
         What the test of calibration allows to be said, as in `propriety.calibration_summary`, with one level for all
         rows.
     directions : ndarray of str
-        How the forecasts of a row are wrong, if they are, as there; the shape is not looked at.
+        How the forecasts of a row are wrong, if they are, as there; the shape is not looked at, and where events are
+        few only the level is.
     observed_expected, observed_expected_low, observed_expected_high : ndarray of float
         Observed over expected events, with its interval.
     p_value, p_adjusted : ndarray of float
-        p-value of Cox's score test of intercept 0 and slope 1, and the same with Holm's adjustment for all rows.
+        p-value of Cox's score test of intercept 0 and slope 1, where events are few of the number of events alone,
+        and the same with Holm's adjustment for all rows.
     level : float
         Level of the intervals and of the outcomes.
     """
@@ -71,7 +76,13 @@ class _Judged(NamedTuple):
     information: Floats
     slope_gap: Floats  # Distance of the slope from 1, by one step of the fit, and its error.
     slope_error: Floats
+    slope_sign: Floats  # Sum of residuals from the event rate times the log-odds, over its error: its sign.
     refuted: Floats
+    observed: Floats  # Events, and those expected, as independent cases of equal weight.
+    expected: Floats
+    is_rare: NDArray[np.bool_]  # Whether only the number of events is tested.
+    units: Floats  # Clusters or times, and how many of equal size they are worth; infinite if cases are independent.
+    worth: Floats
 
 
 def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> GroupCalibration | None:
@@ -81,9 +92,13 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> Gro
     :math:`x`, over their variance if the forecasts are calibrated, as clusters or weights make it: Cox's score test.
     The shape beyond intercept and slope, which takes more cases to see, is not looked at. None where no group is
     judged, or where cases may depend on each other and are not at hand.
+
+    A group is judged if it has 50 cases, and enough clusters if there are any, however many events it has. Few events
+    make the sums skewed. Where their number has a variance below 20, or there are fewer than 10 events or non-events,
+    their number alone is tested, by Pearson's type III law with its first three moments.
     """
     cases = None if ledger.dependence is None else ledger.cases
-    if not found.is_judged.any() or (ledger.dependence is not None and cases is None):
+    if ledger.dependence is not None and cases is None:
         return None
     several, rows = len(found.by) > 1, []
     for name in found.by:
@@ -95,9 +110,14 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> Gro
     model = np.concatenate([np.full(len(names), model) for model, names, _ in rows])
     group = np.concatenate([names for _, names, _ in rows])
     numbers = _Judged(*(np.concatenate(column) for column in zip(*(one for *_, one in rows), strict=True)))
-    wanted = set(zip(found.model[found.is_judged].tolist(), found.group[found.is_judged].tolist(), strict=True))
-    kept = np.array([row in wanted for row in zip(model.tolist(), group.tolist(), strict=True)])
-    return _outcomes(model[kept], group[kept], _Judged(*(column[kept] for column in numbers)), level)
+    cases_of = dict(zip(zip(found.model.tolist(), found.group.tolist(), strict=True), found.n.tolist(), strict=True))
+    n = np.array([cases_of[row] for row in zip(model.tolist(), group.tolist(), strict=True)])
+    # Not by the number of events: groups that were chosen by their outcomes would be flagged too often.
+    kept = (n >= SMALLEST) & (numbers.units >= FEWEST_UNITS) & (numbers.worth >= FEWEST_EQUAL)
+    if not kept.any():
+        return None
+    columns: list[Any] = [column[kept] for column in numbers]
+    return _outcomes(model[kept], group[kept], _Judged(*columns), level)
 
 
 def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> GroupCalibration:
@@ -106,6 +126,12 @@ def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> Group
     with np.errstate(over="ignore", invalid="ignore"):
         factor = np.exp(z * found.ratio_error)
         low, high = found.ratio / factor, found.ratio * factor
+        # Limits of the mean of a Poisson law, which hold with few events and with none.
+        few = found.observed < FEWEST_EVENTS
+        tail = (1.0 - level) / 2.0
+        low = np.where(few, chdtri(2.0 * found.observed, 1.0 - tail) / 2.0 / found.expected, low)
+        low = np.where(found.observed > 0.0, low, 0.0)
+        high = np.where(few, chdtri(2.0 * found.observed + 2.0, tail) / 2.0 / found.expected, high)
         near = (low > 1.0 - RATIO_MARGIN) & (high < 1.0 + RATIO_MARGIN)
         near &= np.abs(found.slope_gap) + z * found.slope_error < SLOPE_MARGIN
     wrong = p_adjusted <= 1.0 - level
@@ -131,12 +157,15 @@ def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> Group
 def _directions(found: _Judged, low: Floats, high: Floats, z: float) -> Names:
     """Say in which ways the forecasts of each row are wrong, if they are."""
     margin = z * found.slope_error
+    counted = found.is_rare & (found.refuted == 0.0)  # Only the number of events can have been found to be off.
+    reversed_ = ~found.is_rare & (found.slope_sign < -z)
     ways: dict[Direction, NDArray[np.bool_]] = {
         "refuted": found.refuted > 0.0,
-        "too high": high < 1.0,
-        "too low": low > 1.0,
-        "too extreme": found.slope_gap < -margin,
-        "too timid": found.slope_gap > margin,
+        "too high": (high < 1.0) | (counted & (found.ratio < 1.0)),
+        "too low": (low > 1.0) | (counted & (found.ratio > 1.0)),
+        "reversed": reversed_,
+        "too extreme": ~found.is_rare & ~reversed_ & (found.slope_gap < -margin),
+        "too timid": ~found.is_rare & (found.slope_gap > margin),
     }
     rows = zip(*(holds.tolist() for holds in ways.values()), strict=True)
     return np.array([", ".join(itertools.compress(ways, row)) or "together" for row in rows])
@@ -166,33 +195,67 @@ def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
         observed, expected = summed(events), summed(weight * p)
         rate = observed / expected
         gap = rate[entry] * p
+        middle, share = summed(weight * x) / summed(weight * inside), summed(events * inside) / summed(weight * inside)
+        away, missed = np.where(inside, x - middle[entry], 0.0), share[entry]
+        sign = summed((events * (1.0 - missed) - non_events * missed) * away)
+        sign_spread = summed((event_squares * (1.0 - missed) ** 2 + non_event_squares * missed**2) * away**2)
         error = np.sqrt(summed(event_squares * (1.0 - gap) ** 2 + non_event_squares * gap**2)) / observed
         flat = spreads[1] <= 1e-18 * summed(own * (1.0 + x**2))
-        factor = np.ones((2, groups))
+        factor, units = np.ones((2, groups)), np.full((2, groups), np.inf)
         if cases is not None:
-            error, dispersed = _dispersed(ledger, cases, model, centre, rate, observed)
+            given = _Centres(centre, rate, share, middle)
+            error, dispersed, sign_spread, units = _dispersed(ledger, cases, model, given, observed)
             factor = dispersed / spreads
             factor[1] = np.where(flat, factor[0], factor[1])
-        squares = np.where(spreads > 0.0, sums**2 / spreads, 0.0)
-        squares[1] = np.where(flat, 0.0, squares[1])
-        # The chi-squared law with the mean and the variance of the sum, as in `calibration_test`.
-        inflated = np.maximum(factor.mean(axis=0), 1.0)
-        uneven = 1.0 + np.where(inflated > 1.0, factor.var(axis=0) / inflated**2, 0.0)
-        df = np.where(flat, 1.0, 2.0) / uneven
-        p_value = np.asarray(chdtrc(df, squares.sum(axis=0) / (inflated * uneven)))
-        information = summed(variance) ** 2 / summed(own) / inflated
+        p_value = _line_p_value(sums, spreads, factor, flat)
+        inflated = np.maximum(factor[0], 1.0)
+        information = summed(variance) ** 2 / summed(own) / np.maximum(factor.mean(axis=0), 1.0)
         steep = summed(variance * centred**2)
         slope = np.where(flat, 0.0, sums[1] / steep)
         slope_error = np.where(flat, 0.0, np.sqrt(spreads[1] * np.maximum(factor[1], 1.0)) / steep)
+        # Weights and clusters make events worth less, as if they came in copies.
+        copies = summed(own) / summed(variance) * inflated
+        rare = (information < FEWEST) | (np.minimum(observed, summed(non_events)) / copies < FEWEST_EVENTS)
+        third = summed(own * np.where(inside, own / variance, 0.0) * (1.0 - 2.0 * p))
+        p_value = np.where(rare, _tail_of_number(sums[0], spreads[0], third, copies, inflated), p_value)
+        sign = np.where(flat, 0.0, sign / np.sqrt(sign_spread))
     wrong = summed(np.where(p == 0.0, events, np.where(p == 1.0, non_events, 0.0)))
     p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
-    return _Judged(rate, error, p_value, np.nan_to_num(information), slope, slope_error, wrong)
+    p_values = p_value, np.nan_to_num(information)
+    slopes = np.where(rare, 0.0, slope), np.where(rare, np.inf, slope_error), np.nan_to_num(sign)
+    return _Judged(rate, error, *p_values, *slopes, wrong, observed / copies, expected / copies, rare, *units)
+
+
+def _line_p_value(sums: Floats, spreads: Floats, factor: Floats, flat: NDArray[np.bool_]) -> Floats:
+    """Return the p-value of Cox's score test by the chi-squared law with the mean and the variance of the sum."""
+    squares = np.where(spreads > 0.0, sums**2 / spreads, 0.0)
+    squares[1] = np.where(flat, 0.0, squares[1])
+    inflated = np.maximum(factor.mean(axis=0), 1.0)
+    uneven = 1.0 + np.where(inflated > 1.0, factor.var(axis=0) / inflated**2, 0.0)
+    df = np.where(flat, 1.0, 2.0) / uneven
+    return np.asarray(chdtrc(df, squares.sum(axis=0) / (inflated * uneven)))
+
+
+def _tail_of_number(excess: Floats, variance: Floats, third: Floats, copies: Floats, inflated: Floats) -> Floats:
+    """Return the p-value of so many events more than expected; half an event is allowed for whole numbers."""
+    skewness = third / variance**1.5 * np.sqrt(inflated)
+    beyond = np.maximum(np.abs(excess) - copies / 2.0, 0.0) * np.sign(excess)
+    return tail_of_skewed(beyond / np.sqrt(variance * inflated), skewness)
+
+
+class _Centres(NamedTuple):
+    """Of each group: mean log-odds, observed/expected, and event rate and mean log-odds of forecasts inside (0, 1)."""
+
+    log_odds: Floats
+    ratio: Floats
+    rate: Floats
+    middle: Floats
 
 
 def _dispersed(
-    ledger: Ledger, cases: Cases, model: str, centre: Floats, rate: Floats, observed: Floats
-) -> tuple[Floats, Floats]:
-    """Return the error of log observed/expected, and the variance of both sums, from what each cluster adds to them."""
+    ledger: Ledger, cases: Cases, model: str, given: _Centres, observed: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the error of log observed/expected, the variances of the sums, and the clusters: number and worth."""
     forecast, event, weight = cases.gathered(model)
     keys = cases.cluster if cases.time is None else cases.time
     assert keys is not None  # noqa: S101  (for the type checker; it is asked of such cases)
@@ -200,11 +263,20 @@ def _dispersed(
     pair, place = np.unique(entry * len(keys) + keys.codes, return_inverse=True)
     inside = (forecast > 0.0) & (forecast < 1.0)
     weights = np.ones(len(forecast)) if weight is None else weight
-    x = np.where(inside, logit(np.where(inside, forecast, 0.5)) - centre[entry], 0.0)
+    odds = logit(np.where(inside, forecast, 0.5))
     residual = np.where(inside, weights * (event - forecast), 0.0)
-    parts = (residual, residual * x, weights * (event - rate[entry] * forecast))
+    parts = (
+        residual,
+        residual * (odds - given.log_odds[entry]),
+        weights * (event - given.ratio[entry] * forecast),
+        np.where(inside, weights * (event - given.rate[entry]) * (odds - given.middle[entry]), 0.0),
+    )
+    own = pair // len(keys)
     squares = [
-        np.bincount(pair // len(keys), np.bincount(place, part, minlength=len(pair)) ** 2, minlength=groups)
+        np.bincount(own, np.bincount(place, part, minlength=len(pair)) ** 2, minlength=groups).astype(np.float64)
         for part in parts
     ]
-    return np.sqrt(squares[2]) / observed, np.stack(squares[:2])
+    sizes = np.bincount(place, weights, minlength=len(pair))
+    whole, squared = (np.bincount(own, part, minlength=groups) for part in (sizes, sizes**2))
+    units = np.stack([np.bincount(own, sizes > 0.0, minlength=groups), whole**2 / squared])
+    return np.sqrt(squares[2]) / observed, np.stack(squares[:2]), squares[3], units

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from propriety.inference.calibration_summary import CalibrationOutcome, judged_together
+from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
@@ -64,8 +65,7 @@ def cases_words(evaluation: Evaluation) -> str:
     said = f"{models} on {counted(evaluation.n, 'case')}"
     rates = evaluation.rates
     if evaluation.kind == "binary":
-        what = "their weight" if evaluation.is_weighted else "them"
-        said += f", {percent(rates['event'])} of {what} with the event"
+        said += f"; {'weighted ' * evaluation.is_weighted}event rate {percent(rates['event'])}"
     else:
         grades = "grades" if evaluation.kind == "ordinal" else "classes"
         said += f" of {len(rates)} {grades}"
@@ -79,10 +79,10 @@ def headline_words(evaluation: Evaluation) -> str:
     found = evaluation.best_estimate
     said = _leaders(evaluation, found.value)
     if math.isfinite(found.low):
-        limits = f"{percent(evaluation.level, 6)} interval {number(found.low)} to {number(found.high)}"
+        limits = f"{percent(evaluation.level, 6)} CI {number(found.low)} to {number(found.high)}"
         several = len(evaluation.models)
-        said += f" ({limits}{'' if several == 1 else f', allowing for its choice among {several} models'})"
-    return f"{said}; {found.note}." if found.note else f"{said}."
+        said += f" ({limits}{'' if several == 1 else f', adjusted for choosing the best of {several} models'})"
+    return f"{said}. Note: {found.note}." if found.note else f"{said}."
 
 
 def _leaders(evaluation: Evaluation, best: float) -> str:
@@ -93,14 +93,13 @@ def _leaders(evaluation: Evaluation, best: float) -> str:
         low, high = evaluation.problem.interval
         where = f" over the thresholds from {percent(low)} to {percent(high)}"
     name = f"{headline.label}{where}"
+    title = name[0].upper() + name[1:]
     first = scores.model[(scores.measure == headline.key) & (scores.value == best)].tolist()
     if math.isinf(best):
-        everyone = "Every model" if len(evaluation.models) > 1 else evaluation.best
-        return f"{everyone} has an infinite {name}"
-    if len(first) < 2:
-        article = "the lowest" if len(evaluation.models) > 1 else "a"
-        return f"{evaluation.best} has {article} {name}, {number(best)}"
-    return f"{', '.join(first[:-1])} and {first[-1]} share the lowest {name}, {number(best)}"
+        return f"{title} of {'every model' if len(evaluation.models) > 1 else evaluation.best}: infinite"
+    if len(evaluation.models) == 1:
+        return f"{title} of {evaluation.best}: {number(best)}"
+    return f"Lowest {name}: {listed(first)}, {number(best)}{' each' * (len(first) > 1)}"
 
 
 def calibration_words(evaluation: Evaluation) -> Iterator[str]:
@@ -135,7 +134,7 @@ def _classes_words(evaluation: Evaluation, model: str) -> str:
     outcomes = _outcomes(evaluation, model)
     if not outcomes:
         events = len(evaluation.calibration[model])
-        return f"{model}: the calibration of {events:,} {what} is not tested; of one of them it can be."
+        return f"{model}: calibration is not tested for {events:,} {what} at once; use calibration_summary for one."
     labels: dict[CalibrationOutcome, list[Any]] = {}
     for label, outcome in outcomes.items():
         labels.setdefault(outcome, []).append(label)
@@ -143,7 +142,7 @@ def _classes_words(evaluation: Evaluation, model: str) -> str:
         return f"{model}: calibration was not tested ({evaluation.calibration[model][labels['not tested'][0]].note})."
     claims: dict[CalibrationOutcome, str] = {
         "miscalibrated": "is miscalibrated for",
-        "immaterial": "is miscalibrated, but immaterially so, for",
+        "immaterial": "is miscalibrated, but not materially, for",
         "consistent": "is consistent with calibration for",
         "too few events": "has too few events to tell whether it is calibrated for",
     }
@@ -173,11 +172,11 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.dependence == "times":
         yield "The tests of groups take neighbours in time for independent."
     # What there is too few of is the same for all models; whether a score is infinite is not.
-    few = np.char.startswith(found.note, "too few")
+    few = found.is_too_small
     if few.any():
         units = evaluation.dependence
         what = "cases or events" if units is None else f"cases, events or {units}"
-        yield f"Too few {what} to judge: {', '.join(dict.fromkeys(found.group[few].tolist()))}."
+        yield f"Too few {what} to compare their scores: {', '.join(dict.fromkeys(found.group[few].tolist()))}."
     for model in evaluation.models:
         infinite = found.group[(found.model == model) & np.isinf(found.value) & ~few].tolist()
         if infinite:
@@ -200,14 +199,14 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
     for model in evaluation.models:
         slight = found.group[(found.model == model) & (found.outcome == "immaterial")].tolist()
         if slight:
-            yield f"{model} is miscalibrated, but immaterially so, in {listed(slight)}."
+            yield f"{model} is miscalibrated, but not materially, in {listed(slight)}."
     if not np.isin(found.outcome, ["miscalibrated", "immaterial"]).any():
-        yield "No group that could be judged is found miscalibrated."
+        yield "No group with enough data is found to be miscalibrated."
 
 
 def _directions_words(directions: list[str]) -> str:
-    told = ["forecasts of exactly 0 or 1 did not come true"] if "refuted" in directions else []
-    told += ["level and slope of its forecasts are off together"] if "together" in directions else []
+    told = ["forecasts of exactly 0 or 1 were wrong"] if "refuted" in directions else []
+    told += [TOGETHER] if "together" in directions else []
     ways = [one for one in directions if one not in ("refuted", "together")]
     told += [f"its forecasts are {listed(ways)}"] if ways else []
     return "; ".join(told)

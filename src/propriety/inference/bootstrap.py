@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.resampling import check_resamples
-from propriety.errors import UNDEFINED, InputValueError
+from propriety.checks import check_positive, check_resamples
+from propriety.errors import UNDEFINED
 from propriety.progress import track
 from propriety.results import Floats
 from propriety.tables.cases import Cases
@@ -65,8 +65,7 @@ def in_blocks(draw: Draw, drawing: Drawing) -> Floats:
     """
     n_resamples, seed, workers, progress = drawing
     check_resamples(n_resamples)
-    if not isinstance(workers, int | np.integer) or isinstance(workers, bool) or workers < 1:
-        raise InputValueError("must be a positive whole number", argument="workers", offender=f"got {workers!r}")
+    check_positive("workers", workers)
     sizes = [min(BLOCK, n_resamples - start) for start in range(0, n_resamples, BLOCK)]
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
 
 from propriety.calibration.cox_line import CoxLine, cox_line
+from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
+from propriety.results import Floats
 from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
@@ -78,6 +81,10 @@ class CalibrationIntercept:
         """Return the score of the fit, over its information."""
         return _influence(table, slope=False)
 
+    def error_of_independent(self, table: ForecastTable) -> float:
+        """Return the standard error, by the variance that outcomes have at the fitted rates."""
+        return _error(table, slope=False)
+
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSlope:
@@ -106,6 +113,10 @@ class CalibrationSlope:
     def influence(self, table: ForecastTable) -> Influence:
         """Return the score of the fit, over its information."""
         return _influence(table, slope=True)
+
+    def error_of_independent(self, table: ForecastTable) -> float:
+        """Return the standard error, by the variance that outcomes have at the fitted rates."""
+        return _error(table, slope=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +153,23 @@ def _line(table: ForecastTable, *, slope: bool) -> CoxLine:
 
 def _influence(table: ForecastTable, *, slope: bool) -> Influence:
     """Return how far a case moves a coefficient of Cox's line: its score over the information."""
-    line = _line(table, slope=slope)
-    x = logit(table.forecast)
+    rate, moved = _fitted(table, slope=slope)
+    return Influence(table.weight * moved * (1.0 - rate), -table.weight * moved * rate)
+
+
+def _fitted(table: ForecastTable, *, slope: bool) -> tuple[Floats, Floats]:
+    """Return the fitted rate of each row, and by how much a residual of 1 moves the coefficient."""
+    line, x = _line(table, slope=slope), logit(table.forecast)
     if slope:
         rate = expit(line.coefficients[0] * x + line.coefficients[1])
-        moved: Any = table.weight * (line.covariance[0, 0] * x + line.covariance[0, 1])
-    else:
-        rate, moved = expit(x + line.coefficients[0]), table.weight * line.covariance[0, 0]
-    return Influence(moved * (1.0 - rate), -moved * rate)
+        return np.asarray(rate), np.asarray(line.covariance[0, 0] * x + line.covariance[0, 1])
+    return np.asarray(expit(x + line.coefficients[0])), np.full(len(x), line.covariance[0, 0])
+
+
+def _error(table: ForecastTable, *, slope: bool) -> float:
+    """Return the standard error of a coefficient; squared residuals would rest on the few that weigh most."""
+    rate, moved = _fitted(table, slope=slope)
+    variance = table.weights * rate * (1.0 - rate)
+    if table.is_weighted:
+        variance = weighted_variance(rate, table.event_squares, table.non_event_squares, log_weight_ratio(table))
+    return math.sqrt(float(variance @ moved**2))

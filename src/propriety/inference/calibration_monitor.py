@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from propriety.calibration.resampling import check_level
+from propriety.checks import check_level
 from propriety.inference.betting import RECALIBRATIONS, CalibrationBets, bet_on_recalibration
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
 from propriety.tables.validation import Labels, Missing, read_cases

@@ -13,7 +13,7 @@ import numpy as np
 from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
@@ -21,6 +21,7 @@ from propriety.inference.calibration_testing import test_beside_the_line, test_o
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure, Miscalibration
+from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
@@ -28,7 +29,6 @@ from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score, weighted_sum
 from propriety.tables import laws
-from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
@@ -48,6 +48,7 @@ Direction: TypeAlias = Literal[
 
 # What is found inside these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
+FEWEST_TIMES = 25.0  # Independent times that times must be worth for the test to keep its level.
 ESTIMATES = ("observed_expected", "intercept", "slope", "miscalibration")
 
 
@@ -246,13 +247,19 @@ def calibration_of(
     """
     table = ledger.table(model)
     test = test_of(ledger, model, drawing)
-    inside = _inside(ledger, model, table)
+    inside = without_certain(ledger, model)
 
     def estimated(source: Ledger, measure: Measure) -> Estimate:
         if source is ledger and measure.key in known:
             return known[measure.key]
         return estimate_or_note(source, model, measure, level=level, drawing=drawing)
 
+    numbers = {
+        "observed_expected": estimated(ledger, ObservedExpected()),
+        "intercept": estimated(inside, CalibrationIntercept()),
+        "slope": estimated(inside, CalibrationSlope()),
+        "miscalibration": estimated(ledger, Miscalibration()),
+    }
     distance = np.abs(table.forecast - pool_adjacent_violators(table).per_row())
     e50, e90 = weighted_quantile(distance, table.weights, np.array([0.5, 0.9])).tolist()
     found = CalibrationSummary(
@@ -262,10 +269,7 @@ def calibration_of(
         test=test,
         observed=table.event_rate,
         expected=table.mean_forecast,
-        observed_expected=estimated(ledger, ObservedExpected()),
-        intercept=estimated(inside, CalibrationIntercept()),
-        slope=estimated(inside, CalibrationSlope()),
-        miscalibration=estimated(ledger, Miscalibration()),
+        **numbers,
         brier=float(mean_score(table, rule=Brier())),
         uncertainty=table.event_rate * (1.0 - table.event_rate),
         ici=weighted_sum(distance, table.weights) / table.weight,
@@ -276,7 +280,7 @@ def calibration_of(
         n=table.n,
         n_events=table.n_events,
         dropped=table.dropped,
-        note=_note(ledger, table, test),
+        note=_note(ledger, table, test, [one.note for one in numbers.values() if math.isfinite(one.low)]),
     )
     if test is None:
         return found
@@ -328,22 +332,8 @@ def _immaterial(found: CalibrationSummary, test: CalibrationTest) -> bool:
     return test.n_refuted == 0.0 and near and straight and cost.high <= COST_MARGIN * found.uncertainty
 
 
-def _inside(ledger: Ledger, model: str, table: ForecastTable) -> Ledger:
-    """Return the ledger of one model without forecasts of exactly 0 and 1, as far as it can be had."""
-    inside = (table.forecast > 0.0) & (table.forecast < 1.0)
-    if inside.all() or not inside.any():
-        return ledger
-    if isinstance(ledger.source, Cases) or table.is_weighted or ledger.dependence is not None:
-        cases = ledger.cases
-        if cases is None:
-            return ledger
-        forecast, _, _ = cases.gathered(model)
-        return Ledger.of_source(cases.of(model).where((forecast > 0.0) & (forecast < 1.0)), ledger.events)
-    columns = {name: getattr(table, name)[inside] for name in ("forecast", "events", "non_events")}
-    return Ledger.of_tables({model: ForecastTable(**columns)})
-
-
-def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None) -> str:
+def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of_numbers: list[str]) -> str:
+    """Say what to beware of, in the test and in the intervals."""
     told = []
     if test is None:
         told.append(f"a test needs {ledger.where_cases_are}")
@@ -351,12 +341,15 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None) ->
         weight = "of the weight has" if table.is_weighted else "of the cases have"
         certain = f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1"
         told.append(f"{certain}, which intercept and slope leave out")
+    if test is not None and test.worth < FEWEST_TIMES:
+        worth = f"{test.units} times, which depend on each other, are worth about {max(round(test.worth), 1)}"
+        told.append(f"{worth} independent ones: the test may reject too often")
     if _weighted_by_outcome(table):
         told.append(
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "
             "these intervals are too wide"
         )
-    return "; ".join(told)
+    return "; ".join(dict.fromkeys(filter(None, [*told, *of_numbers])))
 
 
 def _weighted_by_outcome(table: ForecastTable) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,4 +56,5 @@ def _tested(table: ForecastTable, cases: Cases | None, drawing: Drawing) -> Cali
         return calibration_test(table, **draws)
     scores, units = null_scores(table), units_of_cases(cases)[0]
     dispersion = dispersion_of_scores(cases, table, scores)
-    return calibration_test(table, **draws, scores=scores, dispersion=dispersion, units=units)
+    draws |= {"dispersion": dispersion.variance, "dispersion_df": dispersion.df}
+    return replace(calibration_test(table, **draws, scores=scores, units=units), worth=dispersion.worth)

@@ -9,10 +9,11 @@ from propriety.inference.calibration_summary import CalibrationSummary, Directio
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.number_words import hundredths, number, p_value_words
 
-__all__ = ["calibration_words", "estimate_words"]
+__all__ = ["TOGETHER", "calibration_words", "estimate_words"]
 
 FEWEST_A_CASE = 0.1  # Forecasts with less variance a case are close to 0 and 1.
 LEVEL: tuple[Direction, ...] = ("too high", "too low")
+TOGETHER = "intercept and slope jointly differ from 0 and 1, though neither does alone"
 SLOPE: tuple[Direction, ...] = ("reversed", "too extreme", "too timid")
 
 
@@ -41,7 +42,7 @@ def calibration_words(found: CalibrationSummary, name: str) -> str:
             return f"{name}: too few {_scarce(found)} to tell whether it is calibrated ({told}).{note}"
         case "miscalibrated" | "immaterial":
             pass
-    what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but immaterially so"
+    what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but not materially"
     return f"{name} {what} ({p_value}): {_ways(found, ratio, slope)}.{_cost(found)}{note}"
 
 
@@ -49,8 +50,10 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
     """Say how the forecasts are wrong."""
     told = []
     if "refuted" in found.directions and found.test is not None:
-        many = "forecasts" if found.test.is_weighted else counted(round(found.test.n_refuted), "forecast")
-        told.append(f"{many} of exactly 0 or 1 did not come true")
+        number_wrong = round(found.test.n_refuted)
+        many = "forecasts" if found.test.is_weighted else counted(number_wrong, "forecast")
+        verb = "was" if number_wrong == 1 and not found.test.is_weighted else "were"
+        told.append(f"{many} of exactly 0 or 1 {verb} wrong")
     ways = [
         f"{direction} ({evidence})" if evidence else direction
         for directions, evidence in ((LEVEL, ratio), (SLOPE, slope))
@@ -61,10 +64,10 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
         told.append(f"its forecasts are {' and '.join(ways)}")
     beside = "; ".join(one for one in (ratio, slope) if one)
     if "other shape" in found.directions:
-        shape = "the shape of its reliability curve is off"
+        shape = "the shape of its reliability curve is wrong"
         told.append(shape if ways else f"{shape} ({beside})")
     if "together" in found.directions:
-        told.append(f"level and slope of its forecasts are off together ({beside})")
+        told.append(f"{TOGETHER} ({beside})")
     return "; ".join(told)
 
 
@@ -73,10 +76,11 @@ def _cost(found: CalibrationSummary) -> str:
     cost = found.miscalibration
     if math.isnan(cost.value) or (cost.value == 0.0 and cost.high >= found.brier):  # That is no bound.
         return ""
+    gain = f"Perfect recalibration would lower its Brier score of {number(found.brier)} by"
     if cost.value == 0.0 and math.isfinite(cost.high):
-        return f" It costs at most {number(cost.high)} of a Brier score of {number(found.brier)}."
+        return f" {gain} at most {number(cost.high)}."
     interval = "" if math.isnan(cost.low) else f" ({number(cost.low)} to {number(cost.high)})"
-    return f" It costs {number(cost.value)}{interval} of a Brier score of {number(found.brier)}."
+    return f" {gain} {number(cost.value)}{interval}."
 
 
 def _scarce(found: CalibrationSummary) -> str:

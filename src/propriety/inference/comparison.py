@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
+from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
-from propriety.inference.estimates import INDEPENDENT, few
+from propriety.inference.estimates import NEIGHBOURS, few, too_narrow
 from propriety.inference.estimation import check_event
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
@@ -253,8 +253,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     >>> y = generator.random(1200) < truth
     >>> models = {"sharp": truth, "vague": 0.25 + 0.5 * truth, "vaguer": 0.3 + 0.4 * truth}
     >>> print(compare(y, models, reference="sharp"))
-    sharp is better than vague: 0.0250 lower Brier score, 95% interval 0.0201 to 0.0299.
-    sharp is better than vaguer: 0.0350 lower Brier score, 95% interval 0.0290 to 0.0409.
+    sharp is better than vague: 0.0250 lower Brier score, 95% CI 0.0201 to 0.0299.
+    sharp is better than vaguer: 0.0350 lower Brier score, 95% CI 0.0290 to 0.0409.
     Paired t test on 1,200 cases; verdicts adjusted for 2 pairs.
     >>> nearly = 0.01 + 0.98 * truth[:60]
     >>> print(compare(y[:60], {"truth": truth[:60], "nearly": nearly}))  # doctest: +NORMALIZE_WHITESPACE
@@ -340,20 +340,17 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
     """Warn of a rule that is not proper, and of what makes intervals too narrow, or say why there is no test."""
     said = [paired.untested]
     if np.isfinite(statistic).any():
-        alone = INDEPENDENT if ledger.dependence == "time" and not in_order else ""
-        scarce = few(ledger, inflation=paired.inflation, fewest=paired.fewest)
+        alone = ledger.dependence == "time" and not in_order
         said += [SKEWED if paired.allowed else ""]
-        said += [one.replace("it may", "intervals may") for one in (scarce, alone)]
+        said += [few(ledger, inflation=paired.inflation, fewest=paired.fewest, what="intervals")]
+        said += [too_narrow(NEIGHBOURS, "intervals") if alone else ""]
     told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 
 
 def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     """Return the method for a measure of independent cases, or of cases in clusters or times."""
-    if not isinstance(method, str) or method not in get_args(CompareMethod):
-        raise InputValueError(
-            f"must be one of {list(get_args(CompareMethod))}", argument="method", offender=f"got {method!r}"
-        )
+    check_choice("method", method, get_args(CompareMethod))
     by_losses = isinstance(measure, Mean) or (
         isinstance(measure, Skill) and bool(measure.rule.properties(ledger.classes).proper)
     )

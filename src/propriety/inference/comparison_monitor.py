@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from propriety.calibration.resampling import check_level
+from propriety.checks import check_level
 from propriety.errors import ImproperRuleError, InputValueError
 from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table

@@ -57,7 +57,7 @@ def pair_sentence(pair: Pair, tested: Tested) -> str:
     >>> from propriety.inference.measures import MeanScore
     >>> tested = Tested(1204, 1204, "case", 1, 0.95, MeanScore())
     >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005, 1300.0), tested)
-    'a is better than b: 0.0042 lower Brier score, 95% interval 0.0013 to 0.0071.'
+    'a is better than b: 0.0042 lower Brier score, 95% CI 0.0013 to 0.0071.'
     >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21, 6000.4, 970.1, math.inf), tested)
     'a and b are not distinguishable on 1,204 cases; if the true difference is the one seen, about 6,100 cases would \
 tell them apart with 80% power (about 980 to no limit over its interval).'
@@ -75,7 +75,7 @@ tell them apart with 80% power (about 980 to no limit over its interval).'
     gap = abs(pair.difference)
     places = _places((ends[1] - ends[0]) / 2.0, gap, *ends)
     low, high = (f"{end:.{places}f}" for end in ends)
-    interval = f"{100.0 * tested.level:g}% interval {low} to {high}"
+    interval = f"{100.0 * tested.level:g}% CI {low} to {high}"
     first, second = _by_value(pair) if verdict == "different" else _by_merit(pair, tested.measure)
     more = "higher" if verdict == "different" or tested.measure.higher_is_better else "lower"
     if verdict == "different":
@@ -266,11 +266,11 @@ def _with_units(number: float, tested: Tested) -> str:
     """Say so many cases, in how many clusters or times, and with how many of the rarer outcome where that is rare."""
     told, rare = f"{_about(number)} cases", min(tested.events or (tested.n, tested.n))
     if tested.unit != "case" and tested.units != tested.n:
-        units = _about(number * tested.units / tested.n).removeprefix("about ")
+        units = _rounded_up(number * tested.units / tested.n)
         told += f" {'in' if tested.unit == 'cluster' else 'at'} {units} {tested.unit}s"
     if rare < min(FEWEST, RARE * tested.n) and tested.events is not None:
         name = "events" if tested.events[0] == rare else "non-events"
-        told += f" with {_about(number * rare / tested.n).removeprefix('about ')} {name}"
+        told += f" with {_rounded_up(number * rare / tested.n)} {name}"
     return told
 
 
@@ -282,11 +282,15 @@ def _outcomes(tested: Tested) -> str:
 
 
 def _about(number: float) -> str:
+    return _rounded_up(number) if number > BILLION else f"about {_rounded_up(number)}"
+
+
+def _rounded_up(number: float) -> str:
     """Round up to two digits; beyond a billion the number says no more."""
     if number > BILLION:
         return "more than a billion"
     step = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
-    return f"about {math.ceil(number / step) * step:,}"
+    return f"{math.ceil(number / step) * step:,}"
 
 
 def _places(scale: float, *values: float) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,13 +15,31 @@ from propriety.results import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["dispersion_of_scores", "spread_of_regression", "units_of_cases"]
+__all__ = ["Dispersion", "dispersion_of_scores", "spread_of_regression", "units_of_cases"]
 
 
-def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Floats:
+class Dispersion(NamedTuple):
+    """Variances of sums of residuals that depend on each other.
+
+    Parameters
+    ----------
+    variance : ndarray of shape (k,)
+        Of each sum; 1 if cases are independent.
+    df : float
+        Degrees of freedom of the variances over time; infinite of clusters.
+    worth : float
+        How many independent times the times are worth; infinite of clusters.
+    """
+
+    variance: Floats
+    df: float = math.inf
+    worth: float = math.inf
+
+
+def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Dispersion:
     """Return the variance of each sum of residuals as clusters make it, or as times do over a span of neighbours."""
     if not scores.sums.size:
-        return np.empty(0)
+        return Dispersion(np.empty(0))
     forecast, event, weight = cases.gathered()
     group = group_of_cases(scores, table, forecast)
     residual = np.where(group >= 0, np.where(event, 1.0 - forecast, -forecast), 0.0)
@@ -27,10 +48,20 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
     # The sums have mean 0 if the forecasts are calibrated, so that nothing is fitted and nothing to correct for.
     sums = np.stack([np.bincount(codes, residual * one[group], minlength=units) for one in scores.functions.T])
     if cases.time is not None and units > 1:
-        error, _ = hac(sums.T - sums.mean(axis=1))
-        found: Floats = error**2
-        return found
-    return np.asarray((sums**2).sum(axis=1))
+        centred = sums - sums.mean(axis=1)[:, None]
+        error, df = hac(centred.T)
+        return Dispersion(error**2, float(df[0]), _worth(centred[: scores.sizes[0]]))
+    return Dispersion(np.asarray((sums**2).sum(axis=1)))
+
+
+def _worth(centred: Floats) -> float:
+    r"""Return :math:`T (1 - r) / (1 + r)` with the correlation r of neighbouring times, at most T, for level and slope.
+
+    So many independent times tell a mean as well as times with a correlation that falls by r from each to the next.
+    """
+    times = centred.shape[1]
+    r = float((centred[:, 1:] * centred[:, :-1]).sum()) / max(float((centred**2).sum()), np.finfo(np.float64).tiny)
+    return times * (1.0 - r) / (1.0 + r) if r > 0.0 else float(times)
 
 
 def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) -> Spread:

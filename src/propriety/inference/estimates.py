@@ -18,6 +18,7 @@ __all__ = [
     "FEWEST",
     "FEWEST_HELD",
     "INDEPENDENT",
+    "NEIGHBOURS",
     "NO_SPREAD",
     "Estimate",
     "counted",
@@ -25,6 +26,7 @@ __all__ = [
     "few_in_words",
     "limits_of",
     "make_estimate",
+    "too_narrow",
     "units_of",
     "without_limits",
 ]
@@ -33,9 +35,10 @@ __all__ = [
 # law of the interval holds with few of them and where it does not.
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 ROUNDING = 1e-12  # Spreads below this share of the value are rounding error.
-INDEPENDENT = "neighbours in time count as independent: it may be too narrow"
+NEIGHBOURS = "neighbouring times count as independent"
+INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
 WITHOUT = "without an interval"
-NO_SPREAD = "nothing varies in the sample: there is no spread to make an interval from"
+NO_SPREAD = "nothing varies in the sample, so there is no interval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -144,7 +147,11 @@ def counted(number: int, noun: str) -> str:
 
 
 def few_in_words(
-    events: tuple[int, int] | None, clusters: tuple[int, float] | None, inflation: float = 1.0, fewest: int = FEWEST
+    events: tuple[int, int] | None,
+    clusters: tuple[int, float] | None,
+    inflation: float = 1.0,
+    fewest: int = FEWEST,
+    what: str = "the interval",
 ) -> str:
     """Say what there is too little of to trust an interval; "" if nothing is.
 
@@ -158,25 +165,31 @@ def few_in_words(
         How much dependence inflates the variance: so many events are worth one.
     fewest : int
         Number of independent events and non-events that the interval needs.
+    what : str
+        What may be too narrow.
 
     Examples
     --------
     >>> few_in_words((60, 1), (50, 7.2))
-    'rests on 1 non-event, 50 clusters that are worth 7 of equal size: it may be too narrow'
+    'based on 1 non-event and 50 clusters (worth 7 of equal size): the interval may be too narrow'
     >>> few_in_words((200, 9800), None, inflation=5.0)
-    'rests on 200 events that are worth 40 independent ones: it may be too narrow'
+    'based on 200 events (worth 40 independent ones): the interval may be too narrow'
     """
     parts = []
     for name, number in zip(("event", "non-event"), events or (), strict=False):
         if number / inflation < fewest:
             worth = max(round(number / inflation), 1)
-            parts.append(counted(number, name) + (f" that are worth {worth:,} independent ones" * (number > worth)))
+            parts.append(counted(number, name) + (f" (worth {worth:,} independent ones)" * (number > worth)))
     if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
         number, equal = clusters
-        parts.append(
-            counted(number, "cluster") + f" that are worth {equal:.0f} of equal size" * (round(equal) < number)
-        )
-    return f"rests on {', '.join(parts)}: it may be too narrow" if parts else ""
+        parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
+    listed = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+    return too_narrow(f"based on {listed}", what) if parts else ""
+
+
+def too_narrow(why: str, what: str = "the interval") -> str:
+    """Say why an interval, or intervals, may be too narrow."""
+    return f"{why}: {what} may be too narrow"
 
 
 def units_of(ledger: Ledger) -> int:
@@ -187,7 +200,7 @@ def units_of(ledger: Ledger) -> int:
     return ledger.n if weights is None else len(weights)
 
 
-def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST) -> str:
+def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: str = "the interval") -> str:
     """Say what there is too little of to trust an interval; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
@@ -195,7 +208,7 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST) -> str:
     if ledger.labels is None:
         table = ledger.table(ledger.models[0])
         events = (table.n_events, table.n - table.n_events)
-    return few_in_words(events, clusters, inflation, fewest)
+    return few_in_words(events, clusters, inflation, fewest, what)
 
 
 def _unit_weights(ledger: Ledger) -> Floats | None:
@@ -233,7 +246,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     note = ""
     if math.isinf(value):
         low = high = error = math.nan
-        note = "what was called impossible happened: the mean is infinite"
+        note = "something that was forecast as impossible happened, so the mean is infinite"
     elif units == 1 or math.isnan(error):
         low = high = error = math.nan
         note = (

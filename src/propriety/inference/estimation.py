@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias, get_args
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
+from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
@@ -140,10 +140,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     asked = read_measure(measure)
     check_level(level)
     check_resamples(n_resamples)
-    if method not in get_args(EstimateMethod):
-        raise InputValueError(
-            f"must be one of {get_args(EstimateMethod)}", argument="method", offender=f"got {method!r}"
-        )
+    check_choice("method", method, get_args(EstimateMethod))
     model = forecasts if isinstance(y_true, Ledger) else None
     ledger = open_ledger(
         y_true,

@@ -139,8 +139,11 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
     by_outcome = bool(getattr(measure, "by_outcome", False))
     scale = str(getattr(measure, "scale", "identity"))
     method = _method_on(measure, scale)
+    known = getattr(measure, "error_of_independent", None)
+    of_independent = None if known is None else float(known(table))
     if ledger.dependence is None:
         error, df = errors_of_table(table, measure.influence(table), by_outcome=by_outcome)
+        error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
     else:
         cases = ledger.cases
@@ -149,6 +152,8 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
         parts = case_influence(cases, model, ledger.table(model), measure)
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
+        # Few clusters tell their spread badly, but hardly ever is it less than that of independent cases.
+        error = error if of_independent is None or math.isnan(error) else max(error, of_independent)
         units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} times"
     found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale, fewest=fewest)
@@ -159,4 +164,5 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
 
 def _method_on(measure: Smooth, scale: str) -> str:
     first = "DeLong" if getattr(measure, "by_outcome", False) else "influence function"
+    first = "variance of outcomes at the fitted rates" if hasattr(measure, "error_of_independent") else first
     return first if scale == "identity" else f"{first}, on the {scale} scale"

@@ -37,13 +37,13 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
     value = float(moments.means[place]) + 0.0
     errors = errors_of_means(moments)
     error, df, inflation = (float(column[place]) for column in errors)
-    method = "delta method, " if isinstance(measure, Skill) else ""
-    method += "Student's t"
+    dependent = ""
     if moments.dependence == "time":
         span = span_of(moments.units)
-        method += f", Bartlett's weights over {span:,} time{'s' * (span != 1)}"
+        dependent = f", Bartlett's weights over {span:,} time{'s' * (span != 1)}"
     elif moments.dependence == "cluster":
-        method += ", cluster-robust"
+        dependent = ", cluster-robust"
+    method = f"{'delta method, ' if isinstance(measure, Skill) else ''}Student's t{dependent}"
     found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units, inflation=inflation)
     if isinstance(measure, Skill):
         return found
@@ -51,8 +51,7 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
         low, high = (float(limit[place]) for limit in limits_of_rare(moments, errors.inflation, level))
         if not math.isnan(low):
             # The law of sums of rare events, for which fewer of them do.
-            method = method.replace("Student's t", "gamma law of rare events")
-            found = replace(found, low=low, high=high, method=method)
+            found = replace(found, low=low, high=high, method=f"gamma law of rare events{dependent}")
             if moments.dependence is None:
                 found = replace(found, note=few(ledger, fewest=FEWEST_HELD))
     return _within(found, measure, ledger.classes)

@@ -15,8 +15,9 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.score_parts import proper_binary_rule
+from propriety.checks import check_inside
 from propriety.results import Floats
-from propriety.rules.elementary import Elementary, check_inside
+from propriety.rules.elementary import Elementary
 from propriety.rules.families import Brier
 from propriety.rules.functions import NetLoss
 from propriety.rules.rule import Rule, check_rule
@@ -170,7 +171,7 @@ class Regret:
     sign: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
+        check_inside("threshold", self.threshold)
 
     @property
     def key(self) -> str:
@@ -213,7 +214,7 @@ class NetBenefit:
     sign: ClassVar[float] = -1.0
 
     def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
+        check_inside("threshold", self.threshold)
 
     @property
     def key(self) -> str:

@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from propriety.checks import check_inside, is_number
 from propriety.decisions.roc import roc_curve
 from propriety.decisions.top_k import top_k
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
-from propriety.rules.elementary import check_inside
-from propriety.rules.rule import is_number
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
@@ -112,7 +111,7 @@ class TopKNetBenefit:
     higher_is_better: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_inside(self.cost, "cost")
+        check_inside("cost", self.cost)
         if (self.k is None) == (self.share is None):
             law = f"exactly one of k and share must be given; got k={self.k!r} and share={self.share!r}"
             raise InputValueError(law)

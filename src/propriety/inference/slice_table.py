@@ -15,7 +15,9 @@ from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.results import Floats, Result
 
-__all__ = ["Slices", "group_names", "stacked_slices"]
+__all__ = ["INFINITE", "Slices", "group_names", "stacked_slices"]
+
+INFINITE = "the value is infinite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -92,6 +94,11 @@ class Slices(Result):
     def is_judged(self) -> NDArray[np.bool_]:
         """Whether a group is large enough to be judged."""
         return np.asarray(self.note == "")
+
+    @property
+    def is_too_small(self) -> NDArray[np.bool_]:
+        """Whether a group is not judged because it has too few cases, events or clusters."""
+        return np.asarray(~self.is_judged & (self.note != INFINITE))
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}

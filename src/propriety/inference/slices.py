@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.resampling import check_level, fresh_seed
 from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
+from propriety.checks import check_level, check_positive, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import counted
@@ -20,7 +20,7 @@ from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.slice_estimates import estimate_groups
-from propriety.inference.slice_table import Slices, group_names
+from propriety.inference.slice_table import INFINITE, Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
@@ -35,9 +35,9 @@ from propriety.tables.validation import TOLERANCE, Labels, Missing
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
 BRIER = Brier()
+SMALLEST = 50  # Cases below which a group is not judged unless another number is asked for.
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
 FEWEST_EQUAL = 8.0  # The same of the clusters of equal size that its clusters are worth.
-INFINITE = "the value is infinite"
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
@@ -49,7 +49,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     outcome: str | None = None,
     threshold: float | None = None,
     level: float = 0.95,
-    smallest: int = 50,
+    smallest: int = SMALLEST,
     cluster: object = None,
     time: object = None,
     sample_weight: object = None,
@@ -158,13 +158,12 @@ def slices_of(
     by: tuple[str, ...],
     threshold: float | None = None,
     level: float = 0.95,
-    smallest: int = 50,
+    smallest: int = SMALLEST,
     drawing: Drawing,
 ) -> Slices:
     """Judge the groups of a ledger; see `slices`."""
     check_event(ledger, measure)
-    if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
-        raise InputValueError("must be a positive whole number", argument="smallest", offender=f"got {smallest!r}")
+    check_positive("smallest", smallest)
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
     binary = ledger.labels is None
     ledger.fill(rules_of_slices(measure, threshold, binary=binary))
@@ -222,7 +221,9 @@ def rules_of_slices(measure: Measure, threshold: float | None, *, binary: bool) 
 def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
     """Return the keys of a ledger that are asked for; all where none are."""
     if not ledger.index.names:
-        raise InputValueError("the ledger has no keys to tell groups by", hint="condense the cases with by=.")
+        raise InputValueError(
+            "the ledger has no keys to tell groups by", hint=Wording("condense the cases with {by=}.")
+        )
     names = ledger.index.names if by is None else (by,) if isinstance(by, str) else tuple(by)  # type: ignore[arg-type]  # names
     for name in names:
         ledger.index.place(name)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.checks import check_cells
 from propriety.errors import InputValueError
 from propriety.integrations.forecasts import event_or_rows, probabilities
 from propriety.integrations.logit_losses import losses_of_logits
@@ -22,7 +23,6 @@ from propriety.results import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.table_laws import check_cells
 from propriety.tables.validation import TOLERANCE, read_cases
 
 __all__ = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from propriety.diagnostics.retention import RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, shown, write_title
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes, shown, write_title
 from propriety.results import Floats
 
 __all__: list[str] = []
@@ -53,7 +53,7 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
         ylabel=f"{METRICS[curve.metric]}\nof the cases kept ({direction})",
     )
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
+    ax.xaxis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     _name_ends(ax, curve, values[:, -1])

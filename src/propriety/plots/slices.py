@@ -117,7 +117,13 @@ def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
         tick.set_color("black" if judged else FAINT)
         _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)
         if not judged:
-            _write(ax, REMARKS, place, slices.note[place].split(":")[0], color=FAINT)
+            _write(
+                ax,
+                REMARKS,
+                place,
+                "too few to judge" if slices.is_too_small[place] else str(slices.note[place]),
+                color=FAINT,
+            )
 
 
 def _write(ax: Axes, x: float, y: float, text: str, *, color: str = GREY["text"], **place: Any) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from propriety.calibration.resampling import check_level, fresh_seed
 from propriety.calibration.score_parts import proper_binary_rule
+from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.recalibration.cross_fitting import cross_fit
 from propriety.recalibration.folds import folds_of

@@ -21,6 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
+from propriety.plots.drawing import Percent
 from propriety.report.page import Figure, Width
 from propriety.report.svg import MODEL, clean
 from propriety.report.thinning import thin_lines
@@ -187,12 +188,11 @@ def _axis(axis: Axis, at_zero: float, at_one: float, scale: str) -> dict[str, An
     label = axis.get_label_text()
     for end in ("\n", ":", " ("):
         label = label.split(end)[0]
-    told = str(axis.get_major_formatter()(0.5, 0))
     return {
         "at": [round(float(at_zero), 4), round(float(at_one - at_zero), 4)],
         "scale": scale,
         "label": label,
-        "percent": told.endswith("%"),
+        "percent": isinstance(axis.get_major_formatter(), Percent),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from propriety.checks import check_choice
 from propriety.errors import InputValueError
 from propriety.report.threshold_ranking import ThresholdRanking
 
@@ -52,8 +53,7 @@ class Figure:
 
     def __post_init__(self) -> None:
         _check_lengths(self.title, self.table)
-        if self.width not in get_args(Width):
-            raise InputValueError(f"must be one of {get_args(Width)}", argument="width", offender=f"got {self.width!r}")
+        check_choice("width", self.width, get_args(Width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, Literal
 
+from propriety.checks import is_number
 from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, ClassRule, Properties, is_number
+from propriety.rules.rule import BinaryRule, ClassRule, Properties
 
 __all__ = ["Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"]
 

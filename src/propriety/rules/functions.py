@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.rules.elementary import check_inside
+from propriety.checks import check_inside
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties, Rule
 
@@ -55,7 +55,7 @@ class NetLoss(BinaryRule):
     threshold: float
 
     def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
+        check_inside("threshold", self.threshold)
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return what acting costs, if the forecast reaches the threshold."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 
-__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "check_rule", "is_number"]
+__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "check_rule"]
 
 Ties = Literal["split", "first", "correct"]
 
@@ -146,11 +145,6 @@ class ClassRule(Rule):
         """Loss of each case, with a column that holds the index of the class that happened."""
         happened = [ops.where(outcome == k, 1.0, 0.0) for k in range(len(p))]
         return self.class_loss(p, outcome=happened, ops=ops)
-
-
-def is_number(value: object) -> bool:
-    """Whether a parameter is a single real number."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def check_rule(rule: object) -> None:

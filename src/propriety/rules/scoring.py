@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.results import Floats, Score
-from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule, is_number
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable

@@ -79,7 +79,8 @@ def _refuse(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int, cou
         law, shown = laws.UNIT_LAW, high if high > 1.0 else low
         hint = laws.forecast_hint(argument, low, high)
     elif bit == Broken.ROW_SUM:
-        argument, law, hint = laws.rows_of(argument), laws.row_sum_law(cases.tolerance), laws.ROW_SUM_HINT
+        argument, hint = laws.rows_of(argument), laws.ROW_SUM_HINT
+        law = laws.row_sum_law(cases.tolerance)  # type: ignore[arg-type]  # rows have one
         shown, verb = high if high > 1.0 else low, "sums to"
     elif bit == Broken.WEIGHT:
         argument, law, hint = "sample_weight", laws.WEIGHT_LAW, laws.WEIGHT_HINT
@@ -90,6 +91,8 @@ def _refuse(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int, cou
 
 
 def _refuse_outcome(cases: LazyCases, low: Any, high: Any, count: str) -> NoReturn:
+    law: str
+    hint: str
     if cases.labels is not None and not cases.named:
         law, hint = laws.place_law(len(cases.labels)), laws.LABELS_HINT
     elif cases.held is None:

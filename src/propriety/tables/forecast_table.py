@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 import narwhals as nw
 import numpy as np
 
+from propriety.checks import check_cells
 from propriety.errors import InputTypeError
 from propriety.results import Floats, Result
 from propriety.tables import frames, pooling, table_files, table_laws
@@ -357,7 +358,7 @@ class ForecastTable(Result):
         >>> ForecastTable.from_predictions([0, 1, 1], [0.125, 0.1875, 1.0]).grid(4).forecast
         array([0.15625, 1.     ])
         """
-        table_laws.check_cells(cells, held=self.cells)
+        check_cells(cells, held=self.cells)
         columns = pooling.pool(*self._columns(), cells=int(cells))
         return self._frozen(*columns, n=self.n, n_events=self.n_events, dropped=self.dropped, cells=int(cells))
 

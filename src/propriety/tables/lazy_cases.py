@@ -13,13 +13,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.checks import check_budget
 from propriety.errors import InputValueError, Wording
 from propriety.results import Floats
 from propriety.tables.events import Event
 from propriety.tables.key_columns import KeyColumn
 from propriety.tables.label_codes import code_labels
 from propriety.tables.queries import Lazy, encoded, excluding_nan, fetched, flag, is_missing, row_by_row
-from propriety.tables.table_laws import check_budget
 
 __all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
 

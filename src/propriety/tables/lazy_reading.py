@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import narwhals as nw
 import numpy as np
 
+from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
 from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
@@ -22,7 +23,7 @@ from propriety.tables.labels import Labels, check_float_label, class_labels, dis
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_columns import Column, named_columns
 from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, row_by_row, unsupported
-from propriety.tables.validation import TOLERANCE, Missing, check_options
+from propriety.tables.validation import TOLERANCE, Missing
 
 __all__ = ["read_lazy_cases"]
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.checks import check_budget, check_cells
 from propriety.errors import InputValueError, Wording
 from propriety.results import Floats
 from propriety.tables import frames, laws, pooling
@@ -29,7 +30,7 @@ from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
 from propriety.tables.label_codes import ordered_groups
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.table_laws import COLUMNS, COUNTS, check_budget, check_cells
+from propriety.tables.table_laws import COLUMNS, COUNTS
 
 __all__ = ["BUDGET", "Rows", "table_fields", "wanted_rows"]
 

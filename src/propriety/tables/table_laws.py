@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.results import Floats
 from propriety.tables import pooling
@@ -20,8 +21,6 @@ __all__ = [
     "COUNTS",
     "ROUNDING",
     "check_addends",
-    "check_budget",
-    "check_cells",
     "check_totals",
     "checked_fields",
     "column",
@@ -82,12 +81,6 @@ def checked_fields(
     if not isinstance(refined, bool) or (refined and cells is None):
         raise InputValueError("must be False, or True beside cells", argument="refined", offender=f"got {refined!r}")
     return {**columns, **facts, "dropped": whole_number("dropped", dropped, 0), "cells": cells, "refined": refined}
-
-
-def check_budget(budget: object) -> None:
-    """Refuse a number of values to bring into memory that is none."""
-    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
-        raise InputValueError("must be a whole number of at least 1", argument="budget", offender=f"got {budget!r}")
 
 
 def _check_whole_given(given: dict[str, object], n: object, n_events: object) -> None:
@@ -182,16 +175,6 @@ def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
     """
     root = np.sqrt(squares)  # Roots, because the product of the number of cases and the squares may be no number.
     return (weight >= root * (1.0 - ROUNDING)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING))
-
-
-def check_cells(cells: object, *, held: int | None = None) -> None:
-    """Refuse a number of cells that is no power of two, or more than the grid has that a table is held on."""
-    whole = isinstance(cells, int | np.integer) and not isinstance(cells, bool)
-    if not whole or not 1 <= int(cells) <= 2**52 or int(cells) & (int(cells) - 1):  # type: ignore[call-overload]  # whole
-        raise InputValueError("must be a power of two up to 2**52", argument="cells", offender=f"got {cells!r}")
-    if held is not None and int(cells) > held:  # type: ignore[call-overload]  # whole
-        law = f"a grid can only be made coarser; the table has {held} cells and {cells} were asked for"
-        raise InputValueError(law)
 
 
 def check_addends(tables: Sequence[ForecastTable]) -> None:

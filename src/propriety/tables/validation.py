@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.results import Floats, Result
 from propriety.tables import laws
@@ -29,7 +30,6 @@ __all__ = [
     "Labels",
     "Missing",
     "check_names",
-    "check_options",
     "distinct_labels",
     "read_cases",
     "read_event_forecast",
@@ -213,14 +213,6 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
             law = f"must be in the order of the labels {list(cases.labels)}"
             raise InputValueError(law, argument="reference", offender=f"got {list(names)}")
     return numbers_of(reading, None)
-
-
-def check_options(missing: object, tolerance: object = TOLERANCE) -> None:
-    """Refuse unknown ways to treat missing values, and a tolerance that is none."""
-    if not isinstance(missing, str) or missing not in ("raise", "drop"):
-        raise InputValueError('must be "raise" or "drop"', argument="missing", offender=f"got {missing!r}")
-    if not isinstance(tolerance, float | int) or not 0.0 <= tolerance < 1.0:
-        raise InputValueError("must lie in [0, 1)", argument="tolerance", offender=f"got {tolerance!r}")
 
 
 def check_names(forecasts: object, fewest: int = 1) -> None:
