@@ -138,9 +138,9 @@ def test_classes_have_a_column_each():
 
 
 def test_measures_of_ones_own_are_logged_and_reported():
-    result = judge(TABLE, {"measures": [pr.IntegratedCalibrationIndex()], **DRAWS}, predictions="p")
+    result = judge(TABLE, {"measures": [pr.measures.IntegratedCalibrationIndex()], **DRAWS}, predictions="p")
     table = pr.ForecastTable.from_predictions(Y, P)
-    value = pr.IntegratedCalibrationIndex().value(table)
+    value = pr.measures.IntegratedCalibrationIndex().value(table)
     assert logged(run_of(result))["ici"] == pytest.approx(value, rel=1e-12)
     assert "integrated calibration index" in result.artifacts["propriety"].content
 
