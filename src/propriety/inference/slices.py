@@ -222,7 +222,9 @@ def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: 
 def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
     """Return the keys of a ledger that are asked for; all where none are."""
     if not ledger.index.names:
-        raise InputValueError("the ledger has no keys to tell groups by", hint="condense the cases with by=.")
+        raise InputValueError(
+            "the ledger has no keys to tell groups by", hint=Wording("condense the cases with {by=}.")
+        )
     names = ledger.index.names if by is None else (by,) if isinstance(by, str) else tuple(by)  # type: ignore[arg-type]  # names
     for name in names:
         ledger.index.place(name)

@@ -150,9 +150,12 @@ def _check_columns(y_true: object, forecasts: object) -> None:
     )
     if names or _is_frame(y_true) or isinstance(y_true, nw.LazyFrame):
         law = (
-            "a frame needs outcome=, the column of the outcomes" if not names else "forecasts names columns of a frame"
+            "a frame needs {outcome=}, the column of the outcomes"
+            if not names
+            else "{forecasts} names columns of a frame"
         )
-        raise InputTypeError(law, hint='pass a frame, its columns and outcome=: (frame, ["a", "b"], outcome="y").')
+        hint = Wording('pass a frame, its columns and {outcome=}: (frame, ["a", "b"], {outcome=}"y").')
+        raise InputTypeError(Wording(law), hint=hint)
 
 
 def _column_names(columns: Mapping[str, Any]) -> dict[str, Any]:
