@@ -123,7 +123,7 @@ def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
 
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 def test_any_measure_is_compared_by_drawing(sampling):
-    measure = pr.measures.TopKNetBenefit(cost=0.2, share=0.2)
+    measure = pr.measures.TopKNetBenefit(thresholds=0.2, share=0.2)
     found = compare(Y, MODELS, measure, n_resamples=400, seed=1, **sampling)
     drawn = drawn_differences(measure, cluster=sampling.get("cluster"), weight=sampling.get("sample_weight"))
     assert found.standard_error[0] == pytest.approx(drawn.std(), rel=0.2)
@@ -199,7 +199,7 @@ def test_a_ledger_without_its_cases_compares_what_its_moments_know():
         one, other = compare(ledger, None, measure), compare(Y, MODELS, measure)
         assert one.p_value[0] == pytest.approx(other.p_value[0], rel=1e-9)
         assert str(one) == str(other)
-    for measure in (pr.measures.AreaUnderRoc(), pr.measures.TopKNetBenefit(cost=0.2, share=0.2)):
+    for measure in (pr.measures.AreaUnderRoc(), pr.measures.TopKNetBenefit(thresholds=0.2, share=0.2)):
         found = compare(ledger, None, measure)
         assert found.verdict.tolist() == ["not tested"]
         assert found.difference[0] == pytest.approx(compare(Y, MODELS, measure, seed=1).difference[0], abs=1e-2)

@@ -80,7 +80,7 @@ def test_comparisons_over_time(horizon):
 
 @pytest.mark.parametrize("kind", SAMPLING)
 def test_groups(kind):
-    found = pr.slices(Y, P, by=GROUP, threshold=0.3, **SAMPLING[kind])
+    found = pr.slices(Y, P, by=GROUP, thresholds=0.3, **SAMPLING[kind])
     for name in BEFORE:
         what, _, column = name.partition(" ")
         column, _, of = column.rpartition(" ")

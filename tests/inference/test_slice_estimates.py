@@ -114,14 +114,14 @@ def test_keys_are_crossed_in_the_order_asked_for(measure):
 @pytest.mark.parametrize("engine", ["frame", "lazy", "stored"])
 @pytest.mark.parametrize("measure", [pr.Log(), pr.measures.NetBenefit(0.3), pr.measures.AreaUnderRoc()], ids=name)
 def test_frames_and_stored_ledgers_have_the_groups_of_arrays(measure, engine, tmp_path):
-    expected = slices(Y, MODELS, measure, by={"site": SITE}, threshold=0.3)
+    expected = slices(Y, MODELS, measure, by={"site": SITE}, thresholds=0.3)
     if engine == "stored":
         rules = [pr.measures.NetBenefit(0.3).rule]
         pr.condense(Y, MODELS, by={"site": SITE, "day": DAY}, rules=rules).to_parquet(tmp_path / "l", partition=["day"])
-        found = slices(pr.Ledger.from_parquet(tmp_path / "l"), None, measure, by="site", threshold=0.3)
+        found = slices(pr.Ledger.from_parquet(tmp_path / "l"), None, measure, by="site", thresholds=0.3)
     else:
         frame = FRAME if engine == "frame" else FRAME.lazy()
-        found = slices(frame, ["p", "q"], measure, outcome="y", by="site", threshold=0.3)
+        found = slices(frame, ["p", "q"], measure, outcome="y", by="site", thresholds=0.3)
     assert_same(found, expected)
     np.testing.assert_allclose(found.net_benefit_low, expected.net_benefit_low, rtol=1e-9)
 

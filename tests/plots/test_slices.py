@@ -20,7 +20,7 @@ RNG = np.random.default_rng(4)
 P = RNG.beta(1, 2, 1200)
 SITE = RNG.choice(["Bergen", "Graz", "Lyon", "tiny"], 1200, p=[0.5, 0.3, 0.19, 0.01])
 Y = RNG.random(1200) < np.where(SITE == "Lyon", expit(logit(P) + 1.5), P)
-ONE = slices(Y, P, by=SITE, threshold=0.3)
+ONE = slices(Y, P, by=SITE, thresholds=0.3)
 TWO = slices(Y, {"plain": P, "steep": expit(2 * logit(P))}, by=SITE)
 
 

@@ -135,6 +135,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
         d.y, d.p, pr.measures.CalibrationSlope(), cluster=d.cluster, **d.binary
     ),
     "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),
+    "recalibrate": lambda d: pr.recalibrate(d.y, d.p, seed=7, **d.binary),
     "slices": lambda d: pr.slices(d.y, d.models, by=d.group, smallest=5, **d.binary),
     "slices by area": lambda d: pr.slices(
         d.y, d.models, pr.measures.AreaUnderRoc(), by=d.group, smallest=5, **d.binary
@@ -194,7 +195,7 @@ DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 def public_calls() -> set[str]:
     """Return every public function by name, and every public method that draws."""
     found = set()
-    for path in public_names():
+    for path in (path for path, source in public_names().items() if source != "propriety.plots"):
         name, thing = path.rpartition(".")[2], attrgetter(path)(pr)
         if inspect.isfunction(thing):
             found.add(name)

@@ -228,7 +228,10 @@ def test_top_k(sample):
     whole = float(total(cases))
     capacities = [1.0, 7.0, 40.0] if not table.is_weighted else [1e-15, 1e-3, 1.0, whole / 3.0, whole]
     for capacity in capacities:
-        found, exact = pr.top_k(table, k=capacity, cost=0.2), true_positives(cases, min(mpf(capacity), total(cases)))
+        found, exact = (
+            pr.top_k(table, k=capacity, thresholds=0.2),
+            true_positives(cases, min(mpf(capacity), total(cases))),
+        )
         assert_near(found.true_positives, exact, capacity)
         assert_near(found.precision, exact / capacity, 1)
         cost = mpf(0.2)

@@ -141,7 +141,7 @@ def murphy_curve(
         return MurphyCurve(
             threshold=regret.threshold, score=factor * regret.regret, area=factor * regret.area(), **facts
         )
-    whole = decompose_table(table, BRIER, curve=True if given is None else given)
+    whole = decompose_table(table, BRIER, curve=True, grid=given)
     curves: dict[str, Any] = {name: factor * getattr(whole, f"{name}_curve") for name in PARTS}
-    curves["threshold"] = whole.thresholds
+    curves["threshold"] = whole.threshold
     return MurphyCurve(**curves, area=factor / 2.0 * whole.score, **facts, decomposition=whole)

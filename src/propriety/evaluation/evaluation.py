@@ -352,7 +352,7 @@ class Evaluation(Result):
 
     def _by_group(self, measure: Measure) -> Slices:
         """Judge the groups of each key by a measure."""
-        options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
+        options: dict[str, Any] = {"thresholds": self.problem.threshold, "level": self.level}
         parts = [
             slices_of(self.ledger, measure, by=(name,), drawing=self._drawing, **options)
             for name in self.ledger.index.names
