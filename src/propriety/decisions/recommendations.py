@@ -132,7 +132,7 @@ def _by_capacity(problem: Problem) -> Iterator[Recommendation]:
     yield _event(
         problem,
         "the top k at several capacities",
-        f"pr.top_k({problem.data}, k=[5, 10, 20]{cost})",
+        f"pr.top_k({problem.data}, k=[5, 10, 20]{at})",
         "Where the capacity may change, look at the ones that may come, not at all of them.",
         FLORES,
     )
