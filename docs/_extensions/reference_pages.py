@@ -81,7 +81,7 @@ VERBS = {
                 "decisions.murphy",
                 "decisions.roc",
             ),
-            "Weights on thresholds": ("decisions.weighted_regret", "decisions.weights"),
+            "Weights on thresholds": ("decisions.weighted_regret", "rules.weights", "rules.custom_weights"),
             "Who wins where": ("decisions.ranking_map",),
             "A budget of cases": ("decisions.top_k",),
             "Ordered and other classes": ("decisions.expected_cost", "decisions.agreement"),

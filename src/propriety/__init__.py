@@ -28,15 +28,6 @@ if TYPE_CHECKING:
     from propriety.decisions.roc import RocCurve, roc_curve
     from propriety.decisions.top_k import TopK, top_k
     from propriety.decisions.weighted_regret import WeightedRegret, h_measure, weighted_regret
-    from propriety.decisions.weights import (
-        BetaWeight,
-        CustomWeight,
-        LogOddsWeight,
-        NetBenefitWeight,
-        PointsWeight,
-        ThresholdWeight,
-        UniformWeight,
-    )
     from propriety.diagnostics.probability_groups import ProbabilityGroups
     from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans, probability_means
     from propriety.diagnostics.retention import RetentionAreas, RetentionCurve, retention_curve
@@ -80,6 +71,7 @@ if TYPE_CHECKING:
     from propriety.recalibration.result import Recalibration
     from propriety.rules.audit import AuditReport, Finding, audit
     from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit
+    from propriety.rules.custom_weights import CustomWeight, PointsWeight
     from propriety.rules.elementary import BetaRegret, Elementary, ShiftedBrier
     from propriety.rules.families import Brier, Log, Pseudospherical, Spherical, Tsallis
     from propriety.rules.ordinal import RankedLog, RankedProbability, SquaredAbsoluteRankedProbability
@@ -100,6 +92,7 @@ if TYPE_CHECKING:
     )
     from propriety.rules.scoring import case_scores, mean_score, skill_score
     from propriety.rules.search import Counterexample
+    from propriety.rules.weights import BetaWeight, LogOddsWeight, NetBenefitWeight, ThresholdWeight, UniformWeight
 
 # Rules and analyses are imported when they are first asked for, so that `import propriety` stays light as it grows.
 _ON_DEMAND: dict[str, tuple[str, ...]] = {
@@ -119,15 +112,6 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.decisions.roc": ("RocCurve", "roc_curve"),
     "propriety.decisions.top_k": ("TopK", "top_k"),
     "propriety.decisions.weighted_regret": ("WeightedRegret", "h_measure", "weighted_regret"),
-    "propriety.decisions.weights": (
-        "BetaWeight",
-        "CustomWeight",
-        "LogOddsWeight",
-        "NetBenefitWeight",
-        "PointsWeight",
-        "ThresholdWeight",
-        "UniformWeight",
-    ),
     "propriety.diagnostics.probability_groups": ("ProbabilityGroups",),
     "propriety.diagnostics.probability_means": ("MeanSpectrum", "ProbabilityMeans", "probability_means"),
     "propriety.diagnostics.retention": ("RetentionAreas", "RetentionCurve", "retention_curve"),
@@ -169,6 +153,7 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     "propriety.recalibration.result": ("Recalibration",),
     "propriety.rules.audit": ("AuditReport", "Finding", "audit"),
     "propriety.rules.bounded": ("BoundedBrier", "BoundedLog", "BoundedNetBenefit"),
+    "propriety.rules.custom_weights": ("CustomWeight", "PointsWeight"),
     "propriety.rules.elementary": ("BetaRegret", "Elementary", "ShiftedBrier"),
     "propriety.rules.families": ("Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"),
     "propriety.rules.ordinal": ("RankedLog", "RankedProbability", "SquaredAbsoluteRankedProbability"),
@@ -189,6 +174,13 @@ _ON_DEMAND: dict[str, tuple[str, ...]] = {
     ),
     "propriety.rules.scoring": ("case_scores", "mean_score", "skill_score"),
     "propriety.rules.search": ("Counterexample",),
+    "propriety.rules.weights": (
+        "BetaWeight",
+        "LogOddsWeight",
+        "NetBenefitWeight",
+        "ThresholdWeight",
+        "UniformWeight",
+    ),
     "propriety.plots": ("DecisionCurveDisplay", "ReliabilityDisplay"),
 }
 _MODULE_OF = {name: module for module, names in _ON_DEMAND.items() for name in names}

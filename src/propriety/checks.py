@@ -1,4 +1,4 @@
-"""Checks of parameters: levels, seeds, numbers of draws, thresholds, choices. Data are checked in `tables`."""
+"""Checks of parameters: levels, seeds, numbers of draws, choices. Data are checked in `tables`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from numbers import Real
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.errors import InputValueError, Wording
 
 __all__ = [
     "check_budget",
@@ -22,7 +21,6 @@ __all__ = [
     "check_resamples",
     "fresh_seed",
     "is_number",
-    "read_thresholds",
 ]
 
 
@@ -99,22 +97,6 @@ def fresh_seed(seed: int | None) -> int:
             hint=Wording("a Generator cannot be kept with the result; pass {seed}=1."),
         )
     return int(seed)
-
-
-def read_thresholds(thresholds: ArrayLike, argument: str = "thresholds") -> NDArray[np.float64]:
-    """Return thresholds, which must be numbers in [0, 1], one or more, in any order."""
-    try:
-        values = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise InputTypeError("must be numbers", argument=argument, offender=str(error)) from error
-    if values.ndim != 1 or len(values) == 0:
-        law = "must be a number or a 1-D array"
-        raise InputValueError(law, argument=argument, offender=f"got shape {values.shape}")
-    bad = ~((values >= 0.0) & (values <= 1.0))
-    if bad.any():
-        offender = f"entry {int(bad.argmax())} is {values[bad][0].item()!r}"
-        raise InputValueError("must lie in [0, 1]", argument=argument, offender=offender)
-    return values
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

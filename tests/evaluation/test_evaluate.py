@@ -72,7 +72,7 @@ def test_parts_are_those_of_the_public_functions(result):
     assert str(result.comparison) == str(pr.compare(Y, MODELS, rule))
     alone = pr.slices(Y, MODELS, rule, by=SITE)
     np.testing.assert_array_equal(result.slices.value, alone.value)
-    assert result.ranking.marked.winner == pr.ranking_map(Y, MODELS, interval=(0.05, 0.2)).marked.winner
+    assert result.ranking.marked.winner == pr.ranking_map(Y, MODELS, thresholds=(0.05, 0.2)).marked.winner
     assert result.probability_means["honest"].accuracy == pr.probability_means(Y, MODELS["honest"]).accuracy
 
 

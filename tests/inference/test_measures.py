@@ -74,9 +74,9 @@ def test_parts_are_those_of_the_decomposition(rule):
 def test_net_benefit_and_regret_are_those_of_the_curves(threshold, cases):
     y, p = zip(*cases, strict=True)
     table = pr.ForecastTable.from_predictions(y, p)
-    curve = pr.decision_curve(y, p, thresholds=[threshold])
+    curve = pr.decision_curve(y, p, grid=[threshold])
     assert NetBenefit(threshold).value(table) == pytest.approx(curve.net_benefit[0], abs=1e-9)
-    curve = pr.regret_curve(y, p, thresholds=[threshold])
+    curve = pr.regret_curve(y, p, grid=[threshold])
     assert Regret(threshold).value(table) == pytest.approx(curve.regret[0], abs=1e-9)
 
 

@@ -17,7 +17,7 @@ from propriety.cli.texts import LabelRole
 from propriety.errors import InputValueError
 from propriety.tables.frames import checked_columns
 
-__all__ = ["Cases", "thresholds_of"]
+__all__ = ["Cases"]
 
 Models: TypeAlias = dict[str, str | list[str]]
 
@@ -129,16 +129,6 @@ class Cases:
         cast = {name for name in numbers if name is not None and schema[name].is_decimal()}
         columns = [nw.col(name).cast(nw.Float64) if name in cast else nw.col(name) for name in names]
         return opened.frame.select(*columns)
-
-
-def thresholds_of(
-    threshold: float | None, thresholds: tuple[float, float] | None
-) -> float | tuple[float, float] | None:
-    """Return the thresholds of the two options, of which one may be given."""
-    if threshold is not None and thresholds is not None:
-        message = "--threshold and --thresholds exclude each other."
-        raise click.UsageError(message)
-    return threshold if thresholds is None else thresholds
 
 
 def _parts(listed: str) -> list[str]:

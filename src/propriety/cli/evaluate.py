@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from propriety.cli.cases import Cases, thresholds_of
+from propriety.cli.cases import Cases
 from propriety.cli.files import open_relation
 from propriety.cli.gates import judge, parse_gate
 from propriety.cli.imports import imported_measure
@@ -28,6 +28,7 @@ from propriety.inference.measures import Measure
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.results import Floats
+from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["evaluate", "evaluation_of_files"]
@@ -112,8 +113,7 @@ def evaluation_of_files(
     files: Sequence[Path],
     stages: Stages,
     *,
-    threshold: float | None,
-    thresholds: tuple[float, float] | None,
+    thresholds: Thresholds | None,
     ordered: bool,
     level: float,
     resamples: int,
@@ -124,7 +124,7 @@ def evaluation_of_files(
 ) -> Iterator[Evaluation]:
     """Evaluate cases or forecast tables; the files stay open, because the analyses are made when they are asked for."""
     options: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed, "measures": measures}
-    options["thresholds"] = thresholds_of(threshold, thresholds)
+    options["thresholds"] = thresholds
     cases = Cases(**columns)
     if are_tables(files):
         if ordered or cases.given():

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from propriety.checks import check_choice, check_inside, is_number
+from propriety.checks import check_choice
 from propriety.decisions.recommendations import Misleading, Problem, Recommendation, misleading_for, recommended_for
-from propriety.errors import InputTypeError
 from propriety.results import Result
-from propriety.rules.bounded import BoundedBrier
+from propriety.rules.thresholds import Thresholds, read_thresholds
 
 __all__ = ["Advice", "advise"]
 
@@ -45,7 +44,7 @@ class Advice(Result):
     """
 
     decisions: Decisions
-    thresholds: float | tuple[float, float] | None
+    thresholds: Thresholds | None
     outcome: Outcome
     rare: bool
     need: Need
@@ -104,7 +103,7 @@ class Advice(Result):
 def advise(
     *,
     decisions: Decisions = "independent",
-    thresholds: float | tuple[float, float] | None = None,
+    thresholds: Thresholds | None = None,
     outcome: Outcome = "binary",
     rare: bool = False,
     need: Need = "probabilities",
@@ -143,7 +142,7 @@ def advise(
     check_choice("need", need, get_args(Need))
     problem = Problem(
         capacity=decisions == "capacity",
-        thresholds=_read_thresholds(thresholds),
+        thresholds=read_thresholds(thresholds),
         outcome=outcome,
         rare=bool(rare),
         need=need,
@@ -161,17 +160,3 @@ def advise(
 
 def _indented(entry: Recommendation | Misleading) -> list[str]:
     return textwrap.wrap(f"{entry.why} [{entry.reference}]", WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
-
-
-def _read_thresholds(thresholds: object) -> float | tuple[float, float] | None:
-    """Judge the thresholds: None, a number strictly between 0 and 1, or two in order."""
-    if thresholds is None:
-        return None
-    if isinstance(thresholds, tuple | list) and len(thresholds) == 2:
-        interval = BoundedBrier(*thresholds)
-        return float(interval.low), float(interval.high)
-    if is_number(thresholds):
-        check_inside("thresholds", thresholds)
-        return float(thresholds)  # type: ignore[arg-type]  # a number
-    law = "must be None, a number, or a pair (low, high)"
-    raise InputTypeError(law, argument="thresholds", offender=f"got {thresholds!r}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from propriety.rules.thresholds import Thresholds
+
 __all__ = ["Misleading", "Problem", "Recommendation", "misleading_for", "recommended_for"]
 
 FLORES = "Flores et al. (2025), arXiv:2504.04528"
@@ -48,7 +50,7 @@ class Problem:
     """A decision, as `propriety.advise` was told of it."""
 
     capacity: bool
-    thresholds: float | tuple[float, float] | None
+    thresholds: Thresholds | None
     outcome: str
     rare: bool
     need: str

@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import recalibrated_scores
-from propriety.decisions.weights import ThresholdWeight, read_weight
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.results import Floats, Score
+from propriety.rules.custom_weights import read_weight
 from propriety.rules.elementary import BetaRegret
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties
 from propriety.rules.scoring import mean_score
+from propriety.rules.weights import ThresholdWeight
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
@@ -45,7 +46,7 @@ class WeightedRegret(BinaryRule):
     --------
     >>> import propriety as pr
     >>> from propriety.decisions.weighted_regret import WeightedRegret
-    >>> from propriety.decisions.weights import UniformWeight
+    >>> from propriety.rules.weights import UniformWeight
     >>> rule = WeightedRegret(UniformWeight(0.0, 0.5), normalize=True)
     >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], rule=rule).uncertainty
     0.125
@@ -96,7 +97,7 @@ def weighted_regret(
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
-    weight : ThresholdWeight, callable, or (thresholds, densities)
+    weight : ThresholdWeight, callable, or (grid, densities)
         ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are joined by
         straight lines (`PointsWeight`), are exact; a function of an array of thresholds is integrated
         numerically, see `CustomWeight` for the error.
@@ -111,7 +112,7 @@ def weighted_regret(
     --------
     >>> import propriety as pr
     >>> from propriety.decisions.weighted_regret import weighted_regret
-    >>> from propriety.decisions.weights import UniformWeight
+    >>> from propriety.rules.weights import UniformWeight
     >>> y, p = [0, 1, 1, 0], [0.2, 0.9, 0.4, 0.5]
     >>> round(2 * weighted_regret(y, p, weight=UniformWeight()), 12) == round(pr.brier_score(y, p), 12)
     True

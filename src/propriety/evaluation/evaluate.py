@@ -16,6 +16,7 @@ from propriety.inference.measure_reading import read_measure
 from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.rules.thresholds import Thresholds
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing
@@ -28,7 +29,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     forecasts: Mapping[str, object] | Sequence[str] | object = None,
     *,
     outcome: str | None = None,
-    thresholds: float | tuple[float, float] | None = None,
+    thresholds: Thresholds | None = None,
     measures: Sequence[object] = (),
     ordered: bool = False,
     by: object = None,

@@ -41,6 +41,7 @@ from propriety.progress import track
 from propriety.results import Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
+from propriety.rules.thresholds import Thresholds
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
@@ -81,7 +82,7 @@ class Evaluation(Result):
 
     models: tuple[str, ...]
     kind: Kind
-    thresholds: float | tuple[float, float] | None
+    thresholds: Thresholds | None
     n: int
     dropped: int
     level: float
@@ -191,24 +192,24 @@ class Evaluation(Result):
     @cached_property
     def decision_curves(self) -> dict[str, DecisionCurve]:
         """Net benefit of each model at every threshold; of binary outcomes."""
-        return {model: decision_curve(table) for model, table in self._event_tables.items()}
+        return {model: decision_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def regret_curves(self) -> dict[str, RegretCurve]:
         """Regret of each model at every threshold; of binary outcomes."""
-        return {model: regret_curve(table) for model, table in self._event_tables.items()}
+        return {model: regret_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def murphy_curves(self) -> dict[str, MurphyCurve]:
         """Murphy curve of each model; of binary outcomes."""
-        return {model: murphy_curve(table) for model, table in self._event_tables.items()}
+        return {model: murphy_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def roc_curves(self) -> dict[str, RocCurve]:
         """ROC curve of each model; of binary outcomes that are not all the same."""
         if self.kind != "binary" or not 0.0 < self.rates["event"] < 1.0:
             return {}
-        return {model: roc_curve(table) for model, table in self._event_tables.items()}
+        return {model: roc_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def ranking(self) -> RankingMap | None:
@@ -220,7 +221,7 @@ class Evaluation(Result):
         cases = self.ledger.cases if self.kind == "binary" and len(self.models) > 1 else None
         if cases is None:
             return None
-        found = ranking_of(cases, level=self.level, interval=self.problem.interval)
+        found = ranking_of(cases, thresholds=self.problem.interval, level=self.level)
         if self.dependence is None:
             return found
         marked = None if found.marked is None else replace(found.marked, standard_error=math.nan, is_noise=True)

@@ -22,6 +22,7 @@ from propriety.rules.bounded import BoundedBrier, BoundedLog
 from propriety.rules.families import Brier, Log
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
+from propriety.rules.thresholds import Thresholds
 
 __all__ = ["RARE", "Problem"]
 
@@ -79,7 +80,7 @@ class Problem:
     """
 
     kind: Kind
-    thresholds: float | tuple[float, float] | None = None
+    thresholds: Thresholds | None = None
     rare: bool = False
     more: tuple[Measure, ...] = ()
     advice: Advice = field(init=False, repr=False, compare=False)
@@ -138,7 +139,7 @@ def _advised(measure: Measure) -> str:
     return "regret at the threshold" if isinstance(measure, Regret) else measure.label
 
 
-def _at_thresholds(thresholds: float | tuple[float, float] | None) -> tuple[Measure, ...]:
+def _at_thresholds(thresholds: Thresholds | None) -> tuple[Measure, ...]:
     match thresholds:
         case None:
             return ()

@@ -51,16 +51,10 @@ def plot_evaluation(evaluation: Evaluation, figure: Figure | None = None) -> Fig
 def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
     figure = plt.figure(figsize=(10.5, 8.6), layout="constrained") if figure is None else figure
     (reliability, decisions), (murphy, parts) = figure.subplots(2, 2)
-    interval = evaluation.problem.interval
-    # Room to the right of the interval shows what lies beyond it.
-    high = 1.0 if interval is None else min(1.0, 1.5 * interval[1])
     plot_curves({model: curves["event"] for model, curves in evaluation.reliability.items()}, reliability)
-    plot_decision_curves(evaluation.decision_curves, decisions, high=None if interval is None else high)
+    plot_decision_curves(evaluation.decision_curves, decisions)
     plot_murphy_curves(evaluation.murphy_curves, murphy)
     plot_decompositions(evaluation.decompositions, parts)
-    if interval is not None:
-        for panel in (decisions, murphy):
-            panel.axvspan(*interval, color="0.93", zorder=0)
     titles = ("Reliability", "Net benefit", "Murphy diagram", "Miscalibration and discrimination")
     for panel, title in zip((reliability, decisions, murphy, parts), titles, strict=True):
         panel.set_title(title, loc="left", fontsize=11)

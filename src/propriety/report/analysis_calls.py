@@ -65,7 +65,7 @@ def call_for_ranking(evaluation: Evaluation) -> str:
     interval = evaluation.problem.interval
     if evaluation.calls.is_ledger:
         return f"{_evaluation(evaluation)}.ranking"
-    return evaluation.call("ranking_map", **({} if interval is None else {"interval": interval}))
+    return evaluation.call("ranking_map", **({} if interval is None else {"thresholds": interval}))
 
 
 def _evaluation(evaluation: Evaluation) -> str:

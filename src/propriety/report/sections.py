@@ -70,7 +70,7 @@ def decisions(evaluation: Evaluation) -> Section:
     """Worth of acting on the forecasts, at every threshold and over every interval of them."""
     shown = _names(evaluation)
     interval = evaluation.problem.interval
-    high = None if interval is None else min(1.0, 1.5 * interval[1])
+    own: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
     net = {shown[model]: curve for model, curve in evaluation.decision_curves.items()}
     murphy = {shown[model]: curve for model, curve in evaluation.murphy_curves.items()}
     items: list[Item] = [
@@ -79,14 +79,14 @@ def decisions(evaluation: Evaluation) -> Section:
             thresholds=interval,
         ),
         figure_of(
-            partial(plots.plot_decision_curves, net, high=high),
+            partial(plots.plot_decision_curves, net),
             title="Net benefit",
             caption="What acting gains over treating nobody, in true positives per case. Higher is better.",
             table={
                 "threshold": STEPS,
                 **{name: np.interp(STEPS, curve.threshold, curve.net_benefit) for name, curve in net.items()},
             },
-            call=call_for_each("decision_curve", evaluation) + ".plot()",
+            call=call_for_each("decision_curve", evaluation, **own) + ".plot()",
             models=list(net),
         ),
         figure_of(
@@ -97,7 +97,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 "threshold": STEPS,
                 **{name: _at(STEPS, curve.threshold, curve.score) for name, curve in murphy.items()},
             },
-            call=call_for_each("murphy_curve", evaluation) + ".plot()",
+            call=call_for_each("murphy_curve", evaluation, **own) + ".plot()",
             models=list(murphy),
         ),
     ]
@@ -111,7 +111,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 title="ROC curves",
                 caption="How well forecasts order the cases. It sees neither calibration nor costs.",
                 table=_stacked({name: curve.rows() for name, curve in roc.items()}),
-                call=call_for_each("roc_curve", evaluation) + ".plot()",
+                call=call_for_each("roc_curve", evaluation, **own) + ".plot()",
                 models=list(roc),
                 size=(4.8, 4.5),
             )
@@ -229,7 +229,7 @@ def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
     return figure_of(
         lambda ax: plots.draw(pictured, ax),
         title="Who wins on which interval",
-        caption=caption + ("" if interval is None else " The ring is your interval."),
+        caption=caption + ("" if interval is None else " The ring is your range of thresholds."),
         table={name: rows[name] for name in (*RANKS, *(("is_noise",) if what is None else ()))},
         call=f"{call_for_ranking(evaluation)}.plot()",
         models=list(pictured.models),

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from propriety.decisions.regret import read_interval
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputValueError
 from propriety.plots.ranking import chance, odds_of
 from propriety.report.cells import places_for
 from propriety.results import Floats, Result
+from propriety.rules.thresholds import read_range
+from propriety.rules.weights import UniformWeight
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import check_tables
 
@@ -65,7 +66,7 @@ class ThresholdRanking(Result):
         >>> ranking.mean_regret(0.0, 0.5)
         {'a': 0.03125}
         """
-        start, stop = (self._step(end) for end in read_interval(*self._interval(low, high)))
+        start, stop = (self._step(end) for end in read_range(self._interval(low, high)))
         width = self.grid[stop] - self.grid[start]
         mean = (self.cumulative[:, stop] - self.cumulative[:, start]) / width
         return dict(zip(self.models, mean.tolist(), strict=True))
@@ -128,7 +129,7 @@ def threshold_ranking(
     >>> ranking.mean_regret()["model"], float(pr.bounded_brier_score(y, p, thresholds=(0.25, 0.5)))
     (0.16875, 0.16875)
     """
-    low, high = (0.0, 1.0) if thresholds is None else read_interval(*_pair(thresholds))
+    low, high = (0.0, 1.0) if thresholds is None else read_range(thresholds)
     check_tables(tables)
     grid = np.unique(np.concatenate([STEPS, [low, high]]))
     first = next(iter(tables.values()))
@@ -170,19 +171,14 @@ def _cumulative(table: ForecastTable, grid: Floats) -> Floats:
     low, high = grid[:-1], grid[1:]
     cell = np.clip(np.searchsorted(grid, table.forecast, side="right") - 1, 0, len(low) - 1)
     inside = np.clip(table.forecast, grid[0], grid[-1])
-    missed = table.events * (high[cell] - inside) * (2.0 - high[cell] - inside) / 2.0
-    alarmed = table.non_events * (inside - low[cell]) * (inside + low[cell]) / 2.0
+    cost = UniformWeight().cost
+    missed = table.events * cost(inside, high[cell], event=True)
+    alarmed = table.non_events * cost(low[cell], inside, event=False)
     own, events, non_events = (
         np.bincount(cell, values, len(low)) for values in (missed + alarmed, table.events, table.non_events)
     )
     # An event is missed throughout the cells above its forecast, a non-event acted on throughout those below it.
     missed_before = np.cumsum(events) - events
     alarmed_after = non_events.sum() - np.cumsum(non_events)
-    whole = missed_before * (high - low) * (2.0 - high - low) + alarmed_after * (high - low) * (high + low)
-    return np.concatenate([[0.0], np.cumsum(own + whole / 2.0)]) / table.weight
-
-
-def _pair(thresholds: object) -> tuple[Any, Any]:
-    if not isinstance(thresholds, tuple | list) or len(thresholds) != 2:
-        raise InputTypeError("must be a pair (low, high)", argument="thresholds", offender=f"got {thresholds!r}")
-    return thresholds[0], thresholds[1]
+    whole = missed_before * cost(low, high, event=True) + alarmed_after * cost(low, high, event=False)
+    return np.concatenate([[0.0], np.cumsum(own + whole)]) / table.weight

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.checks import check_inside, is_number
-from propriety.errors import InputValueError
+from propriety.checks import check_inside
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties
+from propriety.rules.weights import BetaWeight
 
 __all__ = ["BetaRegret", "Elementary", "ShiftedBrier"]
 
@@ -153,11 +152,7 @@ class BetaRegret(BinaryRule):
     beta: float
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
-            if not is_number(getattr(self, name)) or not 0.0 < getattr(self, name) < math.inf:
-                raise InputValueError(
-                    "must be positive and finite", argument=name, offender=f"got {getattr(self, name)!r}"
-                )
+        BetaWeight(self.alpha, self.beta)  # It checks the parameters.
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper, because every threshold has weight; superior if weights are symmetric."""
@@ -170,7 +165,4 @@ class BetaRegret(BinaryRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the mean cost of the thresholds on the wrong side of the forecast."""
-        alpha, beta = self.alpha, self.beta
-        if event:
-            return beta / (alpha + beta) * ops.incomplete_beta(alpha, beta + 1.0, p, upper=True)
-        return alpha / (alpha + beta) * ops.incomplete_beta(alpha + 1.0, beta, p)
+        return BetaWeight(self.alpha, self.beta).loss(p, event=event, ops=ops)

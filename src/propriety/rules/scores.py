@@ -6,10 +6,8 @@ and the reference stand with the rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
-from propriety.errors import InputTypeError
 from propriety.results import Score
 from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, Normalize
 from propriety.rules.families import Brier, Log, Spherical
@@ -17,6 +15,7 @@ from propriety.rules.ordinal import RankedProbability, SquaredAbsoluteRankedProb
 from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Ties
 from propriety.rules.scoring import mean_score, paired_scores
+from propriety.rules.thresholds import read_range
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = [
@@ -280,7 +279,7 @@ def bounded_brier_score(
     return mean_score(
         y_true,
         y_proba,
-        rule=BoundedBrier(*_interval(thresholds), normalize=normalize),
+        rule=BoundedBrier(*read_range(thresholds), normalize=normalize),
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
@@ -317,7 +316,7 @@ def bounded_log_score(
     return mean_score(
         y_true,
         y_proba,
-        rule=BoundedLog(*_interval(thresholds), normalize=normalize),
+        rule=BoundedLog(*read_range(thresholds), normalize=normalize),
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
@@ -357,7 +356,7 @@ def bounded_net_benefit(
     forgone, forgone_by_never_acting = paired_scores(
         y_true,
         y_proba,
-        rule=BoundedNetBenefit(*_interval(thresholds), normalize=normalize),
+        rule=BoundedNetBenefit(*read_range(thresholds), normalize=normalize),
         reference=0.0,
         sample_weight=sample_weight,
         pos_label=pos_label,
@@ -366,11 +365,3 @@ def bounded_net_benefit(
     )
     width = "" if normalize != "none" else " times the width of the interval"
     return forgone.turned(forgone_by_never_acting - forgone, scale=f"at most the prevalence{width}")
-
-
-def _interval(thresholds: object) -> tuple[Any, Any]:
-    """Return the two thresholds; whether they are numbers in order is for the rule to judge."""
-    pair = tuple(thresholds) if isinstance(thresholds, Iterable) and not isinstance(thresholds, str) else ()
-    if len(pair) != 2:
-        raise InputTypeError("must be a pair (low, high)", argument="thresholds", offender=f"got {thresholds!r}")
-    return pair
