@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from propriety import checks
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputValueError
 
 
 @pytest.mark.parametrize("value", [1, 7, np.int64(3), 2**70])
@@ -45,19 +45,3 @@ def test_what_is_no_seed(value):
     assert checks.fresh_seed(np.int64(4)) == 4
     with pytest.raises(InputValueError, match=r"seed must be a whole number, .*pass seed=1\."):
         checks.fresh_seed(value)
-
-
-@pytest.mark.parametrize(
-    ("thresholds", "error", "message"),
-    [
-        ("a", InputTypeError, "grid must be numbers; "),
-        ([[0.1]], InputValueError, r"grid must be a number or a 1-D array; got shape \(1, 1\)"),
-        ([], InputValueError, r"got shape \(0,\)"),
-        ([0.1, 1.2, 3], InputValueError, r"grid must lie in \[0, 1\]; entry 1 is 1\.2"),
-        (float("nan"), InputValueError, r"grid must lie in \[0, 1\]; entry 0 is nan"),
-    ],
-)
-def test_what_are_no_thresholds(thresholds, error, message):
-    assert checks.read_thresholds(0.5).tolist() == [0.5]
-    with pytest.raises(error, match=message):
-        checks.read_thresholds(thresholds, "grid")
