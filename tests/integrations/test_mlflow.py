@@ -184,7 +184,7 @@ def test_missing_values_raise_or_are_dropped():
     [
         pytest.param({"model": lambda data: data["p"]}, {}, InputValueError, r"in a table; got a model\. Hint: put its prob", id="model"),
         pytest.param({"predictions": "label"}, {}, InputValueError, r"'label' .* all are 0 or 1, as labels .* predict_proba", id="labels"),
-        pytest.param({"predictions": "site"}, {}, InputTypeError, "y_proba must", id="words"),
+        pytest.param({"predictions": "site"}, {}, InputTypeError, r"forecasts\['site'\] must hold real numbers", id="words"),
         pytest.param({"predictions": "p"}, {"treshold": 0.1}, InputValueError, r"got \['treshold'\]\. Hint: they are \['by', 'cluster'", id="unknown"),
         pytest.param({}, {}, InputValueError, r"predictions= must name the column of the forecasts; got none", id="no-forecast"),
         pytest.param({}, {"forecasts": ["q"]}, InputValueError, r"it lacks \['q'\]", id="no-column"),
