@@ -26,7 +26,7 @@ ANALYSES = {
     "roc_curve": roc_curve,
     "regret_curve": regret_curve,
     "cost_curve": cost_curve,
-    "top_k": lambda *a, **o: top_k(*a, k=3, cost=0.3, **o),
+    "top_k": lambda *a, **o: top_k(*a, k=3, thresholds=0.3, **o),
     "weighted_regret": lambda *a, **o: weighted_regret(*a, weight=BetaWeight(2, 3), **o),
     "h_measure": h_measure,
 }

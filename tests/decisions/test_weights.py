@@ -82,7 +82,7 @@ def test_the_total_is_the_integral_of_the_density(weight):
     # Where a case is one half event and one half not, and never acted on, or always, the regrets add to the weight.
     never, always = (weight.loss(p, event=event) for p, event in ((0.0, True), (1.0, False)))
     assert weight.total() == pytest.approx(float(never + always), rel=CLOSE)
-    normalised = WeightedRegret(weight, normalize=True)
+    normalised = WeightedRegret(weight, normalize="regret")
     assert normalised.loss(0.0, event=True) + normalised.loss(1.0, event=False) == pytest.approx(1.0)
 
 
@@ -105,10 +105,10 @@ def test_the_bounded_measures_that_weights_unite(sample, thresholds):
     y, p = sample
     width = thresholds[1] - thresholds[0]
     same = {"rel": 1e-10, "abs": 1e-13}
-    assert weighted_regret(y, p, weight=UniformWeight(*thresholds), normalize=True) == pytest.approx(
+    assert weighted_regret(y, p, weight=UniformWeight(*thresholds), normalize="regret") == pytest.approx(
         pr.bounded_brier_score(y, p, thresholds=thresholds), **same
     )
-    assert weighted_regret(y, p, weight=LogOddsWeight(*thresholds), normalize=True) == pytest.approx(
+    assert weighted_regret(y, p, weight=LogOddsWeight(*thresholds), normalize="regret") == pytest.approx(
         pr.bounded_log_score(y, p, thresholds=thresholds), **same
     )
     forgone = weighted_regret(y, p, weight=NetBenefitWeight(*thresholds)) / width
@@ -273,7 +273,7 @@ def test_weights_that_are_refused(weight, error, message):
         lambda: NetBenefitWeight(0.3, 0.1),
         lambda: BetaWeight(0, 1),
         lambda: CustomWeight(np.exp, 0.3, 0.3),
-        lambda: WeightedRegret(LogOddsWeight(), normalize=True),
+        lambda: WeightedRegret(LogOddsWeight(), normalize="regret"),
     ],
     ids=["uniform", "log-odds", "net benefit", "beta", "custom", "infinite total"],
 )

@@ -24,10 +24,10 @@ from propriety.errors import InputValueError
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import merit_in_words
-from propriety.inference.measures import Measure
+from propriety.inference.measures import Measure, NetBenefit
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
@@ -181,9 +181,9 @@ def _print_slices(found: Slices) -> None:
     ]
     if found.excess is not None:
         columns.append(("events beyond forecast", _estimates(found.excess, found.excess_low, found.excess_high)))
-    if found.net_benefit is not None:
+    if found.net_benefit is not None and found.thresholds is not None:
         net = _estimates(found.net_benefit, found.net_benefit_low, found.net_benefit_high)
-        columns.append((f"net benefit at {found.threshold}", net))
+        columns.append((NetBenefit(found.thresholds).label, net))
     columns.append(("", found.note.tolist()))
     names, values = zip(*columns, strict=True)
     show_table(names, list(zip(*values, strict=True)), numbers=range(2, len(columns) - 1))

@@ -42,6 +42,7 @@ NAMES = {
     "time": "--time",
     "time=": "--time",
     "ordered": "--ordered",
+    "grid": "--grid",
     "thresholds": "--thresholds",
     "level": "--level",
     "n_resamples": "--resamples",

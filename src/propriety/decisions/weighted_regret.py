@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import recalibrated_scores
+from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.results import Floats, Score
+from propriety.result import Floats, Score
 from propriety.rules.custom_weights import read_weight
 from propriety.rules.elementary import BetaRegret
 from propriety.rules.operations import NUMPY, Column, Operations
@@ -23,6 +24,8 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
 __all__ = ["WeightedRegret", "h_measure", "weighted_regret"]
+
+WeightNormalize: TypeAlias = Literal["none", "regret"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -35,8 +38,8 @@ class WeightedRegret(BinaryRule):
     ----------
     weight : ThresholdWeight
         Which thresholds count, and how much.
-    normalize : bool
-        Whether to divide by the total of the weight, which gives the mean regret over thresholds drawn by it.
+    normalize : {"none", "regret"}
+        "regret" divides by the total of the weight, which gives the mean regret over thresholds drawn by it.
 
     References
     ----------
@@ -47,7 +50,7 @@ class WeightedRegret(BinaryRule):
     >>> import propriety as pr
     >>> from propriety.decisions.weighted_regret import WeightedRegret
     >>> from propriety.rules.weights import UniformWeight
-    >>> rule = WeightedRegret(UniformWeight(0.0, 0.5), normalize=True)
+    >>> rule = WeightedRegret(UniformWeight(0.0, 0.5), normalize="regret")
     >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], rule=rule).uncertainty
     0.125
     """
@@ -55,15 +58,16 @@ class WeightedRegret(BinaryRule):
     name: ClassVar[str] = "weighted_regret"
 
     weight: ThresholdWeight
-    normalize: bool = False
+    normalize: WeightNormalize = "none"
 
     def __post_init__(self) -> None:
         if not isinstance(self.weight, ThresholdWeight):
             law = "must be a weight on thresholds such as UniformWeight()"
             raise InputTypeError(law, argument="weight", offender=f"got {type(self.weight).__name__}")
-        if self.normalize and self.weight.total() == math.inf:
+        check_choice("normalize", self.normalize, get_args(WeightNormalize))
+        if self.normalize == "regret" and self.weight.total() == math.inf:
             law = f"a weight needs a finite total to be normalised; that of {self.weight!r} is infinite"
-            raise InputValueError(law, hint="narrow the interval, or pass normalize=False.")
+            raise InputValueError(law, hint='narrow the interval, or pass normalize="none".')
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper; strictly or not depends on where the weight is 0, and is not claimed."""
@@ -73,17 +77,17 @@ class WeightedRegret(BinaryRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the integral for one case, divided by the total if asked."""
-        return self.weight.loss(p, event=event, ops=ops) / (self.weight.total() if self.normalize else 1.0)
+        return self.weight.loss(p, event=event, ops=ops) / (1.0 if self.normalize == "none" else self.weight.total())
 
 
 def weighted_regret(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     weight: ThresholdWeight | Callable[[Floats], Any] | tuple[ArrayLike, ArrayLike],
-    normalize: bool = False,
-    sample_weight: object = None,
-    pos_label: object = None,
+    normalize: WeightNormalize = "none",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -101,8 +105,8 @@ def weighted_regret(
         ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are joined by
         straight lines (`PointsWeight`), are exact; a function of an array of thresholds is integrated
         numerically, see `CustomWeight` for the error.
-    normalize : bool
-        Whether to divide by the total of the weight, which gives the mean regret over thresholds drawn by it.
+    normalize : {"none", "regret"}
+        "regret" divides by the total of the weight, which gives the mean regret over thresholds drawn by it.
 
     References
     ----------
@@ -127,13 +131,13 @@ def weighted_regret(
 
 
 def h_measure(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     alpha: float = 2.0,
     beta: float = 2.0,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:

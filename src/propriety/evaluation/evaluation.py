@@ -38,7 +38,7 @@ from propriety.inference.slice_table import Slices, stacked_slices
 from propriety.inference.slices import slices_of
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
-from propriety.results import Result
+from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.thresholds import Thresholds
@@ -288,9 +288,9 @@ class Evaluation(Result):
         """Return the most important in plain words."""
         return "\n".join(words.summary(self))
 
-    def rows(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Return the scores, one row per model and measure."""
-        return self.scores.rows()
+        return self.scores.columns()
 
     def to_dict(self) -> dict[str, float]:
         """Return the scores with flat keys, as experiment trackers want them.
@@ -352,7 +352,7 @@ class Evaluation(Result):
 
     def _by_group(self, measure: Measure) -> Slices:
         """Judge the groups of each key by a measure."""
-        options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
+        options: dict[str, Any] = {"thresholds": self.problem.threshold, "level": self.level}
         parts = [
             slices_of(self.ledger, measure, by=(name,), drawing=self._drawing, **options)
             for name in self.ledger.index.names

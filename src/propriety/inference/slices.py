@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
 from propriety.checks import check_level, check_positive, fresh_seed
@@ -26,11 +28,13 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.ledger.sources import open_ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.rules.thresholds import Thresholds
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
@@ -41,19 +45,19 @@ FEWEST_EQUAL = 8.0  # The same of the clusters of equal size that its clusters a
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
-    y_true: object,
-    forecasts: object = None,
-    measure: object = BRIER,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    measure: Measure | Rule = BRIER,
     *,
-    by: object = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     outcome: str | None = None,
-    threshold: float | None = None,
+    thresholds: Thresholds | None = None,
     level: float = 0.95,
     smallest: int = SMALLEST,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -86,8 +90,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         these are ordered. Of a ledger, by default all of its keys.
     outcome : str, optional
         With a frame, the column of the outcomes.
-    threshold : float, optional
-        Threshold at which somebody acts, for the net benefit.
+    thresholds : float or (float, float), optional
+        The probability from which somebody would act, or the range it lies in, for the net benefit.
     level : float
         Level of the intervals.
     smallest : int
@@ -122,7 +126,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(600)
     >>> site = rng.choice(["north", "south", "west"], 600, p=[0.5, 0.45, 0.05])
-    >>> found = slices(rng.random(600) < p, p, by=site, threshold=0.3)
+    >>> found = slices(rng.random(600) < p, p, by=site, thresholds=0.3)
     >>> found.group.tolist(), found.n.tolist()
     (['north', 'south', 'west'], [289, 270, 41])
     >>> found.note.tolist()[2]
@@ -148,7 +152,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     )
     names = _names(ledger, keys)
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    return slices_of(ledger, asked, by=names, threshold=threshold, level=level, smallest=smallest, drawing=drawing)
+    return slices_of(ledger, asked, by=names, thresholds=thresholds, level=level, smallest=smallest, drawing=drawing)
 
 
 def slices_of(
@@ -156,7 +160,7 @@ def slices_of(
     measure: Measure,
     *,
     by: tuple[str, ...],
-    threshold: float | None = None,
+    thresholds: Thresholds | None = None,
     level: float = 0.95,
     smallest: int = SMALLEST,
     drawing: Drawing,
@@ -166,7 +170,7 @@ def slices_of(
     check_positive("smallest", smallest)
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
     binary = ledger.labels is None
-    ledger.fill(rules_of_slices(measure, threshold, binary=binary))
+    ledger.fill(rules_of_slices(measure, thresholds, binary=binary))
     counts = _counts(ledger, measure, by)
     few = _few(counts, smallest, ledger.dependence or "case")
     if isinstance(measure, Mean):
@@ -186,7 +190,7 @@ def slices_of(
     columns |= {"high": np.where(judged, high, np.nan), "difference": difference}
     columns |= {"p_value": np.where(judged, p_value, np.nan), "note": notes}
     if binary:
-        columns |= _beside(ledger, by, threshold, level, few)
+        columns |= _beside(ledger, by, thresholds, level, few)
         columns["miscalibration"] = _miscalibrations(ledger, measure, few, counts.entry)
     flat = {name: column.T.ravel() for name, column in columns.items()}
     models, groups = len(ledger.models), len(counts.index)
@@ -203,19 +207,19 @@ def slices_of(
         overall=dict(zip(ledger.models, overall.tolist(), strict=True)),
         by=by,
         measure=measure,
-        threshold=threshold,
+        thresholds=thresholds,
         level=level,
         units=counts.all_units,
         dropped=ledger.dropped,
     )
 
 
-def rules_of_slices(measure: Measure, threshold: float | None, *, binary: bool) -> list[Rule]:
+def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: bool) -> list[Rule]:
     """Return the functions whose moments groups are judged by."""
     rules: list[Rule] = [measure.rule] if isinstance(measure, Mean | Skill) else []
     if not binary:
         return rules
-    return [*rules, Excess(), *([] if threshold is None else [NetBenefit(threshold).rule])]
+    return [*rules, Excess(), *([] if thresholds is None else [NetBenefit(thresholds).rule])]
 
 
 def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
@@ -286,14 +290,14 @@ def _few(counts: _Counts, smallest: int, unit: str) -> Names:
 
 
 def _beside(
-    ledger: Ledger, by: tuple[str, ...], threshold: float | None, level: float, few: Names
+    ledger: Ledger, by: tuple[str, ...], thresholds: Thresholds | None, level: float, few: Names
 ) -> dict[str, Floats]:
-    """Return what is told of groups beside the measure: calibration, and the net benefit at a threshold."""
+    """Return what is told of groups beside the measure: calibration, and the net benefit at the thresholds."""
     unjudged = (few != "")[:, None]
     columns: dict[str, Floats] = {}
     wanted = [("excess", MeanScore(Excess()))]
-    if threshold is not None:
-        wanted.append(("net_benefit", NetBenefit(threshold)))  # type: ignore[arg-type]  # a mean, too
+    if thresholds is not None:
+        wanted.append(("net_benefit", NetBenefit(thresholds)))  # type: ignore[arg-type]  # a mean, too
     for name, mean in wanted:
         found = group_means(measured_moments(ledger, mean), by)
         low, high = found.limits(level)

@@ -55,7 +55,7 @@ def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
     plot_decision_curves(evaluation.decision_curves, decisions)
     plot_murphy_curves(evaluation.murphy_curves, murphy)
     plot_decompositions(evaluation.decompositions, parts)
-    titles = ("Reliability", "Net benefit", "Murphy diagram", "Miscalibration and discrimination")
+    titles = ("Reliability", "Net benefit", "Murphy diagram", "Parts of the score")
     for panel, title in zip((reliability, decisions, murphy, parts), titles, strict=True):
         panel.set_title(title, loc="left", fontsize=11)
     return figure
@@ -70,7 +70,7 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
     above, below = parts
     panels = above.subplots(1, 2 if evaluation.comparison is not None else 1, squeeze=False)[0]
     plot_decompositions(evaluation.decompositions, panels[0])
-    panels[0].set_title("Miscalibration and discrimination", loc="left", fontsize=11)
+    panels[0].set_title("Parts of the score", loc="left", fontsize=11)
     if evaluation.comparison is not None:
         evaluation.comparison.standings.plot(panels[1])
         panels[1].set_title("Scores and ranks", loc="left", fontsize=11)

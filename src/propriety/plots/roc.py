@@ -93,7 +93,7 @@ def plot_roc_curves(curves: Mapping[str, RocCurve], ax: Axes | None = None) -> A
             ax.plot(*points, "o", color=style["color"], markersize=4.5, label="_mark", zorder=3.5, clip_on=False)
     thresholds = common_thresholds(curves.values())
     if thresholds is not None:
-        ax.plot([], [], "o", color=GREY["line"], markersize=4.5, label=in_words(thresholds).replace(" to ", " and "))
+        ax.plot([], [], "o", color=GREY["line"], markersize=4.5, label=in_words(thresholds, "and"))
     ax.legend(loc="lower right", **LEGEND)
     return ax
 

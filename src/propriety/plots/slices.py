@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from propriety.errors import InputValueError
 from propriety.inference.comparison_words import merit_in_words
+from propriety.inference.measures import NetBenefit
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, shown, write_title
 
@@ -24,7 +25,7 @@ SIZES, REMARKS = 1.13, 1.15  # Where the sizes end and the remarks begin, in wid
 NAMES = {
     "value": "{measure} ({merit})",
     "excess": "Event rate less mean forecast (0 is calibrated)",
-    "net_benefit": "Net benefit at {threshold:.4g} (higher is better)",
+    "net_benefit": "{net_benefit} (higher is better)",
 }
 
 
@@ -34,7 +35,7 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
     values = getattr(slices, show) if show in NAMES else None
     if values is None:
         law = 'must be "value", "excess" or "net_benefit"'
-        hint = "net benefit needs threshold= in slices()." if show == "net_benefit" else ""
+        hint = "net benefit needs thresholds= in slices()." if show == "net_benefit" else ""
         hint = "the groups of classes have only values." if slices.events is None and show in NAMES else hint
         raise InputValueError(law, argument="show", offender=f"got {show!r}", hint=hint)
     models = list(slices.overall)
@@ -75,7 +76,8 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
 
 def _axis_label(slices: Slices, show: Shown) -> str:
     measure, merit = capitalized(slices.measure.label), merit_in_words(slices.measure)
-    return NAMES[show].format(measure=measure, merit=merit, threshold=slices.threshold)
+    net_benefit = "" if slices.thresholds is None else capitalized(NetBenefit(slices.thresholds).label)
+    return NAMES[show].format(measure=measure, merit=merit, net_benefit=net_benefit)
 
 
 def _limits(slices: Slices, show: Shown) -> tuple[np.ndarray, np.ndarray]:

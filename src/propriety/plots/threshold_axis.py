@@ -27,8 +27,8 @@ def common_thresholds(curves: Iterable[object]) -> Thresholds | None:
     return next((thresholds for thresholds in found if thresholds is not None), None)
 
 
-def in_words(thresholds: Thresholds) -> str:
-    """Say thresholds as a legend does.
+def in_words(thresholds: Thresholds, between: str = "to") -> str:
+    """Say thresholds as a legend does: a range, or with "and" its two ends.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def in_words(thresholds: Thresholds) -> str:
     ('thresholds 5% to 20%', 'threshold 10%')
     """
     if isinstance(thresholds, tuple):
-        return f"thresholds {percent(thresholds[0])} to {percent(thresholds[1])}"
+        return f"thresholds {percent(thresholds[0])} {between} {percent(thresholds[1])}"
     return f"threshold {percent(thresholds)}"
 
 

@@ -18,8 +18,9 @@ from propriety.ledger.ledger import Ledger
 from propriety.recalibration.cross_fitting import CrossFit
 from propriety.recalibration.map_noise import map_noise
 from propriety.recalibration.result import Gain, RecalibrationVerdict
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["Gains", "gains_of"]
 
@@ -84,7 +85,8 @@ def gains_of(fitted: CrossFit, rule: BinaryRule, level: float) -> tuple[Gains, s
         why = "" if is_known else f"Gains have no intervals, which need {ledger.where_cases_are}."
         return _untested(names, score, reference, why), names[int(np.argmin(score))]
     compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
-    noise = np.array([map_noise(fitted, rule, method, reference) for method in compared.model.tolist()])
+    whole = ForecastTable.merge(fitted.folds.tables)
+    noise = np.array([map_noise(fitted, whole, rule, method, reference) for method in compared.model.tolist()])
     wide = _widened(compared, noise, level)
     place = {model: row for row, model in enumerate(compared.model.tolist())}
     rows = [place.get(name, len(place)) for name in names]

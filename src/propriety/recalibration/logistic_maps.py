@@ -14,7 +14,7 @@ from propriety.calibration.logistic import fit_logistic as fit_regression
 from propriety.errors import InputValueError
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, floor_of, floored, log_odds
 from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [

@@ -15,7 +15,7 @@ from scipy.special import logit
 
 from propriety.errors import InputValueError
 from propriety.recalibration.written_maps import Column, Dialect, Written, sql_of, written_expression
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_fields, checked_version
 from propriety.tables.table_laws import column

@@ -16,7 +16,7 @@ from propriety.inference.number_words import number, percent
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
 from propriety.recalibration.spline_map import SplineMap
 from propriety.recalibration.written_maps import Dialect
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 

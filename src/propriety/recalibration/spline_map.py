@@ -22,7 +22,7 @@ from propriety.recalibration.maps import (
     log_odds,
 )
 from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of, piecewise
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["SplineMap", "fit_shrunk_spline", "fit_spline"]

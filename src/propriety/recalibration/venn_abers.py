@@ -10,7 +10,7 @@ import numpy as np
 
 from propriety.recalibration.maps import RecalibrationMap, checked_column, checked_number
 from propriety.recalibration.written_maps import Column, Written, piecewise
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_event_forecast
 
