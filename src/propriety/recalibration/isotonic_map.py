@@ -28,6 +28,11 @@ class IsotonicMap(RecalibrationMap):
         Forecasts, strictly rising: the first and the last of each pooled block.
     event_rate : array of shape (points,)
         What becomes of them, not falling.
+
+    Examples
+    --------
+    >>> IsotonicMap(forecast=[0.2, 0.6], event_rate=[0.1, 0.5])([0.0, 0.4, 0.9])
+    array([0.1, 0.3, 0.5])
     """
 
     kind: ClassVar[str] = "isotonic"
@@ -80,6 +85,11 @@ def fit_isotonic(table: ForecastTable) -> IsotonicMap:
     table : ForecastTable
         Any; a weight of w counts as w cases.
 
+    Returns
+    -------
+    IsotonicMap
+        The map.
+
     References
     ----------
     Zadrozny & Elkan (2002), doi:10.1145/775047.775151.
@@ -105,6 +115,11 @@ def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
     ----------
     table : ForecastTable
         Any; a weight of w counts as w cases.
+
+    Returns
+    -------
+    IsotonicMap
+        The map.
 
     Examples
     --------

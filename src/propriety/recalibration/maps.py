@@ -169,6 +169,11 @@ class IdentityMap(RecalibrationMap):
     ----------
     floor : float
         The floor :math:`\epsilon`; 0 leaves every forecast as it is.
+
+    Examples
+    --------
+    >>> IdentityMap(floor=0.01)([0.0, 0.5, 1.0])
+    array([0.01, 0.5 , 0.99])
     """
 
     kind: ClassVar[str] = "identity"
@@ -197,13 +202,46 @@ class IdentityMap(RecalibrationMap):
         return "p" if self.floor == 0.0 else f"min(max(p, {self.floor:.4g}), 1 - {self.floor:.4g})"
 
 
-def fit_none(_: ForecastTable) -> IdentityMap:
-    """Leave the forecasts as they are."""
+def fit_none(table: ForecastTable) -> IdentityMap:
+    """Leave the forecasts as they are.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any; it does not matter.
+
+    Returns
+    -------
+    IdentityMap
+        The map.
+
+    Examples
+    --------
+    >>> fit_none(ForecastTable(forecast=[0.0, 0.02], events=[0, 1], non_events=[9, 5]))([0.0, 0.3])
+    array([0. , 0.3])
+    """
+    del table
     return IdentityMap()
 
 
 def fit_floored(table: ForecastTable) -> IdentityMap:
-    """Keep the forecasts from certainty, at the floor of the table; see `floor_of`."""
+    """Keep the forecasts from certainty, at the floor of the table; see `floor_of`.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any.
+
+    Returns
+    -------
+    IdentityMap
+        The map.
+
+    Examples
+    --------
+    >>> fit_floored(ForecastTable(forecast=[0.0, 0.02], events=[0, 1], non_events=[9, 5]))([0.0, 0.3])
+    array([0.01, 0.3 ])
+    """
     return IdentityMap(floor=floor_of(table))
 
 
@@ -212,6 +250,16 @@ def floor_of(table: ForecastTable) -> float:
 
     It is at least 1e-6. Forecasts of 1 count as one minus it, and forecasts in between are moved inside. Where
     forecasts are 0 or 1, this number matters more than the method.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any.
+
+    Returns
+    -------
+    float
+        The floor.
 
     Examples
     --------

@@ -59,6 +59,11 @@ class SplineMap(RecalibrationMap):
         Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
     shrinkage : float
         The share of the way from the forecasts to the fitted curve that the map goes, in log-odds; 1 for all of it.
+
+    Examples
+    --------
+    >>> SplineMap(knots=[-1.0, 1.0], level=-1.0, slopes=[1.0, 0.5], floor=0.01)([0.2, 0.5, 0.8]).round(3)
+    array([0.2  , 0.469, 0.667])
     """
 
     kind: ClassVar[str] = "spline"
@@ -140,6 +145,11 @@ def fit_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap
     floor : float, optional
         The floor under log-odds; by default that of the table, see `floor_of`.
 
+    Returns
+    -------
+    SplineMap
+        The map.
+
     Examples
     --------
     >>> table = ForecastTable(forecast=[0.1, 0.5, 0.8], events=[10, 12, 30], non_events=[30, 28, 10])
@@ -167,6 +177,11 @@ def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None) -> Sp
         Any.
     floor : float, optional
         The floor under log-odds; by default that of the table, see `floor_of`.
+
+    Returns
+    -------
+    SplineMap
+        The map.
 
     References
     ----------

@@ -40,6 +40,12 @@ class VennAbersMap(RecalibrationMap):
     References
     ----------
     Vovk & Petej (2014), arXiv:1211.0025; Vovk, Petej & Fedorova (2015), arXiv:1511.00213.
+
+    Examples
+    --------
+    >>> own = VennAbersMap(low_from=[0.2, 0.6], low=[0.1, 0.5], high_to=[0.3, 0.7], high=[0.3, 0.8])
+    >>> own.interval([0.1, 0.6]), own([0.1, 0.6]).round(3)
+    ((array([0. , 0.5]), array([0.3, 0.8])), array([0.231, 0.615]))
     """
 
     kind: ClassVar[str] = "venn-abers"
@@ -109,6 +115,11 @@ def fit_venn_abers(table: ForecastTable, *, case_weight: float | None = None) ->
     case_weight : float, optional
         Weight of the case that is added: by default the mean weight of the cases, which is 1 without weights.
 
+    Returns
+    -------
+    VennAbersMap
+        The map.
+
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
@@ -141,18 +152,23 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
     after = _next_on_hull(x, y)
     rows = len(events)
     left: list[int] = []  # The lower convex hull of the points before the row.
-    at, touch, rates = 0, 1, np.empty(rows)
+    at, touch, rates = 0, 1, [0.0] * rows
     for row in range(1, rows + 1):
         new = row - 1
-        while len(left) >= 2 and _turns_right(x, y, left[-2], left[-1], new):
+        xn, yn = x[new], y[new]
+        while len(left) >= 2:
+            one, two = left[-2], left[-1]
+            if (y[two] - y[one]) * (xn - x[two]) < (yn - y[two]) * (x[two] - x[one]):
+                break  # The middle one of the three is below the line between the others.
             left.pop()
         left.append(new)
         at, touch = min(at, len(left) - 1), max(touch, row)
         while True:
             x0, y0 = x[left[at]] - weight, y[left[at]] - weight
             slope = (y[touch] - y0) / (x[touch] - x0)
-            while after[touch] and y[after[touch]] - y[touch] <= slope * (x[after[touch]] - x[touch]):
-                touch = after[touch]
+            ahead = after[touch]
+            while ahead and y[ahead] - y[touch] <= slope * (x[ahead] - x[touch]):
+                touch, ahead = ahead, after[ahead]
                 slope = (y[touch] - y0) / (x[touch] - x0)
             if at + 1 == len(left):
                 break
@@ -160,7 +176,7 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
             if y[other] - y[one] >= slope * (x[other] - x[one]):
                 break
             at += 1
-        rates[row - 1] = slope
+        rates[new] = slope
     # A rate is a share, and rises from row to row; rounding may have it otherwise.
     return np.maximum.accumulate(np.clip(rates, 0.0, 1.0))
 
@@ -169,13 +185,10 @@ def _next_on_hull(x: list[float], y: list[float]) -> list[int]:
     """Return, for each point, the next one on the lower convex hull of those from it on; 0 for the last."""
     after = [0] * len(x)
     for point in range(len(x) - 2, -1, -1):
+        xp, yp = x[point], y[point]
         ahead = point + 1
-        while after[ahead] and _turns_right(x, y, point, ahead, after[ahead]):
-            ahead = after[ahead]
+        behind = after[ahead]
+        while behind and (y[ahead] - yp) * (x[behind] - x[ahead]) >= (y[behind] - y[ahead]) * (x[ahead] - xp):
+            ahead, behind = behind, after[behind]
         after[point] = ahead
     return after
-
-
-def _turns_right(x: list[float], y: list[float], one: int, two: int, three: int) -> bool:
-    """Whether the middle one of three points is not below the line between the others."""
-    return (y[two] - y[one]) * (x[three] - x[two]) >= (y[three] - y[two]) * (x[two] - x[one])
