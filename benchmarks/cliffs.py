@@ -52,7 +52,7 @@ def compare_brier() -> None:
 def compare_area() -> None:
     import propriety as pr
 
-    print(str(pr.compare(*binary(10_000, 500), pr.AreaUnderRoc()))[:200])
+    print(str(pr.compare(*binary(10_000, 500), pr.measures.AreaUnderRoc()))[:200])
 
 
 def slices() -> None:

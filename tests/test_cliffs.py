@@ -32,7 +32,7 @@ def cost_of(work):
     return seconds, peak
 
 
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.AreaUnderRoc()], ids=["brier", "area"])
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc()], ids=["brier", "area"])
 def test_three_hundred_models_are_compared(measure):
     y, forecasts = binary(2000, 300)
     seconds, peak = cost_of(lambda: str(pr.compare(y, forecasts, measure)))

@@ -118,7 +118,7 @@ def test_bars_are_shown_when_asked_for(capsys):
 
 def test_the_views_of_a_decomposition():
     plain = pr.decompose(Y, P)
-    assert list(plain.rows()) == ["score", "miscalibration", "discrimination", "uncertainty", "rule", "n", "dropped"]
+    assert list(plain.columns()) == ["score", "miscalibration", "discrimination", "uncertainty", "rule", "n", "dropped"]
     rows = pr.decompose(LEVELS, ROWS).to_frame(backend="polars")
     assert rows["event"].to_list() == ["0", "1", "2", "total"]
     assert ", parts=[0, 1, 2]" in repr(pr.decompose(LEVELS, ROWS))

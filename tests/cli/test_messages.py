@@ -1,11 +1,16 @@
 """Errors at the terminal speak of options and columns, never of the parameters of Python."""
 
+import ast
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+
+import propriety
+from propriety.cli.messages import NAMES
 
 # How Python writes what the command line has other words for.
 PYTHON = re.compile(
@@ -107,3 +112,34 @@ def test_errors_are_told_in_the_words_of_the_command_line(given, engine, odd, re
         monkeypatch.setattr("propriety.cli.cases.IN_MEMORY", 0)
     told = refusal("evaluate", "odd.parquet", *given)
     assert not PYTHON.search(told), told
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("compare", "odd.parquet", "--outcome", "y", "--forecast", "honest", "--forecast", "holes"),
+        ("compare", "odd.parquet", *BOTH, "--weight", "negative"),
+        ("compare", "odd.parquet", *BOTH, "--cluster", "holes_in_site"),
+        ("table", "odd.parquet", "--outcome", "y", "--forecast", "percent", "-o", "t.parquet"),
+        ("table", "odd.parquet", "--outcome", "y", "--forecast", "holes", "-o", "t.parquet"),
+        ("table", "odd.parquet", "--outcome", "grade", "--forecast", "honest", "-o", "t.parquet"),
+        ("plot", "odd.parquet", "--outcome", "y", "--forecast", "rounded", "-o", "p.svg"),
+        ("plot", "odd.parquet", "--outcome", "y", "--forecast", "honest", "--pos-label", "2", "-o", "p.svg"),
+    ],
+    ids=lambda command: " ".join((command[0], *command[3:])),
+)
+def test_errors_of_other_commands_are_told_likewise(command, odd, refusal):
+    told = refusal(*command)
+    assert not PYTHON.search(told), told
+
+
+def test_every_other_wording_is_of_a_text_of_the_package():
+    package = Path(propriety.__file__).parent
+    constants = {
+        node.value
+        for path in package.glob("**/*.py")
+        if path.name != "messages.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert [text for text in NAMES if ("{" in text or " " in text) and text not in constants] == []

@@ -181,7 +181,7 @@ def test_views():
     assert repr(curve) == "RegretCurve(rows=2, area=0.125, act_at=0.5, n=4)"
     assert list(curve.to_frame().columns) == ["threshold", "regret"]
     assert "table" not in curve.to_dict()
-    assert area_under_regret(np.array([0.0]), np.array([0.0]), np.array([1.0]), pr.UniformWeight()) == 0.0
+    assert area_under_regret(np.array([0.0]), np.array([0.0]), np.array([1.0]), pr.weights.UniformWeight()) == 0.0
 
 
 def test_forecasts_of_0_and_1_add_no_piece_without_length():

@@ -164,7 +164,7 @@ ANALYSES = {
     "miscalibration_test": lambda table: pr.miscalibration_test(table, n_resamples=19, seed=1),
     "calibration_summary": pr.calibration_summary,
     "top_k": lambda table: pr.top_k(table, k=100),
-    "weighted_regret": lambda table: pr.weighted_regret(table, weight=pr.BetaWeight(2, 8)),
+    "weighted_regret": lambda table: pr.weighted_regret(table, weight=pr.weights.BetaWeight(2, 8)),
 }
 
 

@@ -146,7 +146,7 @@ def test_a_ledger_without_cases_says_what_it_cannot_tell(tmp_path):
     pr.condense(Y, MODELS, cluster=CLUSTER).to_parquet(tmp_path / "ledger")
     found = pr.evaluate(pr.Ledger.from_parquet(tmp_path / "ledger"), **draws())
     row = found.scores.at("honest", "auc")
-    assert row["value"] == pytest.approx(pr.AreaUnderRoc().value(pr.ForecastTable.from_predictions(Y, TRUTH)))
+    assert row["value"] == pytest.approx(pr.measures.AreaUnderRoc().value(pr.ForecastTable.from_predictions(Y, TRUTH)))
     assert np.isnan(row["low"])
     assert "needs the cases" in row["note"]
     assert np.isfinite(found.scores.at("honest", "brier")["low"])
@@ -258,7 +258,7 @@ def test_thresholds_that_lie_close_together_stay_apart():
     found = pr.evaluate(Y, MODELS, thresholds=(0.1234561, 0.1234562), **draws())
     numbers = found.to_dict()
     for threshold in (0.1234561, 0.1234562):
-        expected = pr.NetBenefit(threshold).value(pr.ForecastTable.from_predictions(Y, TRUTH))
+        expected = pr.measures.NetBenefit(threshold).value(pr.ForecastTable.from_predictions(Y, TRUTH))
         assert numbers[f"honest/net_benefit_at_{threshold}"] == pytest.approx(expected, rel=1e-15)
     assert len(set(found.scores.label.tolist())) == len(found.problem.measures)
 

@@ -28,7 +28,7 @@ KINDS = ["plain", "weights", "clusters", "both"]
 
 
 def rows(found):
-    columns = found.rows()
+    columns = found.columns()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

@@ -60,7 +60,7 @@ def test_rows_are_named_and_sized_from_the_top():
 
 
 def test_keys_and_measures_have_their_names():
-    found = slices(Y, P, pr.AreaUnderRoc(), by={"site": SITE, "half": np.arange(len(Y)) % 2})
+    found = slices(Y, P, pr.measures.AreaUnderRoc(), by={"site": SITE, "half": np.arange(len(Y)) % 2})
     ax = found.plot()
     assert "site, half" in texts(ax)
     assert [tick.get_text() for tick in ax.get_yticklabels()][:2] == ["Bergen, 0", "Bergen, 1"]

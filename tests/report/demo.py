@@ -255,7 +255,7 @@ def decisions(y, forecasts, ranking):
             title="Who wins on which interval",
             caption="Each point is an interval of thresholds, coloured by the model with the lowest mean regret there. The ring is your interval.",
             table={
-                name: ranking.rows()[name]
+                name: ranking.columns()[name]
                 for name in ("low", "high", "winner", "runner_up", "regret", "margin", "is_noise")
             },
             call="pr.ranking_map(y_true, forecasts, thresholds=(0.1, 0.3)).plot()",

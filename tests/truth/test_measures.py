@@ -164,18 +164,20 @@ def test_totals_of_weights(low, high):
     event, non_event = cases_of([1], [low], [1]), cases_of([0], [high], [1])
     rule = pr.BoundedLog(low, high, normalize="none")
     # From end to end the log-odds grow by what an event loses and what a non-event does.
-    assert_exact(pr.LogOddsWeight(low, high).total(), mean_loss(rule, event) + mean_loss(rule, non_event))
-    assert_exact(pr.NetBenefitWeight(low, high).total(), mean_loss(rule, non_event))
-    assert_exact(pr.UniformWeight(low, high).total(), b - a)
+    assert_exact(pr.weights.LogOddsWeight(low, high).total(), mean_loss(rule, event) + mean_loss(rule, non_event))
+    assert_exact(pr.weights.NetBenefitWeight(low, high).total(), mean_loss(rule, non_event))
+    assert_exact(pr.weights.UniformWeight(low, high).total(), b - a)
 
 
-@pytest.mark.parametrize("weight", [pr.UniformWeight(0.05, 0.2), pr.LogOddsWeight(0.3, 0.9), pr.BetaWeight(2.0, 8.0)])
+@pytest.mark.parametrize(
+    "weight", [pr.weights.UniformWeight(0.05, 0.2), pr.weights.LogOddsWeight(0.3, 0.9), pr.weights.BetaWeight(2.0, 8.0)]
+)
 def test_regret_with_a_weight_on_thresholds(sample, weight):
     table, cases = scored(sample)
     rule, share = {
-        pr.UniformWeight: lambda: (pr.BoundedBrier(0.05, 0.2, normalize="none"), mpf(0.5)),
-        pr.LogOddsWeight: lambda: (pr.BoundedLog(0.3, 0.9, normalize="none"), 1),
-        pr.BetaWeight: lambda: (pr.BetaRegret(2.0, 8.0), 1),
+        pr.weights.UniformWeight: lambda: (pr.BoundedBrier(0.05, 0.2, normalize="none"), mpf(0.5)),
+        pr.weights.LogOddsWeight: lambda: (pr.BoundedLog(0.3, 0.9, normalize="none"), 1),
+        pr.weights.BetaWeight: lambda: (pr.BetaRegret(2.0, 8.0), 1),
     }[type(weight)]()
     assert_exact(pr.weighted_regret(table, weight=weight), share * mean_loss(rule, cases))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.checks import check_choice, check_positive
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["Strategy", "bin_starts", "quantile_of_sorted", "weighted_quantile"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety.calibration.binning import Strategy, bin_starts
 from propriety.checks import check_choice
-from propriety.results import Result
+from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
 from propriety.tables.forecast_table import ForecastTable
@@ -52,13 +54,13 @@ class ClassicalDecomposition(Result):
 
 
 def classical_decomposition(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     bins: int = 10,
     strategy: Strategy | Literal["distinct"] = "uniform",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> ClassicalDecomposition:

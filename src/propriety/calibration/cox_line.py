@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from propriety.calibration.grouping import starts_by_share
 from propriety.calibration.logistic import fit_logistic
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from propriety.calibration.score_parts import (
     scores_of,
 )
 from propriety.errors import InputValueError, Wording
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
@@ -75,10 +75,10 @@ class Decomposition(Result):
     discrimination_curve: Floats | None = None
     uncertainty_curve: Floats | None = None
 
-    def rows(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Any]:
         """Columns of the tidy table: the curves where there are any, else one row per event and one in total."""
         if self.threshold is not None:
-            return Result.rows(self)
+            return Result.columns(self)
         events = [*(self.parts or {}).values(), self]
         columns: dict[str, Any] = {}
         if self.parts is not None:
@@ -96,12 +96,12 @@ class Decomposition(Result):
 
 
 def decompose(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule = BRIER,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from propriety.calibration.binning import weighted_quantile
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [

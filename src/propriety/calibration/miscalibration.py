@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import NOISE, FixedForecasts, parts_of, proper_binary_rule, scores_of
 from propriety.checks import check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.progress import track
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
@@ -61,14 +62,14 @@ class MiscalibrationTest(Result):
 
 
 def miscalibration_test(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule = BRIER,
     n_resamples: int = 1000,
     seed: int | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     progress: bool = False,

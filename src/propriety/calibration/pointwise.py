@@ -31,7 +31,7 @@ from scipy import special
 
 from propriety.calibration.pav import Blocks
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["CRITICAL", "critical_value", "pointwise_limits"]

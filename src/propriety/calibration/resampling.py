@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.progress import track
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["pav_of_draws", "quantiles", "resampled_curves"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propriety.calibration.pav import Blocks
 from propriety.errors import ImproperRuleError, InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.elementary import ShiftedBrier
 from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
 from propriety.rules.rule import BinaryRule, Rule, check_rule

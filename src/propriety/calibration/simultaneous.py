@@ -36,7 +36,7 @@ from scipy.special import betainc, betaincinv
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.checks import check_level
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["simultaneous_band"]
@@ -65,7 +65,7 @@ def simultaneous_band(table: ForecastTable, level: float = 0.9) -> tuple[Floats,
 
     Returns
     -------
-    forecast, lower, upper : array of shape (rows,)
+    forecast, low, high : array of shape (rows,)
         The distinct forecasts and the limits there, which do not fall and lie in [0, 1]. Between two forecasts
         the lower limit is that of the left one and the upper limit that of the right one.
 

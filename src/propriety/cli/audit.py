@@ -71,7 +71,7 @@ def _print(report: AuditReport) -> None:
     of = "one event" if report.classes is None else f"{report.classes} classes"
     bears_out = "bears out every claim" if report.agrees else "refutes a claim"
     say(f"{report.rule} of {of}: the search {bears_out}.")
-    rows = report.rows()
+    rows = report.columns()
     found = ["holds" if holds else "fails" for holds in rows["holds"]]
     cells = list(zip(rows["property"], rows["declared"], found, rows["counterexample"], strict=True))
     show_table(["property", "declared", "found", "counterexample"], cells)

@@ -27,7 +27,7 @@ from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure, NetBenefit
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 

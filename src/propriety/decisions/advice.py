@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from propriety.checks import check_choice
 from propriety.decisions.recommendations import Misleading, Problem, Recommendation, misleading_for, recommended_for
-from propriety.results import Result
+from propriety.result import Result
 from propriety.rules.thresholds import Thresholds, read_thresholds
 
 __all__ = ["Advice", "advise"]
@@ -68,7 +68,7 @@ class Advice(Result):
         rare = "rare " if self.rare else ""
         return f"{kind}, {where}, {rare}{self.outcome} outcomes, {self.need} needed"
 
-    def rows(self) -> Mapping[str, Sequence[Any]]:
+    def columns(self) -> Mapping[str, Sequence[Any]]:
         """Columns of the table: one row per measure, those to use first."""
         entries: list[Recommendation | Misleading] = [*self.recommended, *self.misleading]
         return {
@@ -89,7 +89,7 @@ class Advice(Result):
         return "\n".join([*lines, "", LEGEND[self.outcome]])
 
     def _repr_html_(self) -> str:
-        columns = self.rows()
+        columns = self.columns()
         head = "".join(f"<th>{name}</th>" for name in columns)
         body = ""
         for advice, measure, call, why, reference in zip(*columns.values(), strict=True):

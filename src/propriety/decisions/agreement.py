@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
-from propriety.results import Floats, Score
+from propriety.result import Floats, Score
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, missing_cases, read_array
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_outcomes
@@ -52,10 +52,10 @@ class DecidedCases:
 
 
 def quadratic_weighted_kappa(
-    y_true: object,
-    y_pred: object,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
     *,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.weights import IntervalWeight
 from propriety.tables.cases import Chunk
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.decisions.agreement import first_argmax, labels_at, read_decisions
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.results import Floats, Score
+from propriety.result import Floats, Score
 from propriety.tables.arrays import read_array
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_forecast
 
@@ -23,13 +23,13 @@ NOISE = 1e-12  # Expected costs that differ by no more of the largest cost are t
 
 
 def expected_cost(
-    y_true: object,
-    y_pred: object,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
     *,
     cost: Cost = "zero-one",
     decisions: Literal["bayes", "argmax"] = "bayes",
     normalized: bool = False,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -106,7 +106,7 @@ def expected_cost(
 
 
 def bayes_decisions(
-    y_proba: object, *, cost: Cost = "zero-one", labels: Labels | None = None, tolerance: float = TOLERANCE
+    y_proba: ArrayLike, *, cost: Cost = "zero-one", labels: Labels | None = None, tolerance: float = TOLERANCE
 ) -> NDArray[Any]:
     r"""Decide on the class with the least expected cost, :math:`\arg\min_d \sum_k p_k\, c(k, d)`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from propriety.calibration.decomposition import Decomposition, decompose_table
 from propriety.checks import check_choice
 from propriety.decisions.regret import regret_curve
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.thresholds import Thresholds, read_grid, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
@@ -80,15 +81,15 @@ class MurphyCurve(Result):
 
 
 def murphy_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
     grid: ArrayLike | None = None,
     normalize: MurphyNormalize = "regret",
     parts: bool = True,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> MurphyCurve:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -13,7 +14,7 @@ from propriety.checks import check_choice, check_inside
 from propriety.decisions.regret import area_under_regret
 from propriety.decisions.thresholds import counts_at
 from propriety.errors import InputTypeError, InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
 from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
 from propriety.tables.forecast_table import ForecastTable
@@ -179,15 +180,15 @@ class DecisionCurve(Result):
 
 
 def decision_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
     grid: ArrayLike | None = None,
     prevalence: float | None = None,
     harm: float = 0.0,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> DecisionCurve:

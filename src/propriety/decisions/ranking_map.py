@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, get_args
 
@@ -14,7 +14,7 @@ from propriety.checks import check_choice, check_level
 from propriety.decisions.cell_moments import ModelMoments, PairMoments
 from propriety.decisions.regret import WEIGHTS, ThresholdAxis
 from propriety.errors import InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog
 from propriety.rules.thresholds import read_grid, read_range
 from propriety.rules.weights import IntervalWeight
@@ -48,7 +48,7 @@ class RankedInterval(Result):
     axis: ThresholdAxis
     level: float
 
-    def rows(self) -> Mapping[str, list[Any]]:
+    def columns(self) -> Mapping[str, list[Any]]:
         """Return one row, with a column for the regret of each model."""
         own = {f"regret {model}": [regret] for model, regret in self.regrets.items()}
         return {name: [getattr(self, name)] for name in COLUMNS} | own
@@ -96,7 +96,7 @@ class RankingMap(Result):
     marked: RankedInterval | None = None
     cases: Cases = field(metadata={"hidden": True})
 
-    def rows(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per interval, with a column for the regret of each model."""
         own = {f"regret {model}": self.regrets[:, place] for place, model in enumerate(self.models)}
         return {name: getattr(self, name) for name in COLUMNS} | own
@@ -123,15 +123,15 @@ class RankingMap(Result):
 
 
 def ranking_map(
-    y_true: object,
+    y_true: ArrayLike,
     forecasts: Mapping[str, object],
     *,
     thresholds: tuple[float, float] | None = None,
     grid: ArrayLike | None = None,
     axis: ThresholdAxis = "linear",
     level: float = 0.95,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> RankingMap:

@@ -120,11 +120,11 @@ def misleading_for(problem: Problem) -> Iterator[Misleading]:
 
 
 def _by_capacity(problem: Problem) -> Iterator[Recommendation]:
-    cost = f", cost={problem.thresholds!r}" if isinstance(problem.thresholds, float) else ""
+    at = f", thresholds={problem.thresholds!r}" if isinstance(problem.thresholds, float) else ""
     yield _event(
         problem,
         "net benefit of the top k",
-        f"pr.top_k({problem.data}, k=10{cost})",
+        f"pr.top_k({problem.data}, k=10{at})",
         "Only k cases can be acted on, so those with the highest forecasts are. Put your capacity for k. At the same k "
         "net benefit, precision and recall rank models alike, because only the events found differ.",
         FLORES,
@@ -132,7 +132,7 @@ def _by_capacity(problem: Problem) -> Iterator[Recommendation]:
     yield _event(
         problem,
         "the top k at several capacities",
-        f"pr.top_k({problem.data}, k=[5, 10, 20]{cost})",
+        f"pr.top_k({problem.data}, k=[5, 10, 20]{at})",
         "Where the capacity may change, look at the ones that may come, not at all of them.",
         FLORES,
     )

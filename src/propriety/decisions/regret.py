@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -12,7 +13,7 @@ from propriety.calibration.decomposition import regret_of_errors
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.checks import check_choice
 from propriety.errors import InputTypeError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.scoring import weighted_sum
 from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
 from propriety.rules.weights import IntervalWeight, LogOddsWeight, ThresholdWeight, UniformWeight
@@ -139,14 +140,14 @@ class CostCurve(Result):
 
 
 def regret_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
     grid: ArrayLike | None = None,
     act_at: float | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> RegretCurve:
@@ -212,13 +213,13 @@ def regret_curve(
 
 
 def cost_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
     grid: ArrayLike | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> CostCurve:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.scoring import weighted_sum
 from propriety.rules.thresholds import Thresholds, read_range, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
@@ -154,12 +156,12 @@ class RocCurve(Result):
 
 
 def roc_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> RocCurve:

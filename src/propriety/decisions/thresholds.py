@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 

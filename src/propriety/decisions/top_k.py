@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.errors import InputTypeError, InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.thresholds import read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
@@ -68,13 +69,13 @@ class TopK(Result):
 
 
 def top_k(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     k: ArrayLike,
     thresholds: float | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> TopK:

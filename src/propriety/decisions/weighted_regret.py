@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -13,7 +13,7 @@ from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import recalibrated_scores
 from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.results import Floats, Score
+from propriety.result import Floats, Score
 from propriety.rules.custom_weights import read_weight
 from propriety.rules.elementary import BetaRegret
 from propriety.rules.operations import NUMPY, Column, Operations
@@ -81,13 +81,13 @@ class WeightedRegret(BinaryRule):
 
 
 def weighted_regret(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     weight: ThresholdWeight | Callable[[Floats], Any] | tuple[ArrayLike, ArrayLike],
     normalize: WeightNormalize = "none",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -131,13 +131,13 @@ def weighted_regret(
 
 
 def h_measure(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     alpha: float = 2.0,
     beta: float = 2.0,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:

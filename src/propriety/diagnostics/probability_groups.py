@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.calibration.binning import bin_starts
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputTypeError, InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 
@@ -243,5 +243,5 @@ def complement(table: ForecastTable) -> ForecastTable:
 
 def joined(parts: Iterable[ProbabilityGroups]) -> ProbabilityGroups:
     """Put the groups of several classes one below the other."""
-    columns = [part.rows() for part in parts]
+    columns = [part.columns() for part in parts]
     return ProbabilityGroups(**{name: np.concatenate([part[name] for part in columns]) for name in columns[0]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
@@ -24,7 +24,7 @@ from propriety.diagnostics.probability_groups import (
     power_means,
 )
 from propriety.errors import InputTypeError, InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
@@ -138,7 +138,7 @@ class ProbabilityMeans(Result):
         exponent = given.astype(np.float64)
         return MeanSpectrum(exponent=exponent, **_means(self.probabilities, exponent, self.method))
 
-    def rows(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Any]:
         """Columns of the tidy table: the class ("all" for all cases) and the exponent, with their means."""
         blocks = {**(self.parts or {}), "all": self}
         columns: dict[str, Any] = {"label": np.repeat([str(label) for label in blocks], len(self.exponent))}
@@ -156,14 +156,14 @@ class ProbabilityMeans(Result):
 
 
 def probability_means(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     source: Source = "pav",
     precision: float | None = None,
     bins: int | ArrayLike = 10,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

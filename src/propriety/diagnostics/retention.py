@@ -18,7 +18,7 @@ from propriety.decisions.expected_cost import cost_matrix, cost_of
 from propriety.diagnostics.worst_cases import checked_losses, read_rules, worst_first
 from propriety.errors import InputTypeError, InputValueError
 from propriety.progress import track
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.tables.arrays import read_array
@@ -54,7 +54,7 @@ class RetentionAreas(Result):
         The area over the percentage removed: 100 times the area.
     mean_height : array of shape (rows,)
         The area divided by the range of the grid: the mean metric.
-    lower, upper : array of shape (rows,), optional
+    low, high : array of shape (rows,), optional
         Limits of the area; see `RetentionCurve.with_interval`.
     removed_from, removed_to : float
         Range of the grid.
@@ -67,8 +67,8 @@ class RetentionAreas(Result):
     area: Floats
     area_percent: Floats
     mean_height: Floats
-    lower: Floats | None = None
-    upper: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
     removed_from: float
     removed_to: float
     level: float | None = None
@@ -88,7 +88,7 @@ class RetentionCurve(Result):
         Number of cases kept.
     value : array of shape (rows,)
         Metric of the decisions on the cases kept.
-    lower, upper : array of shape (rows,), optional
+    low, high : array of shape (rows,), optional
         Limits of the metric at each share; see `with_interval`.
     metric : str
         The metric.
@@ -108,8 +108,8 @@ class RetentionCurve(Result):
     removed: Floats
     n_retained: NDArray[np.int64]
     value: Floats
-    lower: Floats | None = None
-    upper: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
     metric: str
     higher_is_better: bool
     areas: RetentionAreas
@@ -148,7 +148,7 @@ class RetentionCurve(Result):
         >>> import propriety as pr
         >>> y, rows = [0, 1, 2, 2, 0] * 20, [[0.5, 0.4, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7], [0.5, 0.3, 0.2]] * 25
         >>> curve = retention_curve(y, rows, rule=[pr.RankedProbability(), pr.Brier()]).with_interval(seed=1)
-        >>> low, high = curve.differences.lower[0], curve.differences.upper[0]
+        >>> low, high = curve.differences.low[0], curve.differences.high[0]
         >>> bool(low <= curve.differences.area[0] <= high)
         True
         """
@@ -167,8 +167,8 @@ class RetentionCurve(Result):
         lower, upper = limits(draws.reshape(n_resamples, -1))
         return replace(
             self,
-            lower=lower,
-            upper=upper,
+            low=lower,
+            high=upper,
             areas=_limited(self.areas, limits(areas), level),
             differences=None if self.differences is None else _limited(self.differences, limits(_paired(areas)), level),
             level=level,
@@ -189,13 +189,13 @@ class RetentionCurve(Result):
 
 
 def retention_curve(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     rule: Rule | Sequence[Rule] = RANKED_PROBABILITY,
     metric: Metric = "qwk",
     removed: ArrayLike | None = None,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -387,4 +387,4 @@ def _told(areas: Floats, shares: Floats, rule: Names, minus: Names | None = None
 
 
 def _limited(areas: RetentionAreas, limits: tuple[Floats, Floats], level: float) -> RetentionAreas:
-    return replace(areas, lower=limits[0], upper=limits[1], level=level)
+    return replace(areas, low=limits[0], high=limits[1], level=level)

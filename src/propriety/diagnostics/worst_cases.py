@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_positive
 from propriety.decisions.agreement import first_argmax, labels_at
 from propriety.errors import InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
@@ -75,7 +75,7 @@ class WorstCases(Result):
     n: int
     dropped: int = 0
 
-    def rows(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per rule and case, with a column for the rank under each rule where there are several."""
         own = {name: getattr(self, name) for name in COLUMNS}
         if len(self.rules) == 1:
@@ -124,8 +124,8 @@ class WorstCases(Result):
 
 
 def worst_cases(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     rule: Rule | Sequence[Rule] = RANKED_PROBABILITY,
     n: int = 10,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
+
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
 
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
@@ -19,24 +22,24 @@ from propriety.ledger.sources import open_ledger
 from propriety.rules.thresholds import Thresholds
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["evaluate"]
 
 
 def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, and how it is drawn)
-    y_true: object,
-    forecasts: Mapping[str, object] | Sequence[str] | object = None,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Mapping[str, ForecastTable] | Ledger,
+    forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
     thresholds: Thresholds | None = None,
     measures: Sequence[object] = (),
     ordered: bool = False,
-    by: object = None,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

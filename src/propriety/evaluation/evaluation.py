@@ -38,7 +38,7 @@ from propriety.inference.slice_table import Slices, stacked_slices
 from propriety.inference.slices import slices_of
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
-from propriety.results import Result
+from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.thresholds import Thresholds
@@ -288,9 +288,9 @@ class Evaluation(Result):
         """Return the most important in plain words."""
         return "\n".join(words.summary(self))
 
-    def rows(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Return the scores, one row per model and measure."""
-        return self.scores.rows()
+        return self.scores.columns()
 
     def to_dict(self) -> dict[str, float]:
         """Return the scores with flat keys, as experiment trackers want them.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from propriety.checks import check_positive, check_resamples
 from propriety.errors import UNDEFINED
 from propriety.progress import track
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 

@@ -30,7 +30,7 @@ from propriety.inference.estimates import (
 from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measures import Mean, Measure
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases

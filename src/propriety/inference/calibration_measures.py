@@ -14,7 +14,7 @@ from propriety.calibration.null_scores import log_weight_ratio, weighted_varianc
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.calibration_test import CalibrationTest
@@ -25,7 +26,7 @@ from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.results import Result
+from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score, weighted_sum
 from propriety.tables import laws
@@ -138,14 +139,14 @@ class CalibrationSummary(Result):
 
 
 def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     level: float = 0.95,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     n_resamples: int = 1000,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
@@ -30,9 +31,11 @@ from propriety.inference.verdicts import (
 )
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.rules.rule import Rule
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
 
@@ -116,7 +119,7 @@ class Comparison(Result):
         columns = (getattr(self, name).tolist() for name in Pair._fields)
         return [Pair(*values) for values in zip(*columns, strict=True)]
 
-    def rows(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per pair, with the number of cases."""
         columns = {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
         verdict = columns.pop("verdict")
@@ -139,21 +142,21 @@ class Comparison(Result):
 
 
 def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
-    y_true: object,
-    forecasts: object = None,
-    measure: object = BRIER,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    measure: Measure | Rule = BRIER,
     *,
     outcome: str | None = None,
     reference: str | None = None,
-    cluster: object = None,
-    time: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
     method: CompareMethod = "auto",
     horizon: int | None = None,
     level: float = 0.95,
     n_resamples: int = RESAMPLES,
     seed: int | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety.checks import check_level
 from propriety.errors import ImproperRuleError, InputValueError
 from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
 from propriety.inference.estimates import counted
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
@@ -110,13 +111,13 @@ class MonitoredComparison(EProcess):
 
 
 def monitor_comparison(
-    y_true: object,
-    y_proba: object,
-    reference: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    reference: ArrayLike,
     *,
     rule: Rule = BRIER,
     level: float = 0.95,
-    pos_label: object = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

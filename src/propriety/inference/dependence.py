@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["Estimates", "block_bootstrap", "check_times", "hac", "span_of", "student"]
 

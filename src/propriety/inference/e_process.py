@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError
 from propriety.inference.estimates import counted
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["EProcess", "anytime_p_values", "first_reached", "log_threshold", "refuse_table"]
@@ -71,7 +71,7 @@ class EProcess(Result):
             return f"No alarm in {counted(self.n, 'case')}."
         return f"Alarm after {self.alarm:,} of {counted(self.n, 'case')}: it is not true that {self.claim}."
 
-    def rows(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per case, numbered from 1."""
         arrays = {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
         return {"case": np.arange(1, self.n + 1), "e_value": self.e_value} | arrays

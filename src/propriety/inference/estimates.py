@@ -12,7 +12,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from propriety.inference.cluster_errors import effective_number
 from propriety.inference.measures import Measure
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 
 __all__ = [
     "FEWEST",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Literal, TypeAlias, get_args
+
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
 
 from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
@@ -20,7 +24,8 @@ from propriety.ledger.sources import open_ledger
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 from propriety.tables import laws
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "estimate_or_note", "rules_of"]
 
@@ -30,21 +35,21 @@ BRIER = Brier()
 
 
 def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is drawn)
-    y_true: object,
-    forecasts: object = None,
-    measure: object = BRIER,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    measure: Measure | Rule = BRIER,
     *,
     outcome: str | None = None,
     method: EstimateMethod = "auto",
     level: float = 0.95,
-    cluster: object = None,
-    time: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int | None = None,
     workers: int = 1,
     progress: bool = False,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

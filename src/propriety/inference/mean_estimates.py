@@ -16,7 +16,7 @@ from propriety.inference.few_events import limits_of_rare
 from propriety.inference.measures import Mean, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
 __all__ = ["MeanErrors", "errors_of_means", "estimate_from_moments", "measured_moments", "parts_in_time"]

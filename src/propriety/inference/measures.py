@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.score_parts import proper_binary_rule
 from propriety.errors import InputTypeError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.bounded import BoundedBrier
 from propriety.rules.elementary import Elementary
 from propriety.rules.families import Brier

@@ -12,7 +12,7 @@ from scipy.special import ndtri, stdtrit
 from propriety.errors import InputValueError
 from propriety.inference.paired_tests import Paired
 from propriety.inference.verdicts import ROUNDING, holm
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["difference_columns", "pairs_of"]
 

@@ -18,7 +18,7 @@ from propriety.inference.mean_estimates import errors_of_means, measured_moments
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, blocks_of_series
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
 

@@ -21,7 +21,7 @@ from propriety.inference.estimates import INDEPENDENT, NO_SPREAD, Estimate, make
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
 from propriety.inference.measures import Discrimination, Influence, Measure, Miscalibration
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.families import Brier
 from propriety.rules.rule import BinaryRule
 from propriety.rules.scoring import mean_score

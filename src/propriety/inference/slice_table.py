@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propriety.inference.measures import Measure
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds
 
 __all__ = ["INFINITE", "Slices", "group_names", "stacked_slices"]

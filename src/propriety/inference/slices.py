@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
 from propriety.checks import check_level, check_positive, fresh_seed
@@ -26,12 +28,13 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.ledger.sources import open_ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
@@ -42,19 +45,19 @@ FEWEST_EQUAL = 8.0  # The same of the clusters of equal size that its clusters a
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
-    y_true: object,
-    forecasts: object = None,
-    measure: object = BRIER,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    measure: Measure | Rule = BRIER,
     *,
-    by: object = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     outcome: str | None = None,
     thresholds: Thresholds | None = None,
     level: float = 0.95,
     smallest: int = SMALLEST,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

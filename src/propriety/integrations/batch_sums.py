@@ -19,7 +19,7 @@ from propriety.errors import InputValueError
 from propriety.integrations.forecasts import event_or_rows, probabilities
 from propriety.integrations.logit_losses import losses_of_logits
 from propriety.integrations.tensors import single_column
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.forecast_table import ForecastTable

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, Rule
 
 __all__ = ["Output", "check_output", "event_or_rows", "probabilities"]

@@ -18,7 +18,7 @@ from propriety.calibration import reliability
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.libraries import load_library
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
@@ -133,7 +133,7 @@ def reliability_curve(
     Returns
     -------
     Dataset
-        The columns of `propriety.ReliabilityCurve` along the dimension "block", which ends in NaN where a place has
+        The columns of `ReliabilityCurve` along the dimension "block", which ends in NaN where a place has
         fewer blocks than another; the parts of the Brier score; and `n`, the number of cases. A place without cases
         has n = 0 and NaN elsewhere.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments, Sums, blocks_of_series, joined_sums, pooled_sums
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_by_chunk, losses_by_outcome
 from propriety.tables.cases import Cases, Keys

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
 
 from propriety.errors import InputTypeError
 from propriety.ledger.ledger import Kind, Ledger
@@ -12,22 +15,22 @@ from propriety.rules.functions import Excess
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule, check_rule
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["condense", "usual_rules"]
 
 
 def condense(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
-    y_true: object,
-    forecasts: object = None,
+    y_true: ArrayLike | IntoFrame,
+    forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
-    by: object = None,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     ordered: bool = False,
-    pos_label: object = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.operations import JUDGED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables import laws

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.checks import check_cells
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable

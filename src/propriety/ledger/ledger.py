@@ -18,7 +18,7 @@ from propriety.ledger.engine_moments import moments_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments
-from propriety.results import Backend, frame_of
+from propriety.result import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule

@@ -25,7 +25,7 @@ from propriety.ledger.key_index import KeyIndex, merged_labels
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments, Sums
 from propriety.ledger.stored_laws import SCHEMA, label_column, number_column, series_column
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.registry import rule_from_dict, rule_to_dict
 from propriety.tables import frames
 from propriety.tables.events import Event

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
@@ -173,7 +173,7 @@ class Moments(Result):
         """Let `sum(parts)` begin with its 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
-    def rows(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Any]:
         """Return one row per cell and series: model and reference, which is empty for the function of a model alone."""
         names = [(model, None) for model in self.models] + [*self.pairs]
         cells, series = len(self.n), len(names)

@@ -13,7 +13,7 @@ from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.events import events_of
 from propriety.tables.table_laws import ROUNDING, weights_agree, whole_number
 

@@ -15,7 +15,7 @@ from propriety.calibration.reliability import ReliabilityCurve
 from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS, GREY, SMALL, shown
 from propriety.plots.reliability import plot_grid
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["plot_cut_point_decompositions", "plot_cut_point_reliability"]
 

@@ -28,7 +28,7 @@ from propriety.plots.drawing import (
 )
 from propriety.plots.placing import Spot, make_room, write_beside
 from propriety.plots.threshold_axis import common_thresholds, draw_threshold_axis, in_words
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
 
 __all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves"]

@@ -14,7 +14,7 @@ from matplotlib.transforms import Bbox
 from propriety.calibration.decomposition import Decomposition
 from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, shown
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["plot_decompositions"]
 

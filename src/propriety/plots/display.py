@@ -9,11 +9,12 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from numpy.typing import ArrayLike
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
 from propriety.errors import InputTypeError, InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 
 __all__ = ["DecisionCurveDisplay", "ReliabilityDisplay"]
 
@@ -33,7 +34,7 @@ class Display(ABC, Generic[Curve]):
     @classmethod
     @abstractmethod
     def from_predictions(
-        cls, y_true: object, y_proba: object, *, name: str = "", ax: Axes | None = None, **options: Any
+        cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str = "", ax: Axes | None = None, **options: Any
     ) -> Self:
         """Make and draw the curve of predictions."""
 
@@ -128,8 +129,8 @@ class ReliabilityDisplay(Display[ReliabilityCurve]):
     @classmethod
     def from_predictions(
         cls,
-        y_true: object,
-        y_proba: object,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
         *,
         name: str = "",
         level: float | None = 0.9,
@@ -172,7 +173,7 @@ class DecisionCurveDisplay(Display[DecisionCurve]):
 
     @classmethod
     def from_predictions(
-        cls, y_true: object, y_proba: object, *, name: str = "", ax: Axes | None = None, **options: Any
+        cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str = "", ax: Axes | None = None, **options: Any
     ) -> Self:
         """Make and draw the curve; the options are those of `propriety.decision_curve`."""
         return cls(decision_curve(y_true, y_proba, **options), name=name).plot(ax=ax)

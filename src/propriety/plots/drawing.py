@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from propriety.results import Result
+from propriety.result import Result
 
 __all__ = [
     "COLORS",

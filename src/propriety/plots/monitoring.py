@@ -15,7 +15,7 @@ from propriety.inference.calibration_monitor import MonitoredCalibration
 from propriety.inference.comparison_monitor import MonitoredComparison
 from propriety.inference.e_process import EProcess
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, write_title
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__: list[str] = []
 

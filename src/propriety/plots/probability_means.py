@@ -12,7 +12,7 @@ from propriety.diagnostics.probability_groups import ProbabilityGroups
 from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans
 from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_title
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__: list[str] = []
 

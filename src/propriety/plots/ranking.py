@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 
 from propriety.decisions.ranking_map import RankedInterval, RankingMap
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, percent, shown, write_title
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["chance", "odds_of"]
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from propriety.diagnostics.retention import RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes, shown, write_title
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__: list[str] = []
 
@@ -41,8 +41,8 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
     for index, line in enumerate(values):
         color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
         ax.plot(removed, line, color=color, linestyle=dash, linewidth=1.7, zorder=3, label=str(curve.areas.rule[index]))
-        if bands and curve.lower is not None and curve.upper is not None:
-            lower, upper = (limit.reshape(lines, -1)[index] for limit in (curve.lower, curve.upper))
+        if bands and curve.low is not None and curve.high is not None:
+            lower, upper = (limit.reshape(lines, -1)[index] for limit in (curve.low, curve.high))
             ax.fill_between(removed, lower, upper, color=color, alpha=0.1, linewidth=0, zorder=1.2, label="_band")
     if removed[0] == 0.0:
         _mark_all_cases(ax, float(values[0, 0]), above=not curve.higher_is_better)

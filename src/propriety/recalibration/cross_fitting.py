@@ -14,7 +14,7 @@ from propriety.ledger.moments import OUTCOME, Moments, Sums, blocks_of_series
 from propriety.recalibration.folds import FOLD, Folds
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.methods import METHODS
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable

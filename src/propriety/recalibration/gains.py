@@ -15,7 +15,7 @@ from propriety.inference.measures import MeanScore
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.cross_fitting import CrossFit
 from propriety.recalibration.result import Gain, RecalibrationVerdict
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
 
 __all__ = ["Gains", "gains_of"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.recalibration.maps import RecalibrationMap, checked_column
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["IsotonicMap", "fit_isotonic", "fit_isotonic_corrected"]

@@ -13,7 +13,7 @@ from propriety.calibration.cox_line import cox_line
 from propriety.calibration.logistic import fit_logistic as fit_regression
 from propriety.errors import InputValueError
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, floor_of, floored, log_odds
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import logit
 
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_fields, checked_version
 from propriety.tables.table_laws import column

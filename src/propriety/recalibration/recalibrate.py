@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
 
 from propriety.calibration.score_parts import proper_binary_rule
 from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
+from propriety.ledger.ledger import Ledger
 from propriety.recalibration.cross_fitting import cross_fit
 from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import gains_of
@@ -16,7 +20,7 @@ from propriety.recalibration.result import Recalibration
 from propriety.rules.families import Log
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing
+from propriety.tables.validation import Forecasts, Labels, Missing
 
 __all__ = ["recalibrate"]
 
@@ -26,22 +30,22 @@ CHOSEN = "It was chosen by the same folds, so that its gain is a little too high
 
 
 def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the methods, and how cases are read)
-    y_true: object,
-    forecasts: object = None,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
     method: str = "auto",
     candidates: Sequence[str] = (),
     rule: Rule = LOG,
     folds: object = 10,
-    id: object = None,  # noqa: A002  (what users call it)
+    id: ArrayLike | None = None,  # noqa: A002  (what users call it)
     model: str | None = None,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     seed: int | None = None,
-    pos_label: object = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Recalibration:

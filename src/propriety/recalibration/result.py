@@ -14,7 +14,7 @@ from propriety.calibration.reliability import ReliabilityCurve, reliability_curv
 from propriety.inference.number_words import number, percent
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
 from propriety.recalibration.spline_map import SplineMap
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 

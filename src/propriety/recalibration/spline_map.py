@@ -20,7 +20,7 @@ from propriety.recalibration.maps import (
     floor_of,
     log_odds,
 )
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["SplineMap", "fit_shrunk_spline", "fit_spline"]

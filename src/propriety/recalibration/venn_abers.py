@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from propriety.recalibration.maps import RecalibrationMap, checked_column, checked_number
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_event_forecast
 

@@ -79,7 +79,7 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     ...     lambda ax: pr.plots.plot_decision_curves({"a": curve}, ax),
     ...     title="Net benefit",
     ...     caption="What acting on the forecasts gains.",
-    ...     table=curve.rows(),
+    ...     table=curve.columns(),
     ...     call="pr.decision_curve(y_true, y_proba)",
     ...     models=["a"],
     ... )

@@ -23,7 +23,7 @@ from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.labels import comparison_with_short_names
 from propriety.report.page import Figure, Section, Table, Width
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["comparison", "groups", "means", "scores"]
 

@@ -28,7 +28,7 @@ from propriety.report.figures import figure_of
 from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
 from propriety.report.threshold_ranking import threshold_ranking
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["calibration", "decisions", "events"]
 
@@ -55,7 +55,7 @@ def calibration(evaluation: Evaluation) -> Section:
                 partial(plots.plot_curves, curves),
                 title="Reliability",
                 caption="Event rate against forecast. On the diagonal forecasts mean what they say.",
-                table=_stacked({name: curve.rows() for name, curve in curves.items()}),
+                table=_stacked({name: curve.columns() for name, curve in curves.items()}),
                 call=call_for_each("reliability_curve", evaluation) + ".plot()",
                 models=list(curves),
                 size=(4.6, 4.6),
@@ -110,7 +110,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 partial(plots.plot_roc_curves, roc),
                 title="ROC curves",
                 caption="How well forecasts order the cases. It sees neither calibration nor costs.",
-                table=_stacked({name: curve.rows() for name, curve in roc.items()}),
+                table=_stacked({name: curve.columns() for name, curve in roc.items()}),
                 call=call_for_each("roc_curve", evaluation, **own) + ".plot()",
                 models=list(roc),
                 size=(4.8, 4.5),
@@ -164,7 +164,7 @@ def _cut_points(evaluation: Evaluation) -> Figure:
         lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
         title="Parts of the score by cut point",
         caption="Which cut point adds how much to miscalibration and to discrimination.",
-        table=_stacked({name: one.rows() for name, one in parts.items()}),
+        table=_stacked({name: one.columns() for name, one in parts.items()}),
         call=call_for_cut_points(evaluation),
         size=(9.6, 3.6),
         whole=True,
@@ -225,7 +225,7 @@ def _banded(
 def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
     interval, what = evaluation.problem.interval, evaluation.dependence
     caption = texts.RANKING if what is None else texts.DEPENDENT_RANKING.format(what=what)
-    rows, pictured = found.rows(), ranking_with_short_names(found)
+    rows, pictured = found.columns(), ranking_with_short_names(found)
     return figure_of(
         lambda ax: plots.draw(pictured, ax),
         title="Who wins on which interval",

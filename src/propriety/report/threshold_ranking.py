@@ -11,7 +11,7 @@ import numpy as np
 from propriety.errors import InputValueError
 from propriety.plots.ranking import chance, odds_of
 from propriety.report.cells import places_for
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.thresholds import read_range
 from propriety.rules.weights import UniformWeight
 from propriety.tables.forecast_table import ForecastTable
@@ -52,7 +52,7 @@ class ThresholdRanking(Result):
     high: float
     n: int
 
-    def rows(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Any]:
         """Return one row per step of the grid, with a column for each model."""
         own = {f"regret up to here, {name}": row for name, row in zip(self.models, self.cumulative, strict=True)}
         return {"threshold": self.grid, **own}

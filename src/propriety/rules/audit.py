@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.rules.search import TOLERANCE, Counterexample, Search
 
@@ -75,7 +75,7 @@ class AuditReport(Result):
         names = [finding.name for finding in self.findings]
         raise KeyError(f"no property {name!r} was searched; there are {names}.")
 
-    def rows(self) -> dict[str, list[Any]]:
+    def columns(self) -> dict[str, list[Any]]:
         """Columns of the tidy table: one row per property."""
         return {
             "property": [finding.name for finding in self.findings],

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.quadrature import Panels
 from propriety.rules.thresholds import read_grid, read_range

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["Panels"]
 

@@ -6,9 +6,12 @@ and the reference stand with the rule.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Literal
 
-from propriety.results import Score
+from numpy.typing import ArrayLike
+
+from propriety.result import Score
 from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, Normalize
 from propriety.rules.families import Brier, Log, Spherical
 from propriety.rules.ordinal import RankedProbability, SquaredAbsoluteRankedProbability
@@ -16,6 +19,7 @@ from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Ties
 from propriety.rules.scoring import mean_score, paired_scores
 from propriety.rules.thresholds import read_range
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = [
@@ -33,12 +37,12 @@ __all__ = [
 
 
 def brier_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     scale: Literal["sum", "half"] = "sum",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -68,12 +72,12 @@ def brier_score(
 
 
 def log_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     clip: float | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -103,11 +107,11 @@ def log_score(
 
 
 def spherical_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -133,10 +137,10 @@ def spherical_score(
 
 
 def ranked_probability_score(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -162,10 +166,10 @@ def ranked_probability_score(
 
 
 def squared_absolute_ranked_probability_score(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -192,11 +196,11 @@ def squared_absolute_ranked_probability_score(
 
 
 def penalized_brier_score(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     ties: Ties = "split",
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -221,11 +225,11 @@ def penalized_brier_score(
 
 
 def penalized_log_score(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     ties: Ties = "split",
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -250,13 +254,13 @@ def penalized_log_score(
 
 
 def bounded_brier_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
     normalize: Normalize = "regret",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -288,13 +292,13 @@ def bounded_brier_score(
 
 
 def bounded_log_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
     normalize: Normalize = "regret",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -325,13 +329,13 @@ def bounded_log_score(
 
 
 def bounded_net_benefit(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
     normalize: Normalize = "regret",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.results import Floats, Score
+from propriety.result import Floats, Score
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables import laws
 from propriety.tables.cases import Cases
@@ -36,12 +36,12 @@ __all__ = [
 
 
 def mean_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -98,11 +98,11 @@ def mean_score(
 
 
 def case_scores(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     rule: Rule,
-    pos_label: object = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -134,13 +134,13 @@ def case_scores(
 
 
 def skill_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule,
-    reference: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    reference: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -192,7 +192,7 @@ def skill_score(
 
 def paired_scores(
     y_true: object,
-    y_proba: object,
+    y_proba: ArrayLike | None,
     *,
     rule: Rule,
     reference: object,

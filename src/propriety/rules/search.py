@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
 __all__ = ["TOLERANCE", "Counterexample", "Search"]

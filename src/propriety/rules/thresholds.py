@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from propriety.checks import check_inside, is_number
 from propriety.errors import InputTypeError, InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["Thresholds", "read_grid", "read_range", "read_thresholds"]
 

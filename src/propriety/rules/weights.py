@@ -18,7 +18,7 @@ from scipy.special import betaln, xlog1py, xlogy
 
 from propriety.checks import is_number
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.thresholds import read_range
 
@@ -83,7 +83,7 @@ class UniformWeight(IntervalWeight):
     Examples
     --------
     >>> import propriety as pr
-    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.UniformWeight()), 6)
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.weights.UniformWeight()), 6)
     0.05
     """
 
@@ -114,7 +114,7 @@ class LogOddsWeight(IntervalWeight):
     Examples
     --------
     >>> import propriety as pr
-    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.LogOddsWeight()), 6)
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.weights.LogOddsWeight()), 6)
     0.366985
     """
 
@@ -156,7 +156,7 @@ class NetBenefitWeight(IntervalWeight):
     Examples
     --------
     >>> import propriety as pr
-    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.NetBenefitWeight(0.1, 0.3)), 6)
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.weights.NetBenefitWeight(0.1, 0.3)), 6)
     0.008892
     """
 
@@ -202,7 +202,7 @@ class BetaWeight(ThresholdWeight):
     Examples
     --------
     >>> import propriety as pr
-    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.BetaWeight(2, 8)), 6)
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.weights.BetaWeight(2, 8)), 6)
     0.032891
     """
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables import frames, pooling, table_files, table_laws
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event
@@ -256,7 +256,7 @@ class ForecastTable(Result):
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table to a Parquet file; needs PyArrow."""
         facts = {name: value for name, value in self._fields().items() if not isinstance(value, np.ndarray)}
-        frames.write_parquet(path, self.rows(), {"schema": self.schema, "version": self.schema_version, **facts})
+        frames.write_parquet(path, self.columns(), {"schema": self.schema, "version": self.schema_version, **facts})
 
     @property
     def weights(self) -> Floats:

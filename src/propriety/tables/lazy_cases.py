@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from propriety.checks import check_budget
 from propriety.errors import InputValueError, Wording
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.events import Event
 from propriety.tables.key_columns import KeyColumn
 from propriety.tables.label_codes import code_labels

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.cases import CHUNK, Cases, Chunk
 
 __all__ = ["checked", "pool", "pool_cases", "pool_counts", "running_sum"]

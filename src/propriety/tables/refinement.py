@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from propriety.checks import check_budget, check_cells
 from propriety.errors import InputValueError, Wording
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables import frames, laws, pooling
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups

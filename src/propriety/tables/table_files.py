@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from propriety.errors import InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables import frames, table_laws
 
 __all__ = ["stored_fields"]

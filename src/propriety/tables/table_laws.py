@@ -10,7 +10,7 @@ import numpy as np
 
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables import pooling
 
 if TYPE_CHECKING:

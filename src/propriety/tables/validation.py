@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments, Kind, about, check_kind, check_rows, numbers_of
 from propriety.tables.arrays import Reading, read_array
@@ -27,6 +27,7 @@ from propriety.tables.labels import Labels, class_labels, distinct_labels, happe
 
 __all__ = [
     "TOLERANCE",
+    "Forecasts",
     "Labels",
     "Missing",
     "check_names",
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 Missing: TypeAlias = Literal["raise", "drop"]
+# Of one model or, by name, of several; of frames the names of their columns.
+Forecasts: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 
 
 def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how they are to be read)
