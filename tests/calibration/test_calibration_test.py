@@ -257,3 +257,12 @@ def test_small_p_values_of_few_events_are_drawn_until_they_can_be_told():
     often = judged(np.arange(60) < 2, p)
     assert often.method == "200 draws of outcomes"
     assert often.p_value == pytest.approx(stats.binom(60, 0.02).sf(1) + stats.binom(60, 0.02).pmf(0), abs=0.1)
+
+
+def test_a_case_with_a_forecast_of_its_own_does_not_decide_the_shape():
+    rng = np.random.default_rng(14)
+    p = np.repeat([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 300)
+    y = rng.random(len(p)) < p
+    found, beside = judged(y, p), judged(np.append(y, 0), np.append(p, 0.95))
+    assert beside.shape_df + beside.fine_df <= found.shape_df + found.fine_df
+    assert beside.fine_p_value > 0.01  # Alone, a case at 0.95 without the event would have a p-value of 0.00001.

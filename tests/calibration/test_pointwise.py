@@ -141,3 +141,11 @@ def test_the_study_holds_what_the_docs_say():
     assert {row["n"] for row in rows} == {"200", "500", "5000"}
     assert all(int(row["samples"]) >= 1000 for row in rows)
     assert min(float(row["coverage"]) for row in rows) >= 0.88
+
+
+def test_a_band_says_where_it_is_wider_than_needed():
+    plenty = pr.ForecastTable(forecast=[0.2, 0.6], events=[20, 60], non_events=[80, 40])
+    assert pr.reliability_curve(plenty).with_confidence_band().bands[0].note == ""
+    rare = pr.ForecastTable(forecast=[0.2, 0.6], events=[3, 60], non_events=[97, 40])
+    told = "1 of 2 pooled blocks has fewer than 5 events or non-events: the limits there are wider than needed"
+    assert pr.reliability_curve(rare).with_confidence_band().bands[0].note == told

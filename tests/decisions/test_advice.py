@@ -95,7 +95,7 @@ def test_the_four_cells_of_the_taxonomy():
     assert first(thresholds=0.1) == "regret at the threshold"
     assert first(decisions="capacity") == "net benefit of the top k"
     assert first(decisions="capacity", thresholds=0.1) == "net benefit of the top k"
-    assert "cost=0.1" in advise(decisions="capacity", thresholds=0.1).recommended[0].call
+    assert "thresholds=0.1" in advise(decisions="capacity", thresholds=0.1).recommended[0].call
 
 
 def test_between_the_cells():

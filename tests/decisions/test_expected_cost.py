@@ -33,7 +33,7 @@ def test_golden(golden, name):
     expected = expected[name.replace("-", "_")]
     options = {"cost": name, "labels": range(inputs["K"])}
     found = expected_cost(inputs["y"], inputs["pred"], **options)
-    normalized = expected_cost(inputs["y"], inputs["pred"], normalized=True, **options)
+    normalized = expected_cost(inputs["y"], inputs["pred"], normalize="constant", **options)
     assert [found, normalized] == pytest.approx([expected["ec"], expected["ec_normalised"]], rel=CLOSE, abs=0)
     assert not found.higher_is_better
     assert "best constant decision" in normalized.scale
@@ -77,7 +77,7 @@ def test_the_mean_cost_case_by_case(cases, cost):
         same = expected_cost(y, decision, cost=cost, labels=range(K), sample_weight=weight, decisions=way)
         assert same == pytest.approx(mean, abs=CLOSE)
         if constant:
-            share = expected_cost(y, rows, cost=cost, decisions=way, sample_weight=weight, normalized=True)
+            share = expected_cost(y, rows, cost=cost, decisions=way, sample_weight=weight, normalize="constant")
             assert share == pytest.approx(mean / constant, rel=1e-9, abs=CLOSE)
 
 
@@ -113,8 +113,8 @@ def test_a_right_decision_may_cost_something():
 
 
 def test_a_constant_decision_that_costs_nothing():
-    assert math.isnan(expected_cost([1, 1], [1, 1], normalized=True))
-    assert expected_cost([1, 1], [1, 0], normalized=True) == math.inf
+    assert math.isnan(expected_cost([1, 1], [1, 1], normalize="constant"))
+    assert expected_cost([1, 1], [1, 0], normalize="constant") == math.inf
 
 
 def test_rare_classes_are_counted_in_the_scale():
@@ -157,7 +157,7 @@ def test_costs_that_are_no_numbers():
 
 
 def test_other_words():
-    with pytest.raises(InputValueError, match='decisions must be "bayes" or "argmax"'):
+    with pytest.raises(InputValueError, match='decisions must be one of "bayes", "argmax"'):
         expected_cost([0, 1], [0, 1], decisions="median")
 
 

@@ -118,3 +118,14 @@ def test_classes_with_few_events_are_not_cleared_with_the_others(ordered):
     accused = said(y, wrong, ordered=ordered)
     assert f"forecast is miscalibrated for {1 if ordered else 2} of {2 if ordered else 3} {what}: 0" in accused
     assert "consistent" not in accused
+
+
+def test_a_group_that_differs_on_few_events_says_so():
+    rng = np.random.default_rng(9)
+    group = np.where(np.arange(4000) < 400, "small", "large")
+    p = rng.beta(2, 8, 4000)
+    y = rng.random(4000) < np.where(group == "small", 0.06, p)
+    (line,) = [one for one in said(y, {"m": p}, by=group).splitlines() if "Brier score of small" in one]
+    events = int(y[group == "small"].sum())
+    assert events < 50
+    assert f"than that of the rest (with {events} events in the group the test is approximate)" in line

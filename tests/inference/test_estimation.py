@@ -380,3 +380,15 @@ def test_a_stored_ledger_knows_its_clusters_and_times(key, tmp_path):
     assert np.isnan([part.low, part.high]).all()
     assert np.isnan(part.value)  # How large the noise is, clusters tell.
     assert part.note == "an estimate of this measure needs the cases, which a ledger of tables alone does not have"
+
+
+def test_few_cases_outside_the_most_frequent_class_are_told():
+    rng = np.random.default_rng(5)
+    rows = rng.dirichlet([30.0, 1.0, 1.0], 400)
+    y = np.where(np.arange(400) < 12, 1 + np.arange(400) % 2, 0)
+    told = "based on 12 cases outside the most frequent class: the interval may be too narrow"
+    assert estimate(y, rows, pr.Brier()).note == told
+    found = pr.compare(y, {"a": rows, "b": rows[:, [0, 2, 1]]})
+    assert found.note == f"{told[0].upper()}{told[1:]}.".replace("the interval", "intervals")
+    even = np.arange(400) % 3
+    assert estimate(even, rows, pr.Brier()).note == ""

@@ -12,7 +12,7 @@ from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Discrimination, Miscalibration
-from propriety.inference.part_estimates import overfits
+from propriety.inference.part_estimates import JUMPS, overfits
 
 RNG = np.random.default_rng(11)
 N = 400
@@ -184,3 +184,20 @@ def test_a_value_is_never_beyond_its_limits(rule, truth):
             found = estimate(y, p, part, n_resamples=30, seed=seed)
             assert 0.0 <= found.low <= found.value <= found.high
             assert not found.note
+
+
+def test_jumps_of_the_event_rate_are_told_and_allowed_for():
+    rng = np.random.default_rng(21)
+    p = rng.beta(1, 3, 5000)
+    stairs = np.clip(np.round(5 * p) / 5, 0.02, 0.98)
+    truth = ((p - stairs) ** 2).mean()
+    held = []
+    for _ in range(20):
+        found = estimate(rng.random(5000) < stairs, p, Miscalibration())
+        held.append(found.low <= truth <= found.high)
+        assert found.note == JUMPS
+    assert np.mean(held) >= 0.75
+    notes = [estimate(rng.random(5000) < rate, p, Miscalibration()).note for rate in (p, p**1.2) for _ in range(10)]
+    assert notes.count(JUMPS) <= 4
+    table = pr.ForecastTable.from_predictions(rng.random(5000) < stairs, p)
+    assert squared_distance(table, "miscalibration", level=0.95).unseen > 0.0

@@ -28,6 +28,7 @@ __all__ = ["Band", "BandMethod", "band_around_curve", "band_around_diagonal"]
 
 BandMethod: TypeAlias = Literal["auto", "resampling", "discrete", "continuous"]
 
+FEW = 5  # Events or non-events of a block below which Clopper and Pearson's limits are clearly wider than needed.
 POINTS = 101  # Of the continuous asymptotic band, evenly over the range of the forecasts.
 
 
@@ -48,6 +49,8 @@ class Band(Result):
         "resampling", "discrete" or "continuous" asymptotics, "pooled blocks", or "union bound".
     n_resamples, seed : int, optional
         Of a resampled band.
+    note : str
+        What to beware of; empty if nothing.
     """
 
     forecast: Floats
@@ -58,6 +61,7 @@ class Band(Result):
     method: str
     n_resamples: int | None = None
     seed: int | None = None
+    note: str = ""
 
     @property
     def label(self) -> str:
@@ -100,7 +104,18 @@ def band_around_curve(table: ForecastTable, blocks: Blocks, *, level: float) -> 
         kind="confidence",
         level=level,
         method="pooled blocks",
+        note=_wide(blocks, table.effective_n / table.weight),
     )
+
+
+def _wide(blocks: Blocks, cases_per_weight: float) -> str:
+    """Say in how many blocks the limits are wider than needed, because they pool few events or few non-events."""
+    rarest = np.minimum(blocks.events, blocks.non_events) * cases_per_weight
+    few = int(np.count_nonzero(rarest < FEW))
+    if not few:
+        return ""
+    blocks_of = f"{few} of {len(blocks)} pooled blocks {'has' if few == 1 else 'have'}"
+    return f"{blocks_of} fewer than {FEW} events or non-events: the limits there are wider than needed"
 
 
 def _grid(table: ForecastTable) -> Floats:

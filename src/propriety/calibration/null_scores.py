@@ -18,6 +18,7 @@ GROUPS = 2**12  # Neighbouring forecasts are put together to so many groups, ove
 DEGREES = (2, 3, 4, 5)
 FINE_DEGREES = tuple(range(6, 16))
 ENOUGH = 100.0  # Variance of the number of events from which fine shapes can be seen.
+KURTOSIS = 1.0  # Excess of a sum above which its law is not close to normal.
 BINS = 10  # In which the weights of events are compared with those of non-events.
 SAME = 1e-9  # A function with a smaller part of its own is a combination of those before it.
 
@@ -51,7 +52,8 @@ def null_scores(table: ForecastTable) -> NullScores:
 
     The functions are 1 and the log-odds x; the Legendre polynomials :math:`P_2, \dots, P_5` of the share of the
     variance :math:`\sum w p (1 - p)` up to a forecast; and :math:`P_6, \dots, P_{15}`, where there is enough to see
-    them; each free of what those before it explain.
+    them; each free of what those before it explain. A shape that a few cases alone decide, such as those with the
+    highest of some rounded forecasts, is left out, because its sum is far from normal.
     """
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
     first = int(np.argmax(inside))
@@ -75,15 +77,19 @@ def null_scores(table: ForecastTable) -> NullScores:
     fine = FINE_DEGREES if information >= ENOUGH else ()
     kinds += [[eval_legendre(degree, middle) for degree in degrees] for degrees in (DEGREES, fine)]
     kept: list[Floats] = []
-    ends = [len(kept := _orthonormal(kept, columns, spread)) for columns in kinds]
+    heavy = spread * (spread / weight) ** 2
+    ends = [len(kept := _orthonormal(kept, columns, spread, heavy)) for columns in kinds]
     functions = np.stack(kept, axis=1)
     sizes = (ends[0], ends[1] - ends[0], ends[2] - ends[1])
     return NullScores(residual @ functions, functions, start + first, sizes, information)
 
 
-def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats) -> list[Floats]:
-    """Return uncorrelated columns with more of them, those left out that others explain."""
-    kept = list(kept)
+def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, heavy: Floats) -> list[Floats]:
+    """Return uncorrelated columns with more of them, those left out that others explain, or that see few cases.
+
+    The excess kurtosis of a sum is about that of `heavy` times the fourth power of its function. Level and slope stay.
+    """
+    kept, first = list(kept), not kept
     for column in columns:
         rest = column
         for _ in range(2):  # Twice, because once leaves rounding error of the size of what is removed.
@@ -91,7 +97,9 @@ def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats) -> l
                 rest = rest - one * float(spread @ (one * rest))
         size = float(spread @ rest**2)
         if size > SAME**2 * float(spread @ column**2):
-            kept.append(rest / np.sqrt(size))
+            function = rest / np.sqrt(size)
+            if first or float(heavy @ function**4) <= KURTOSIS:
+                kept.append(function)
     return kept
 
 

@@ -15,6 +15,10 @@ nor the density of the forecasts has to be estimated. `CRITICAL` has the larger 
 rises, and where it is flat and 5% of the cases lie to one side, as simulated in `studies/pointwise.py`, rounded up to
 a tenth.
 
+Clopper and Pearson's limits are wider than needed where a block has few events or few non-events. In
+`studies/pointwise.py` 95% limits hold in 93 to 99% of samples with rates away from 0 and 1, and in 97 to 100% where the
+rate is close to 0 or 1: at both ends of a steep curve, and where 2% are events and cases are few.
+
 Drawing samples from the isotonic regression is no way to such limits: that bootstrap is inconsistent (Sen, Banerjee and
 Woodroofe).
 

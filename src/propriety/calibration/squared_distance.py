@@ -24,8 +24,8 @@ SAME = 1e-10  # Combinations of functions with a smaller share of their variance
 CASES_PER_BIN = 10.0
 CLUSTERS_PER_BIN = 40
 FEWEST_BINS, FINE_BINS, MOST_BINS = 16, 32, 256
-FINE_CASES = 10.0  # Cases that a fine step must have, on average.
-CLEARLY, LOOK = 3.0, 0.01  # Standard deviations by which finer steps must find more, and the level of a first look.
+FINE_CASES, CASES_PER_FINE = 10.0, 40.0  # Cases that a fine step must have, on average, and has if many are wanted.
+CLEARLY, LOOK = 3.0, 0.05  # Standard deviations by which finer steps must find more, and the level of a first look.
 
 _KNOWN: IdentityCache[dict[int | None, _Groups]] = IdentityCache()
 
@@ -33,12 +33,18 @@ Part: TypeAlias = Literal["miscalibration", "discrimination"]
 
 
 class Distance(NamedTuple):
-    """A squared distance without the noise of the sample, with its limits, which always hold it."""
+    """A squared distance without the noise of the sample, with its limits, which always hold it.
+
+    Of jumps in the event rate steps see a part only: `unseen` is about how much of the distance they may miss, by which
+    the upper limit is higher; 0 where there is no sign of any. `jumps` says whether any are found.
+    """
 
     value: float
     low: float
     high: float
     standard_error: float
+    unseen: float = 0.0
+    jumps: bool = False
 
 
 class Regression(NamedTuple):
@@ -149,9 +155,9 @@ def squared_distance(
         degrees = skew**2 / squares
         quantile = (float(chdtri(degrees, (1.0 - level) / 2.0)) - degrees) / math.sqrt(2.0 * degrees)
         low = min(max(centre - half(null, quantile), 0.0), value)
-    high = max(min(centre + half(spread.covariance, z), 1.0), value)
+    high = max(min(centre + half(spread.covariance, z) + groups.unseen, 1.0), value)
     error = math.sqrt(spread.linear + 2.0 * float((spread.covariance**2).sum()))
-    return Distance(value, low, high, error)
+    return Distance(value, low, high, error, groups.unseen, groups.jumps)
 
 
 class _Groups(NamedTuple):
@@ -160,6 +166,8 @@ class _Groups(NamedTuple):
     start: NDArray[np.intp]
     forecast: Floats
     functions: Floats
+    unseen: float = 0.0
+    jumps: bool = False
 
 
 def _groups(table: ForecastTable, units: int | None) -> _Groups:
@@ -179,23 +187,37 @@ def _bins(table: ForecastTable, units: int | None) -> int:
 
 
 def _chosen(table: ForecastTable) -> _Groups:
-    """Return functions with more steps where these find a distance that the others do not see, such as a staircase."""
-    plain = _grouped(table, bins := _bins(table, None))
+    """Return functions with more steps where these find a distance that the others do not see, such as a staircase.
+
+    Half as many steps miss about twice as much of a jump, which tells how much of it is unseen.
+    """
+    bins = _bins(table, None)
+    plain = _grouped(table, bins)
     finer = min(max(4 * bins, FINE_BINS), MOST_BINS, len(table))
-    if finer <= bins or table.effective_n < FINE_CASES * finer or not _has_fine_shapes(table):
+    if table.effective_n < FINE_CASES * finer or not _has_fine_shapes(table):
         return plain
-    fine = _grouped(table, finer)
+    if finer > bins:
+        more, noise = _more(table, plain, fine := _grouped(table, finer))
+        if more <= CLEARLY * noise:
+            return plain._replace(unseen=more + noise if more > 0.0 else 0.0, jumps=more > noise)
+        finest = min(max(finer, int(table.effective_n / CASES_PER_FINE)), MOST_BINS, len(table))
+        plain, finer = fine if finest == finer else _grouped(table, finest), finest
+    more, noise = _more(table, _grouped(table, finer // 2), plain)
+    return plain._replace(unseen=max(more, 0.0) + noise, jumps=finer > bins or more > CLEARLY * noise)
+
+
+def _more(table: ForecastTable, coarse: _Groups, fine: _Groups) -> tuple[float, float]:
+    """Return how much more of the distance fine steps find than coarse ones, and the standard deviation of noise."""
     residual = table.events * (1.0 - table.forecast) - table.non_events * table.forecast
     squares = table.event_squares * (1.0 - table.forecast) ** 2 + table.non_event_squares * table.forecast**2
     found = []
-    for groups in (plain, fine):
+    for groups in (coarse, fine):
         weight = np.add.reduceat(squares, groups.start)[:, None] / table.weight**2
         covariance = (groups.functions * weight).T @ groups.functions
         coefficients = groups.functions.T @ np.add.reduceat(residual, groups.start) / table.weight
         found.append((float(coefficients @ coefficients) - float(np.trace(covariance)), float((covariance**2).sum())))
     (distance, noise), (fine_distance, fine_noise) = found
-    more = fine_distance - distance > CLEARLY * math.sqrt(2.0 * max(fine_noise - noise, 0.0))
-    return fine if more else plain
+    return fine_distance - distance, math.sqrt(2.0 * max(fine_noise - noise, 0.0))
 
 
 def _has_fine_shapes(table: ForecastTable) -> bool:

@@ -49,7 +49,7 @@ def imported_measure(name: str) -> Measure:
 
     Examples
     --------
-    >>> imported_measure("propriety:AreaUnderRoc").label
+    >>> imported_measure("propriety.measures:AreaUnderRoc").label
     'area under the ROC curve'
     """
     found = imported(name, "--measure")

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.checks import check_choice
 from propriety.decisions.agreement import first_argmax, labels_at, read_decisions
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
@@ -28,7 +29,7 @@ def expected_cost(
     *,
     cost: Cost = "zero-one",
     decisions: Literal["bayes", "argmax"] = "bayes",
-    normalized: bool = False,
+    normalize: Literal["none", "constant"] = "none",
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
@@ -53,9 +54,9 @@ def expected_cost(
     decisions : {"bayes", "argmax"}
         How rows of probabilities are decided on: with the least expected cost, see `bayes_decisions`; or for the class
         with the largest probability, whatever the costs. Decided classes stay as they are.
-    normalized : bool
-        Whether to divide by the cost of the best constant decision, which a user without forecasts would take: below 1
-        forecasts are of use. Where that decision costs nothing the ratio is infinite, or NaN (0/0).
+    normalize : {"none", "constant"}
+        "constant" divides by the cost of the best constant decision, which a user without forecasts would take: below
+        1 forecasts are of use. Where that decision costs nothing the ratio is infinite, or NaN (0/0).
     sample_weight, missing, tolerance
         As in `propriety.mean_score`.
     labels : sequence, optional
@@ -74,11 +75,11 @@ def expected_cost(
     Score(0.25, rule='expected_cost(linear)', scale='0 to 1, lower is better', n=2)
     >>> float(expected_cost(y, rows, cost="linear", decisions="argmax"))
     0.5
-    >>> float(expected_cost(y, [0, 1], cost=[[0, 1, 1], [1, 0, 1], [5, 4, 0]], normalized=True))
+    >>> float(expected_cost(y, [0, 1], cost=[[0, 1, 1], [1, 0, 1], [5, 4, 0]], normalize="constant"))
     4.0
     """
-    if not isinstance(decisions, str) or decisions not in ("bayes", "argmax"):
-        raise InputValueError('must be "bayes" or "argmax"', argument="decisions", offender=f"got {decisions!r}")
+    check_choice("decisions", decisions, ("bayes", "argmax"))
+    check_choice("normalize", normalize, ("none", "constant"))
     classes = None if isinstance(cost, str) else len(cost_matrix(cost))
     if classes is None and labels is None and cost != "zero-one" and read_array(y_pred, "y_pred").values.ndim == 1:
         law = f"must be given with decisions and {cost} costs, which depend on the number of classes"
@@ -98,7 +99,7 @@ def expected_cost(
     matrix = cost_matrix(cost, len(cases.labels))
     value, constant = float(cost_of(cases.confusion, matrix)), float(constant_cost_of(cases.confusion, matrix))
     scale = f"0 to {matrix.max():g}"
-    if normalized:
+    if normalize == "constant":
         with np.errstate(divide="ignore", invalid="ignore"):  # A constant decision that costs nothing.
             value = float(np.divide(value, constant))
         scale = f"share of the cost of the best constant decision, {constant:.6g}"

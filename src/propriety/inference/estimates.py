@@ -12,6 +12,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from propriety.inference.cluster_errors import effective_number
 from propriety.inference.measures import Measure
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.moments import OUTCOME
 from propriety.result import Floats, Result
 
 __all__ = [
@@ -151,6 +152,7 @@ def few_in_words(
     clusters: tuple[int, float] | None,
     inflation: float = 1.0,
     fewest: int = FEWEST,
+    others: int | None = None,
     what: str = "the interval",
 ) -> str:
     """Say what there is too little of to trust an interval; "" if nothing is.
@@ -165,6 +167,8 @@ def few_in_words(
         How much dependence inflates the variance: so many events are worth one.
     fewest : int
         Number of independent events and non-events that the interval needs.
+    others : int, optional
+        Of classes, number of cases that are not of the most frequent one.
     what : str
         What may be too narrow.
 
@@ -176,10 +180,16 @@ def few_in_words(
     'based on 200 events (worth 40 independent ones): the interval may be too narrow'
     """
     parts = []
-    for name, number in zip(("event", "non-event"), events or (), strict=False):
+    numbers = list(zip(("event", "non-event"), events or (), strict=False))
+    numbers += [] if others is None else [("case", others)]
+    for name, number in numbers:
         if number / inflation < fewest:
             worth = max(round(number / inflation), 1)
-            parts.append(counted(number, name) + (f" (worth {worth:,} independent ones)" * (number > worth)))
+            parts.append(
+                counted(number, name)
+                + " outside the most frequent class" * (name == "case")
+                + (f" (worth {worth:,} independent ones)" * (number > worth))
+            )
     if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
         number, equal = clusters
         parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
@@ -204,11 +214,18 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: s
     """Say what there is too little of to trust an interval; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
-    events = None
-    if ledger.labels is None:
-        table = ledger.table(ledger.models[0])
-        events = (table.n_events, table.n - table.n_events)
-    return few_in_words(events, clusters, inflation, fewest, what)
+    if ledger.labels is not None:
+        return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what)
+    table = ledger.table(ledger.models[0])
+    return few_in_words((table.n_events, table.n - table.n_events), clusters, inflation, fewest, what=what)
+
+
+def _beside_the_most_frequent(ledger: Ledger) -> int | None:
+    """Return how many cases are of another class than the most frequent one; None where nothing tells it."""
+    if not ledger.rules:
+        return None
+    cases = ledger.moments(ledger.rules[0]).over(OUTCOME).n
+    return int(cases.sum() - cases.max())
 
 
 def _unit_weights(ledger: Ledger) -> Floats | None:

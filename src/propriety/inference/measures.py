@@ -223,7 +223,7 @@ class NetBenefit(_AtThresholds):
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
     >>> NetBenefit(0.2).value(table), round(NetBenefit((0.1, 0.3)).value(table), 6)
-    (0.4375, 0.435893)
+    (0.4375, 0.435857)
     """
 
     higher_is_better: ClassVar[bool] = True

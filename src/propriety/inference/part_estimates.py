@@ -29,12 +29,13 @@ from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 
-__all__ = ["draws_for", "estimate_part", "is_part", "overfits"]
+__all__ = ["JUMPS", "draws_for", "estimate_part", "is_part", "overfits"]
 
 BRIER = Brier()
 WORK = 10_000_000  # Outcomes of weighted cases that are drawn for one interval of a part of a decomposition.
 FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
 ROUNDING = 1e-12
+JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
 _OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
 
@@ -81,6 +82,7 @@ def _by_regression(
     if found.standard_error == 0.0:
         return replace(told, raw=raw)
     notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "time" else ""]
+    notes += [JUMPS if lost.jumps else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
 

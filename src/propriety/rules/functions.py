@@ -75,7 +75,7 @@ class MeanNetLoss(BinaryRule):
 
     Examples
     --------
-    >>> MeanNetLoss(0.1, 0.3).loss(1.0, event=True)
+    >>> float(MeanNetLoss(0.1, 0.3).loss(1.0, event=True))
     -1.0
     """
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety import results
+from propriety import result
 
 
 def test_a_score_is_a_number_that_knows_what_it_is():
@@ -47,13 +47,13 @@ def test_a_perfect_log_score_is_zero_and_not_minus_zero():
 
 
 def test_frames_without_a_frame_library_say_what_to_install(monkeypatch):
-    monkeypatch.setattr(results.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(result.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(pr.errors.MissingDependencyError, match="pip install pandas"):
         pr.ForecastTable.from_predictions([0], [0.5]).to_frame()
 
 
 def test_the_first_installed_library_makes_the_frame(monkeypatch):
-    monkeypatch.setattr(results.importlib.util, "find_spec", lambda name: name == "polars" or None)
+    monkeypatch.setattr(result.importlib.util, "find_spec", lambda name: name == "polars" or None)
     assert isinstance(pr.ForecastTable.from_predictions([0], [0.5]).to_frame(), pl.DataFrame)
 
 
