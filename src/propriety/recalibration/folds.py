@@ -150,7 +150,7 @@ def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastT
     """Deal the cases of a table to folds at random; without weights the cases of a row and outcome are alike."""
     if table.is_weighted:
         law = "a table of weighted cases does not tell them apart, so that they cannot be dealt to folds"
-        raise InputValueError(law, hint="pass the cases, or a mapping of folds to their tables.")
+        raise InputValueError(law, hint=Wording("tell the fold of each case by {folds=} or {id=}."))
     generator = np.random.default_rng(seed)
     chance = np.full(folds, 1.0 / folds)
     events, others = (generator.multinomial(one.astype(np.int64), chance) for one in (table.events, table.non_events))

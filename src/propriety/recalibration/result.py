@@ -149,7 +149,7 @@ def _verdict_words(found: Recalibration) -> str:
     """Say what was found about the gain."""
     verdict, score = found.verdict, found.rule.label
     before, after = number(verdict.before), number(verdict.after)
-    interval = f"{percent(found.level)} interval {_signed(verdict.low)} to {_signed(verdict.high)}"
+    interval = f"{percent(found.level)} CI {_signed(verdict.low)} to {_signed(verdict.high)}"
     share = f", {percent(verdict.gain / verdict.before)}" if verdict.before > 0.0 else ""
     said = ""
     match verdict.outcome:
