@@ -52,7 +52,7 @@ def compare_brier() -> None:
 def compare_area() -> None:
     import propriety as pr
 
-    print(str(pr.compare(*binary(10_000, 500), pr.AreaUnderRoc()))[:200])
+    print(str(pr.compare(*binary(10_000, 500), pr.measures.AreaUnderRoc()))[:200])
 
 
 def slices() -> None:
@@ -60,7 +60,7 @@ def slices() -> None:
 
     y, forecasts = binary(1_000_000, 1)
     group = np.random.default_rng(2).integers(0, 100_000, len(y))
-    print(str(pr.slices(y, forecasts, by=group, smallest=1, threshold=0.3))[:200])
+    print(str(pr.slices(y, forecasts, by=group, smallest=1, thresholds=0.3))[:200])
 
 
 def classes_to_html() -> None:

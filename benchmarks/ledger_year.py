@@ -141,7 +141,7 @@ def answers_of_all(connection: Any, path: str) -> Iterator[tuple[str, str, float
         yield model, "auc", pr.roc_curve(exact).auc
         yield model, "miscalibration", parts.miscalibration
         yield model, "discrimination", parts.discrimination
-        yield model, "calibration_slope", pr.CalibrationSlope().value(exact)
+        yield model, "calibration_slope", pr.measures.CalibrationSlope().value(exact)
 
 
 def answers_of_ledger(ledger: pr.Ledger) -> Iterator[tuple[str, str, float, float, float]]:
@@ -153,7 +153,7 @@ def answers_of_ledger(ledger: pr.Ledger) -> Iterator[tuple[str, str, float, floa
         whole = ledger.table(model)
         for name, value in (
             ("excess", whole.event_rate - whole.mean_forecast),
-            ("observed_expected", pr.ObservedExpected().value(whole)),
+            ("observed_expected", pr.measures.ObservedExpected().value(whole)),
         ):
             yield model, name, value, value, value
         area = pr.roc_curve(whole).auc
@@ -164,7 +164,7 @@ def answers_of_ledger(ledger: pr.Ledger) -> Iterator[tuple[str, str, float, floa
         for name in ("miscalibration", "discrimination"):
             low, high = getattr(bracket, f"{name}_low"), getattr(bracket, f"{name}_high")
             yield model, name, getattr(parts, name), low, high
-        slope = pr.CalibrationSlope().value(whole)
+        slope = pr.measures.CalibrationSlope().value(whole)
         yield model, "calibration_slope", slope, np.nan, np.nan
 
 

@@ -61,7 +61,7 @@ def scans(tools: Path | None) -> Iterator[dict[str, Any]]:
 def row(tool: str, tools: Path | None, what: str, findings: int | str, justified: int) -> dict[str, Any]:
     """Return a row of the record."""
     if findings and not isinstance(findings, str):
-        raise SystemExit(f"{tool}: {findings} findings")  # noqa: EM102, TRY003  (a script's last word)
+        raise SystemExit(f"{tool}: {findings} findings")
     version = output(tools, tool, "--version").split("\n")[0].split()[-1]
     return {
         "scanner": f"{tool} {version}",
@@ -86,7 +86,7 @@ def output(tools: Path | None, tool: str, *arguments: str) -> str:
     """Return what a tool says; its exit code tells only whether it found something."""
     path = shutil.which(tool, path=None if tools is None else os.fspath(tools))
     if path is None:
-        raise SystemExit(f"{tool} is not installed; see quality/security-requirements.txt")  # noqa: EM102, TRY003
+        raise SystemExit(f"{tool} is not installed; see quality/security-requirements.txt")
     given = subprocess.run([path, *arguments], cwd=HOME, capture_output=True, text=True, check=False)  # noqa: S603
     return given.stdout
 
@@ -210,7 +210,7 @@ def attack(name: str, path: Path | None, *, code: int = REFUSED, **options: Any)
     ended = measured("evaluate", where, *COLUMNS, **options)
     one_line = ended.errors.startswith("Error: ") and ended.errors.count("\n") == 1
     if ended.code != code or (code and not one_line) or ended.megabytes > MEGABYTES:
-        raise SystemExit(f"{name}: {ended}")  # noqa: EM102, TRY003
+        raise SystemExit(f"{name}: {ended}")
     told = ended.errors.removeprefix("Error: ").strip().replace(where.removesuffix("/**/*.csv"), "x" if path else where)
     return {
         "what": name,

@@ -135,7 +135,7 @@ def relation(frame: pl.DataFrame, threads: int) -> Any:
 def workers() -> Iterator[dict[str, Any]]:
     """Vary the number of workers of the bootstrap."""
     d = calls.cases(N)
-    measures = {"miscalibration": pr.Miscalibration(), "number": lambda found: found.mean_forecast}
+    measures = {"miscalibration": pr.measures.Miscalibration(), "number": lambda found: found.mean_forecast}
 
     def asked(number: int) -> dict[str, str]:
         return {

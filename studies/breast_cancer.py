@@ -55,7 +55,7 @@ def scores(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
     for name, interval in (("used", USED), ("stated", STATED)):
         found[f"bounded_brier_{name}"] = pr.bounded_brier_score(table, thresholds=interval, normalize="none")
         found[f"bounded_log_{name}"] = pr.bounded_log_score(table, thresholds=interval, normalize="none")
-    net_benefit = pr.decision_curve(table, thresholds=TREATED_AT).net_benefit
+    net_benefit = pr.decision_curve(table, grid=TREATED_AT).net_benefit
     found |= {f"net_benefit_{100 * at:g}%": gain for at, gain in zip(TREATED_AT, net_benefit, strict=True)}
     found["mean_net_benefit_stated"] = pr.bounded_net_benefit(table, thresholds=STATED)
     found["mean_forecast"] = table.mean_forecast
@@ -85,7 +85,7 @@ def draw(y: np.ndarray, forecasts: dict[str, np.ndarray], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     grid = expit(np.linspace(logit(0.002), logit(0.2), 81))
-    ranking = ranking_map(y, forecasts, grid=grid, scale="log-odds", interval=STATED)
+    ranking = ranking_map(y, forecasts, grid=grid, axis="log-odds", thresholds=STATED)
     figure, ax = plt.subplots(figsize=(5.8, 5.4), layout="constrained")
     ranking.plot(ax, label="Breast cancer: lowest mean regret")
     figure.savefig(path, dpi=150)

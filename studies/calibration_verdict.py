@@ -51,7 +51,7 @@ class Sample(NamedTuple):
         ledger = open_ledger(self.y, self.p, sample_weight=self.weight, cluster=self.cluster)
         return cast("CalibrationTest", test_of(ledger, ledger.one_model(None), Drawing(500, seed)))
 
-    def summary(self, seed: int) -> pr.CalibrationSummary:
+    def summary(self, seed: int) -> pr.results.CalibrationSummary:
         """Judge the calibration."""
         return pr.calibration_summary(
             self.y, self.p, sample_weight=self.weight, cluster=self.cluster, n_resamples=500, seed=seed

@@ -155,7 +155,7 @@ def means_of(case: Case, *, n: int, seed: int) -> dict[str, ProbabilityMeans]:
 
 def by_class(means: ProbabilityMeans) -> ProbabilityGroups:
     """Return the bins of each class instead of those that all share."""
-    columns = [part.groups.rows() for part in means.parts.values()]
+    columns = [part.groups.columns() for part in means.parts.values()]
     return ProbabilityGroups(**{name: np.concatenate([part[name] for part in columns]) for name in columns[0]})
 
 

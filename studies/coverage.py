@@ -41,7 +41,7 @@ def cover(setting: tuple[str, int | None, int, int, int]) -> list[dict[str, obje
         for band in consistent.with_confidence_band(level=LEVEL).bands:
             x = curve.table.forecast
             value = curve.blocks.per_row() if band.kind == "consistency" else x
-            low, high = (np.interp(x, band.forecast, limit) for limit in (band.lower, band.upper))
+            low, high = (np.interp(x, band.forecast, limit) for limit in (band.low, band.high))
             held[band.kind].append(float(np.mean((low - 1e-12 <= value) & (value <= high + 1e-12))))
             methods[band.kind] = band.method
     return [

@@ -33,7 +33,7 @@ ESTIMATES = {
 }
 
 
-def errors(curve: pr.ReliabilityCurve, n: int) -> dict[str, float]:
+def errors(curve: pr.results.ReliabilityCurve, n: int) -> dict[str, float]:
     """Return the mean squared error of each estimate on one sample; the true rate is the forecast."""
     table = curve.table
     found = {}

@@ -120,7 +120,7 @@ def intervals(y: np.ndarray, models: dict[str, np.ndarray]) -> Iterator[tuple[st
         yield f"difference of {name}", both.low[0], both.high[0], *of_t(losses[0] - losses[1])[1:], bool(both.note)
         yield f"mean {name}", one.low, one.high, *of_t(losses[1])[1:], bool(one.note)
     if y.sum() > 1:
-        both, one = pr.compare(y, models, pr.AreaUnderRoc()), pr.estimate(y, dim, pr.AreaUnderRoc())
+        both, one = pr.compare(y, models, pr.measures.AreaUnderRoc()), pr.estimate(y, dim, pr.measures.AreaUnderRoc())
         z = float(ndtri((1.0 + LEVEL) / 2.0))
         margin = z * both.standard_error[0]
         plain = (both.difference[0] - margin, both.difference[0] + margin)

@@ -92,16 +92,16 @@ class Setting:
             np.repeat([1, 0], POPULATION), np.tile(self.forecast(rate), 2), sample_weight=weight
         )
 
-    def measures(self) -> dict[str, pr.Measure]:
+    def measures(self) -> dict[str, pr.measures.Measure]:
         """Return what intervals are made of, the slow ones last."""
         low, at, high = (0.2, 0.3, 0.4) if self.prevalence == 0.5 else (0.02, 0.03, 0.05)
         rules = (pr.Brier(), pr.Log(), pr.BoundedBrier(low, high))
-        return {f"mean {rule!r}": pr.MeanScore(rule) for rule in rules} | {
-            "skill under Brier()": pr.Skill(),
-            f"net benefit at {at!r}": pr.NetBenefit(at),
-            "area under the ROC curve": pr.AreaUnderRoc(),
-            "miscalibration under Brier()": pr.Miscalibration(),
-            "discrimination under Brier()": pr.Discrimination(),
+        return {f"mean {rule!r}": pr.measures.MeanScore(rule) for rule in rules} | {
+            "skill under Brier()": pr.measures.Skill(),
+            f"net benefit at {at!r}": pr.measures.NetBenefit(at),
+            "area under the ROC curve": pr.measures.AreaUnderRoc(),
+            "miscalibration under Brier()": pr.measures.Miscalibration(),
+            "discrimination under Brier()": pr.measures.Discrimination(),
         }
 
 

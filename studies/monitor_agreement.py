@@ -40,7 +40,7 @@ def first(reached: np.ndarray) -> int | None:
     return int(reached.argmax()) + 1 if reached.any() else None
 
 
-def agrees(found: pr.MonitoredComparison) -> bool:
+def agrees(found: pr.results.MonitoredComparison) -> bool:
     """Return whether the verdict is that of the limits, at every case and in words."""
     same = found.alarm == first(found.low > 0.0) and found.better_at == first(found.high < 0.0)
     same &= first(found.p_value <= 1.0 - LEVEL) == found.alarm
@@ -48,7 +48,7 @@ def agrees(found: pr.MonitoredComparison) -> bool:
     return bool(same and found.standing == standing and any(word in found.verdict for word in WORDS[standing]))
 
 
-def agreed_before(found: pr.MonitoredComparison) -> bool:
+def agreed_before(found: pr.results.MonitoredComparison) -> bool:
     """Return whether the rule that was used before agrees with the limits."""
     bar = -np.log1p(-LEVEL)
     sides = ((found.log_e_value, found.low > 0.0), (found.log_e_better, found.high < 0.0))

@@ -120,7 +120,7 @@ def cover(design: str, truth: str, n: int, samples: int) -> Iterator[dict[str, o
         curve = pr.reliability_curve(table)
         for row, level in enumerate(LEVELS):
             (band,) = curve.with_confidence_band(level=level).bands
-            lower, upper = (np.interp(points, band.forecast, limit) for limit in (band.lower, band.upper))
+            lower, upper = (np.interp(points, band.forecast, limit) for limit in (band.low, band.high))
             held[row] += (lower <= true) & (true <= upper)
             width[row] += upper - lower
     for row, level in enumerate(LEVELS):

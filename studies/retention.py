@@ -73,7 +73,7 @@ def heights(areas: RetentionAreas) -> list[tuple[str, str, float, float, float]]
     span = areas.removed_to - areas.removed_from
     minus = [""] * len(areas.rule) if areas.minus is None else [NAMES[name] for name in areas.minus]
     rules = [NAMES[name] for name in areas.rule]
-    return list(zip(rules, minus, areas.mean_height, areas.lower / span, areas.upper / span, strict=True))
+    return list(zip(rules, minus, areas.mean_height, areas.low / span, areas.high / span, strict=True))
 
 
 def draw(found: dict[str, dict[str, RetentionCurve]], path: Path) -> None:
@@ -139,7 +139,7 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "retention.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["model", "metric", "rule", "minus", "mean_height", "lower", "upper"])
+        writer.writerow(["model", "metric", "rule", "minus", "mean_height", "low", "high"])
         for model, by_metric in found.items():
             for metric, curve in by_metric.items():
                 for rule, minus, *numbers in (*heights(curve.areas), *heights(curve.differences)):

@@ -32,7 +32,7 @@ def cost_of(work):
     return seconds, peak
 
 
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.AreaUnderRoc()], ids=["brier", "area"])
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc()], ids=["brier", "area"])
 def test_three_hundred_models_are_compared(measure):
     y, forecasts = binary(2000, 300)
     seconds, peak = cost_of(lambda: str(pr.compare(y, forecasts, measure)))
@@ -50,7 +50,7 @@ def test_a_hundred_models_are_mapped():
 def test_ten_thousand_groups_are_judged():
     y, forecasts = binary(100_000, 1)
     group = RNG.integers(0, 10_000, len(y))
-    seconds, peak = cost_of(lambda: pr.slices(y, forecasts, by=group, smallest=1, threshold=0.3))
+    seconds, peak = cost_of(lambda: pr.slices(y, forecasts, by=group, smallest=1, thresholds=0.3))
     assert seconds < GENEROUS
     assert peak < GIGABYTE
 

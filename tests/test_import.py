@@ -1,14 +1,15 @@
 """Importing the package stays light."""
 
-import ast
 import subprocess
 import sys
-from pathlib import Path
+from operator import attrgetter
 
 import pytest
 
 import propriety as pr
+from propriety.public_names import public_names
 
+DRAWING = ("DecisionCurveDisplay", "ReliabilityDisplay")
 HEAVY = (
     "matplotlib",
     "pandas",
@@ -46,20 +47,31 @@ def test_the_package_adds_at_most_a_third_to_its_dependencies():
     assert best["propriety"] <= 1.35 * best["numpy, scipy.special, narwhals"], best
 
 
-def test_every_public_name_is_there_and_documented():
-    assert sorted(pr.__all__) == pr.__all__
-    for name in pr.__all__:
-        assert getattr(pr, name).__doc__
+@pytest.mark.parametrize("module", [pr, pr.measures, pr.results, pr.weights], ids=lambda module: module.__name__)
+def test_every_public_name_is_there_and_documented(module):
+    assert sorted(module.__all__) == module.__all__
+    for name in module.__all__:
+        assert getattr(module, name).__doc__
+    shown = run(f"import {module.__name__} as m; print(*dir(m))").split()
+    assert shown == sorted({*module.__all__, *({"plots", *DRAWING} if module is pr else ())})
 
 
-def test_what_is_imported_on_demand_is_what_type_checkers_see():
-    """The names stand twice in the package, once for each of the two."""
-    tree = ast.parse(Path(pr.__file__).read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    seen = {alias.name: node.module for node in block.body for alias in node.names if alias.name != "plots"}
-    assert seen == pr._MODULE_OF
-    assert set(seen) - {"DecisionCurveDisplay", "ReliabilityDisplay"} < set(pr.__all__)
-    assert {"plots", "ReliabilityDisplay", "decompose"} < set(dir(pr))
+def test_a_name_is_public_in_one_place_and_defined_where_the_list_says():
+    paths = public_names()
+    assert len({path.rpartition(".")[2] for path in paths}) == len(paths)
+    for path, source in paths.items():
+        assert attrgetter(path)(pr).__module__.startswith(source)
+
+
+def test_an_unknown_name_is_told_with_those_that_are_like_it():
+    with pytest.raises(AttributeError, match="module 'propriety' has no attribute 'brier_scores'") as raised:
+        pr.brier_scores  # noqa: B018
+    assert (raised.value.name, raised.value.obj) == ("brier_scores", pr)  # From these Python makes its suggestion.
+
+
+def test_all_names_can_be_imported_at_once_without_what_draws():
+    loaded = run("from propriety import *; import sys; print('matplotlib' in sys.modules, callable(brier_score))")
+    assert loaded.split() == ["False", "True"]
 
 
 def test_the_version_is_that_of_the_distribution():

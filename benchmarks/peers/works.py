@@ -249,8 +249,8 @@ def murphy() -> Works:
         scorer.plot_curve(plt.gca(), s.y, s.p, threshold_range=(GRID[0], GRID[-1]))
 
     return {
-        "propriety": lambda s: pr.murphy_curve(s.y, s.p, thresholds=GRID, parts=False).score.mean(),
-        "propriety, with its parts": lambda s: pr.murphy_curve(s.y, s.p, thresholds=GRID).score.mean(),
+        "propriety": lambda s: pr.murphy_curve(s.y, s.p, grid=GRID, parts=False).score.mean(),
+        "propriety, with its parts": lambda s: pr.murphy_curve(s.y, s.p, grid=GRID).score.mean(),
         "model-diagnostics, drawn": model_diagnostics,
         "scores": scores,
         "briertools, drawn": briertools,
@@ -304,7 +304,7 @@ def decision() -> Works:
         scorer.plot_curve(plt.gca(), s.y, s.p, threshold_range=(GRID[0], GRID[-1]))
 
     return {
-        "propriety": lambda s: pr.decision_curve(s.y, s.p, thresholds=GRID).net_benefit.mean(),
+        "propriety": lambda s: pr.decision_curve(s.y, s.p, grid=GRID).net_benefit.mean(),
         "dcurves": dcurves,
         "briertools, drawn": briertools,
     }

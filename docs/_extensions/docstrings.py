@@ -12,8 +12,11 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from reference_pages import subjects
+
 import propriety
-from propriety import Result, Rule
+from propriety import Rule
+from propriety.result import Result
 
 ORDER = ("", "Parameters", "Attributes", "Returns", "Raises", "See Also", "Notes", "References", "Examples")
 TITLE = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
@@ -87,8 +90,7 @@ def _of_the_rule(subject: Any, parts: dict[str, str]) -> dict[str, str]:
 
 def makers_of(result: type) -> Iterator[str]:
     """Return the public functions, and the methods, properties and fields of public classes, that give a class."""
-    for name in propriety.__all__:
-        subject = getattr(propriety, name)
+    for name, subject in subjects().items():
         if inspect.isfunction(subject):
             if _names(str(subject.__annotations__.get("return", "")), result):
                 yield name
@@ -114,14 +116,14 @@ def _names(annotation: str, result: type) -> bool:
 def _returned(function: Any) -> list[str]:
     """Return a section on what comes back, where that is a public class."""
     named = str(function.__annotations__.get("return", ""))
-    if named not in propriety.__all__:
+    if named not in subjects():
         return []
-    return [named, f"    {sections(getattr(propriety, named).__doc__)[''].splitlines()[0]}"]
+    return [named, f"    {sections(subjects()[named].__doc__)[''].splitlines()[0]}"]
 
 
 def _referred(subject: Any, text: str) -> list[Any]:
     """Return where else parameters of a subject may be described."""
-    named = [getattr(propriety, name) for name in re.findall(r"`(\w+)`", text) if name in propriety.__all__]
+    named = [subjects()[name] for name in re.findall(r"`(?:\w+\.)*(\w+)`", text) if name in subjects()]
     if inspect.isclass(subject):
         return [*(base for base in subject.__mro__[1:] if base.__module__.startswith("propriety.")), *named]
     return [*named, SHARED]

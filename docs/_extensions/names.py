@@ -11,12 +11,12 @@ from types import FunctionType
 from typing import Any
 
 from docutils import nodes
-from reference_pages import ADAPTERS, adapter_names
+from reference_pages import ADAPTERS, adapter_names, bare, public_names, subjects
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
-import propriety
 from propriety import plots
+from propriety.public_names import ROOMS
 
 PAPER = re.compile(r"(?P<kind>doi|arXiv):(?P<number>[^\s,]*[^\s,.;)])")
 ADDRESSES = {"doi": "https://doi.org/", "arXiv": "https://arxiv.org/abs/"}
@@ -47,16 +47,18 @@ def full_name(text: str, module: str) -> str | None:
     adapter = module.removeprefix("propriety.integrations.")
     if adapter in ADAPTERS and text in adapter_names(adapter):
         return f"{module}.{text}"
-    bare = text.removeprefix("pr.").removeprefix("propriety.")
-    owner, _, member = bare.partition(".")
-    if owner == "plots":
-        return f"propriety.{bare}" if member in plots.__all__ else None
-    if owner not in propriety.__all__ or owner == "errors":
+    short = text.removeprefix("pr.").removeprefix("propriety.")
+    first, _, rest = short.partition(".")
+    if first == "plots":
+        return f"propriety.{short}" if rest in plots.__all__ else None
+    owner, _, member = (rest if first in ROOMS else short).partition(".")
+    if owner not in subjects():
         return None
     # Fields, and what a class inherits, have no place of their own.
     linked = (property, classmethod, FunctionType)
-    has_place = not member or isinstance(vars(getattr(propriety, owner)).get(member), linked)
-    return f"propriety.{bare if has_place else owner}"
+    has_place = bool(member) and isinstance(vars(subjects()[owner]).get(member), linked)
+    path = next(path for path in public_names() if bare(path) == owner)
+    return f"propriety.{path}.{member}" if has_place else f"propriety.{path}"
 
 
 def link_papers(_: Sphinx, document: nodes.document) -> None:

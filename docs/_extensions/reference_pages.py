@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import propriety
+from propriety import public_names as public
 
 FOLDER = "reference"
 ADAPTERS = {
@@ -67,6 +69,7 @@ VERBS = {
             "Curves and bands": ("calibration.reliability", "calibration.bands"),
             "Parts of a score": ("calibration.decomposition", "calibration.classical"),
             "Tests and summaries": ("calibration.miscalibration", "calibration.summary"),
+            "Recalibration": ("recalibration",),
             "More": ("calibration",),
         },
     ),
@@ -80,7 +83,7 @@ VERBS = {
                 "decisions.murphy",
                 "decisions.roc",
             ),
-            "Weights on thresholds": ("decisions.weighted_regret", "decisions.weights"),
+            "Weights on thresholds": ("decisions.weighted_regret", "rules.weights", "rules.custom_weights"),
             "Who wins where": ("decisions.ranking_map",),
             "A budget of cases": ("decisions.top_k",),
             "Ordered and other classes": ("decisions.expected_cost", "decisions.agreement"),
@@ -124,16 +127,28 @@ VERBS = {
         sections={
             "Evaluation": ("evaluation",),
             "Report": ("report",),
-            "What every result can do": ("results",),
+            "What every result can do": ("result",),
         },
     ),
 }
 
 
+@cache
 def public_names() -> dict[str, str]:
     """Return the module, below the package, in which each public name is defined."""
-    names = [name for name in propriety.__all__ if name != "errors"]
-    return {name: getattr(propriety, name).__module__.removeprefix("propriety.") for name in names}
+    names = public.public_names().items()
+    return {name: source.removeprefix("propriety.") for name, source in names if source != "propriety.plots"}
+
+
+@cache
+def subjects() -> dict[str, Any]:
+    """Return every public function and class by its name without `measures`, `results` or `weights` before it."""
+    return {bare(path): attrgetter(path)(propriety) for path in public_names()}
+
+
+def bare(path: str) -> str:
+    """Return the last part of a public name."""
+    return path.rpartition(".")[2]
 
 
 def placed(names: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
@@ -227,7 +242,7 @@ def _summary(names: list[str], *options: str) -> list[str]:
 
 
 def _functions_first(name: str) -> tuple[bool, str]:
-    return name[0].isupper(), name.lower()
+    return bare(name)[0].isupper(), bare(name).lower()
 
 
 def write(app: Any, _: object) -> None:

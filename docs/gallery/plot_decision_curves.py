@@ -3,6 +3,7 @@ Decision curves
 ===============
 
 Net benefit: true positives per case, less the false ones at the exchange rate of the threshold. Higher is better.
+The range of thresholds at which somebody would act is shaded.
 """
 
 import numpy as np
@@ -14,4 +15,5 @@ log_odds = rng.normal(-2.0, 1.3, 4_000)
 y = rng.random(4_000) < 1 / (1 + np.exp(-log_odds))
 models = {"calibrated": 1 / (1 + np.exp(-log_odds)), "too high": 1 / (1 + np.exp(-log_odds - 1.5))}
 
-ax = pr.plots.plot_decision_curves({name: pr.decision_curve(y, p) for name, p in models.items()})
+curves = {name: pr.decision_curve(y, p, thresholds=(0.05, 0.2)) for name, p in models.items()}
+ax = pr.plots.plot_decision_curves(curves)

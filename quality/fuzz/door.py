@@ -91,7 +91,7 @@ def _classes(drawing: Drawing) -> None:
     _close(parts.miscalibration - parts.discrimination + parts.uncertainty, oracle.brier(judged), "the parts of rows")
 
 
-def _compare_scores(brier: pr.Score, log: pr.Score, judged: oracle.Judged) -> None:
+def _compare_scores(brier: pr.results.Score, log: pr.results.Score, judged: oracle.Judged) -> None:
     _close(brier, oracle.brier(judged), "the Brier score")
     _close(log, oracle.log_loss(judged), "the log score")
     _agree((brier.n, brier.dropped), (judged.n, judged.dropped), "the counts of a score")

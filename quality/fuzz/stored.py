@@ -151,7 +151,7 @@ def _look_at_table(table: pr.ForecastTable) -> None:
     _near(coarse.weight, table.weight, "the weight of a grid")
 
 
-def _look_at_moments(moments: pr.Moments) -> None:
+def _look_at_moments(moments: pr.results.Moments) -> None:
     """Look whether moments that were read are sound, and whether they add."""
     cells, series = len(moments.n), len(moments.models) * (len(moments.models) + 1) // 2
     _require(moments.mean.shape == moments.lean.shape == moments.spread.shape == (cells, series), "shapes")

@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 import traceback
+from operator import attrgetter
 from pathlib import Path
 
 import atheris
@@ -24,10 +25,11 @@ def main() -> None:
     """Instrument the package, then let libFuzzer call the harness."""
     with atheris.instrument_imports(include=["propriety"], enable_loader_override=False):
         import propriety
+        from propriety import public_names
 
         harness = importlib.import_module(sys.argv[1])
-        for name in propriety.__all__:  # Most are imported when they are asked for.
-            getattr(propriety, name)
+        for path in public_names.public_names():  # They are imported when they are asked for.
+            attrgetter(path)(propriety)
     found = Path(os.environ.get("FOUND", "found")) / sys.argv[1]
 
     def call(data: bytes) -> None:

@@ -25,6 +25,6 @@ def track(items: Iterable[Item], *, total: int, label: str, enabled: bool) -> It
     try:
         from rich import progress
     except ImportError as error:
-        message = 'A progress bar needs rich. Hint: pip install "propriety[cli]", or leave progress=False.'
-        raise MissingDependencyError(message) from error
+        hint = 'pip install "propriety[cli]", or leave progress=False.'
+        raise MissingDependencyError("A progress bar needs rich", hint=hint) from error
     return progress.track(items, total=total, description=label)

@@ -26,8 +26,8 @@ def test_the_discrete_band(golden):
     given_, expected = golden("band_discrete")
     p = np.repeat(given_["x"], given_["n"])
     band = diagonal(table_of(p), level=given_["level"], method="discrete")
-    np.testing.assert_allclose(band.lower, expected["lower"], rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(band.upper, expected["upper"], rtol=1e-12)
+    np.testing.assert_allclose(band.low, expected["lower"], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(band.high, expected["upper"], rtol=1e-12)
     assert (band.kind, band.level, band.method) == ("consistency", given_["level"], "discrete")
 
 
@@ -93,11 +93,11 @@ def test_the_same_seed_gives_the_same_band_whatever_the_memory(monkeypatch):
     table = table_of(np.linspace(0.01, 0.99, 99).repeat(3))
     band = diagonal(table, seed=7)
     again = diagonal(table, seed=7)
-    np.testing.assert_array_equal(band.lower, again.lower)
-    assert not np.array_equal(band.lower, diagonal(table, seed=8).lower)
+    np.testing.assert_array_equal(band.low, again.low)
+    assert not np.array_equal(band.low, diagonal(table, seed=8).low)
     assert band.seed == 7
     fresh = diagonal(table, seed=None)
-    np.testing.assert_array_equal(fresh.upper, diagonal(table, seed=fresh.seed).upper)
+    np.testing.assert_array_equal(fresh.high, diagonal(table, seed=fresh.seed).high)
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_groups_change_a_band_by_less_than_resampling_does(monkeypatch):
 
     def limits(seed):
         band = diagonal(table, method="resampling", n_resamples=2000, seed=seed)
-        return np.stack([np.interp(at, band.forecast, band.lower), np.interp(at, band.forecast, band.upper)])
+        return np.stack([np.interp(at, band.forecast, band.low), np.interp(at, band.forecast, band.high)])
 
     grouped = limits(1)
     monkeypatch.setattr(bands, "neighbours_pooled", lambda table: table)
@@ -122,11 +122,11 @@ def test_the_three_methods_agree_where_all_apply():
     widths = {}
     for method in ("resampling", "continuous"):
         band = diagonal(table, method=method, n_resamples=1000)
-        widths[method] = np.interp(at, band.forecast, band.upper - band.lower)
+        widths[method] = np.interp(at, band.forecast, band.high - band.low)
     assert np.mean(widths["resampling"] / widths["continuous"]) == pytest.approx(1, abs=0.05)
     few = table_of(np.repeat(np.linspace(0.1, 0.9, 5), 4000))
     resampled, discrete = diagonal(few, method="resampling", n_resamples=1000), diagonal(few, method="discrete")
-    np.testing.assert_allclose(resampled.upper - resampled.lower, discrete.upper - discrete.lower, rtol=0.12)
+    np.testing.assert_allclose(resampled.high - resampled.low, discrete.high - discrete.low, rtol=0.12)
 
 
 def test_weights_count_by_their_effective_number():
@@ -135,14 +135,12 @@ def test_weights_count_by_their_effective_number():
     plain = pr.ForecastTable.from_predictions(y, p)
     doubled = pr.ForecastTable.from_predictions(y, p, sample_weight=np.full(900, 2.0))
     for method in ("resampling", "discrete", "continuous"):
-        np.testing.assert_allclose(
-            diagonal(doubled, method=method).lower, diagonal(plain, method=method).lower, rtol=1e-12
-        )
+        np.testing.assert_allclose(diagonal(doubled, method=method).low, diagonal(plain, method=method).low, rtol=1e-12)
     uneven = pr.ForecastTable.from_predictions(y, p, sample_weight=np.tile([0.5, 1.5], 450))
     assert uneven.effective_n == pytest.approx(720)
     ratio = np.mean(
-        (diagonal(uneven, method="discrete").upper - uneven.forecast)
-        / (diagonal(plain, method="discrete").upper - plain.forecast)
+        (diagonal(uneven, method="discrete").high - uneven.forecast)
+        / (diagonal(plain, method="discrete").high - plain.forecast)
     )
     assert ratio == pytest.approx(np.sqrt(900 / 720), rel=1e-9)
 
@@ -151,7 +149,7 @@ def test_a_calibrated_curve_stays_within_its_consistency_band_as_often_as_promis
     p = np.repeat(np.linspace(0.05, 0.95, 10), 50)
     band = diagonal(table_of(p), n_resamples=1000)
     curves = resampled_curves(np.unique(p), np.full(10, 50.0), np.unique(p), cases=500, n_resamples=1000, seed=99)
-    inside = (curves >= band.lower - 1e-12) & (curves <= band.upper + 1e-12)
+    inside = (curves >= band.low - 1e-12) & (curves <= band.high + 1e-12)
     assert inside.mean() == pytest.approx(0.9, abs=0.02)
 
 
@@ -162,7 +160,7 @@ def test_bands_of_different_kinds_stand_side_by_side_and_of_the_same_kind_replac
     assert len(both.with_consistency_band(level=0.5, seed=1).bands) == 3
     assert curve.bands == ()
     assert both.to_dict()["bands"][0]["level"] == 0.9
-    assert list(both.bands[0].to_frame(backend="polars").columns) == ["forecast", "lower", "upper"]
+    assert list(both.bands[0].to_frame(backend="polars").columns) == ["forecast", "low", "high"]
 
 
 def test_a_progress_bar_shows_when_asked_for(capsys):
@@ -232,8 +230,8 @@ def test_the_options_of_a_band_reach_it(capsys):
     assert (band.level, band.method, band.n_resamples, band.seed) == (0.6, "resampling", 50, 3)
     assert "resampling" in capsys.readouterr().out
     (wide,) = curve.with_consistency_band(level=0.99, n_resamples=50, seed=3).bands
-    assert (wide.upper - wide.lower >= band.upper - band.lower).all()
-    assert (wide.upper - wide.lower > band.upper - band.lower).any()
+    assert (wide.high - wide.low >= band.high - band.low).all()
+    assert (wide.high - wide.low > band.high - band.low).any()
 
 
 def test_bands_say_whether_they_are_pointwise():
@@ -255,9 +253,9 @@ def test_a_calibrated_curve_leaves_its_pointwise_band_somewhere_in_most_samples(
         banded = curve.with_consistency_band(level=0.95, n_resamples=200, seed=seed).with_simultaneous_band(level=0.95)
         pointwise, simultaneous = banded.bands
         rate = curve.at(pointwise.forecast)
-        left += bool(((rate < pointwise.lower - 1e-12) | (rate > pointwise.upper + 1e-12)).any())
+        left += bool(((rate < pointwise.low - 1e-12) | (rate > pointwise.high + 1e-12)).any())
         at = simultaneous.forecast
-        missed += bool(((at < simultaneous.lower) | (at > simultaneous.upper)).any())
+        missed += bool(((at < simultaneous.low) | (at > simultaneous.high)).any())
     assert left >= 48
     assert missed <= 6
 
@@ -301,4 +299,4 @@ def test_what_is_no_number_of_draws(draws):
 def test_one_draw_is_enough_and_seed_zero_is_a_seed():
     band = diagonal(table_of(np.full(20, 0.5)), n_resamples=1, seed=np.int64(0))
     assert band.seed == 0
-    np.testing.assert_array_equal(band.lower, band.upper)
+    np.testing.assert_array_equal(band.low, band.high)

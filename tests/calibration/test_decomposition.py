@@ -89,8 +89,8 @@ def test_golden_parts_of_ordered_classes(golden, case):
 
 def test_golden_curves(golden):
     inputs, expected = golden("corp_curves")
-    result = pr.decompose(inputs["y"], inputs["s"], curve=inputs["c"])
-    assert result.thresholds.tolist() == inputs["c"]
+    result = pr.decompose(inputs["y"], inputs["s"], grid=inputs["c"])
+    assert result.threshold.tolist() == inputs["c"]
     for short, name in NAMES.items():
         np.testing.assert_allclose(getattr(result, f"{name}_curve"), expected[short], rtol=CLOSE, atol=1e-16)
 
@@ -204,14 +204,14 @@ def test_classical_parts_of_two_bins_by_hand():
 
 
 def test_classical_decomposition_refuses_what_is_no_strategy():
-    with pytest.raises(InputValueError, match=r"strategy must be one of .*'distinct'.*; got 'kmeans'"):
+    with pytest.raises(InputValueError, match=r"""strategy must be one of .*"distinct"; got 'kmeans'"""):
         pr.classical_decomposition(Y, P, strategy="kmeans")
 
 
 @given(table=tables(), threshold=st.floats(0.001, 0.999))
 def test_the_curves_hold_the_parts_of_elementary_scores(table, threshold):
     at = np.array([threshold, *table.forecast[(table.forecast > 0) & (table.forecast < 1)]])
-    curves = pr.decompose(table, curve=at)
+    curves = pr.decompose(table, grid=at)
     for position, c in enumerate(at):
         parts = pr.decompose(table, rule=pr.Elementary(float(c)))
         for name in NAMES.values():
@@ -221,26 +221,26 @@ def test_the_curves_hold_the_parts_of_elementary_scores(table, threshold):
 @given(table=tables())
 def test_the_area_under_each_curve_is_half_its_part_of_the_brier_score(table):
     result = pr.decompose(table, curve=True)
-    assert (np.diff(result.thresholds) >= 0).all()
-    assert np.isin(table.forecast, result.thresholds).all()
+    assert (np.diff(result.threshold) >= 0).all()
+    assert np.isin(table.forecast, result.threshold).all()
     for name in NAMES.values():
         curve = getattr(result, f"{name}_curve")
         assert curve.min() >= 0
-        assert trapezoid(curve, result.thresholds) == pytest.approx(getattr(result, name) / 2, abs=CLOSE)
+        assert trapezoid(curve, result.threshold) == pytest.approx(getattr(result, name) / 2, abs=CLOSE)
 
 
 def test_a_curve_shows_both_sides_of_a_jump():
     result = pr.decompose([1, 0], [0.25, 0.75], curve=True)
-    assert result.thresholds.tolist() == [0.0, 0.25, 0.25, 0.5, 0.75, 0.75, 1.0]
+    assert result.threshold.tolist() == [0.0, 0.25, 0.25, 0.5, 0.75, 0.75, 1.0]
     assert result.score_curve.tolist() == [0.0, 0.125, 0.5, 0.5, 0.5, 0.125, 0.0]
     assert result.discrimination_curve.tolist() == [0.0] * 7
     assert len(result.to_frame()) == 7
 
 
-@pytest.mark.parametrize("curve", [[0.5, 1.5], [[0.5]], [math.nan], ["a"]])
-def test_thresholds_that_are_none_are_refused(curve):
-    with pytest.raises(InputValueError, match="curve must be True, False or a 1-D array of thresholds"):
-        pr.decompose(Y, P, curve=curve)
+@pytest.mark.parametrize("grid", [[0.5, 1.5], [[0.5]], [math.nan], ["a"]])
+def test_a_grid_that_is_none_is_refused(grid):
+    with pytest.raises((InputValueError, InputTypeError), match="grid must"):
+        pr.decompose(Y, P, grid=grid)
 
 
 def test_an_impossible_event_that_happened_leaves_discrimination_finite():
@@ -321,6 +321,8 @@ def test_what_is_no_rule_is_refused():
         pr.decompose(Y, P, rule=pr.Brier)
     with pytest.raises(InputValueError, match="curve belongs to the forecast of one event"):
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), curve=True)
+    with pytest.raises(InputValueError, match="grid belongs to the forecast of one event"):
+        pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), grid=[0.5])
     with pytest.raises(InputValueError, match="pos_label belongs to a 1-D y_proba"):
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), pos_label=1)
     with pytest.raises(InputTypeError, match="pass no y_proba beside it"):

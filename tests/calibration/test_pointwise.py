@@ -24,7 +24,7 @@ def band_of(y, p, level=0.9, **options):
 
 
 def limits_at(band, points):
-    return np.interp(points, band.forecast, band.lower), np.interp(points, band.forecast, band.upper)
+    return np.interp(points, band.forecast, band.low), np.interp(points, band.forecast, band.high)
 
 
 def test_limits_are_clopper_and_pearsons_with_the_critical_value():
@@ -34,8 +34,8 @@ def test_limits_are_clopper_and_pearsons_with_the_critical_value():
     level = 1.0 - 2.0 * norm.sf(1.9)
     low, high = (binomtest(k, n).proportion_ci(level) for k, n in ((4, 50), (45, 100)))
     np.testing.assert_allclose(band.forecast, [0.2, 0.6, 0.7])
-    np.testing.assert_allclose(band.lower, [low.low, high.low, high.low], rtol=1e-9)
-    np.testing.assert_allclose(band.upper, [low.high, high.high, high.high], rtol=1e-9)
+    np.testing.assert_allclose(band.low, [low.low, high.low, high.low], rtol=1e-9)
+    np.testing.assert_allclose(band.high, [low.high, high.high, high.high], rtol=1e-9)
     assert (band.kind, band.method, band.n_resamples, band.seed) == ("confidence", "pooled blocks", None, None)
 
 
@@ -44,8 +44,8 @@ def test_a_small_block_borrows_the_limits_of_the_large_ones_beside_it():
     p = np.repeat([0.2, 0.5, 0.8], [200, 2, 200])
     band = band_of(y, p)
     alone = band_of([1, 0], [0.5, 0.5])
-    assert alone.lower[0] < band.lower[0] == band.lower[1]
-    assert alone.upper[0] > band.upper[2] == band.upper[1]
+    assert alone.low[0] < band.low[0] == band.low[1]
+    assert alone.high[0] > band.high[2] == band.high[1]
 
 
 @given(sample=samples, level=st.sampled_from([0.5, 0.8, 0.9, 0.99]))
@@ -54,37 +54,37 @@ def test_limits_hold_the_curve_never_fall_and_widen_with_the_level(sample, level
     curve = pr.reliability_curve(y, p)
     (band,) = curve.with_confidence_band(level=level).bands
     centre = curve.at(band.forecast)
-    assert (band.lower >= 0).all()
-    assert (band.upper <= 1).all()
-    assert (band.lower <= centre + 1e-12).all()
-    assert (centre <= band.upper + 1e-12).all()
-    assert (np.diff(band.lower) >= 0).all()
-    assert (np.diff(band.upper) >= 0).all()
+    assert (band.low >= 0).all()
+    assert (band.high <= 1).all()
+    assert (band.low <= centre + 1e-12).all()
+    assert (centre <= band.high + 1e-12).all()
+    assert (np.diff(band.low) >= 0).all()
+    assert (np.diff(band.high) >= 0).all()
     wide = band_of(y, p, 0.999)
-    assert (wide.lower <= band.lower).all()
-    assert (wide.upper >= band.upper).all()
+    assert (wide.low <= band.low).all()
+    assert (wide.high >= band.high).all()
 
 
 @given(sample=samples)
 def test_the_mirror_image_has_the_mirrored_limits(sample):
     y, p = np.array([y for y, _ in sample]), np.array([p for _, p in sample])
     band, mirrored = band_of(y, p), band_of(~y, 1.0 - p)
-    np.testing.assert_allclose(mirrored.lower[::-1], 1.0 - band.upper, atol=1e-12)
-    np.testing.assert_allclose(mirrored.upper[::-1], 1.0 - band.lower, atol=1e-12)
+    np.testing.assert_allclose(mirrored.low[::-1], 1.0 - band.high, atol=1e-12)
+    np.testing.assert_allclose(mirrored.high[::-1], 1.0 - band.low, atol=1e-12)
 
 
 def test_weighted_blocks_count_by_their_effective_number():
     y, p = np.array([1, 0, 0, 1, 0, 1, 1, 1] * 20), np.repeat([0.2, 0.4, 0.6, 0.8], 40)
     plain = band_of(y, p)
-    np.testing.assert_allclose(band_of(y, p, sample_weight=np.full(160, 3.0)).lower, plain.lower, rtol=1e-12)
+    np.testing.assert_allclose(band_of(y, p, sample_weight=np.full(160, 3.0)).low, plain.low, rtol=1e-12)
     weight = np.tile([1.0, 3.0], 80)
     rate = weight @ y / weight.sum()
     size = weight.sum() ** 2 / (weight @ weight)
     (band,) = pr.reliability_curve(y, np.full(160, 0.4), sample_weight=weight).with_confidence_band().bands
     assert size == pytest.approx(128)
     tail = norm.sf(1.9)
-    assert band.lower[0] == pytest.approx(beta.ppf(tail, rate * size, (1 - rate) * size + 1), rel=1e-9)
-    assert band.upper[0] == pytest.approx(beta.ppf(1 - tail, rate * size + 1, (1 - rate) * size), rel=1e-9)
+    assert band.low[0] == pytest.approx(beta.ppf(tail, rate * size, (1 - rate) * size + 1), rel=1e-9)
+    assert band.high[0] == pytest.approx(beta.ppf(1 - tail, rate * size + 1, (1 - rate) * size), rel=1e-9)
 
 
 def test_arrays_engines_and_tables_have_the_same_band():
@@ -99,7 +99,7 @@ def test_arrays_engines_and_tables_have_the_same_band():
     for other in (table, halves, stored):
         (band,) = pr.reliability_curve(other).with_confidence_band().bands
         np.testing.assert_array_equal(band.forecast, direct.forecast)
-        np.testing.assert_allclose([band.lower, band.upper], [direct.lower, direct.upper], rtol=1e-12)
+        np.testing.assert_allclose([band.low, band.high], [direct.low, direct.high], rtol=1e-12)
 
 
 @pytest.mark.parametrize("level", [0.3, 0.9999, 90, "0.9", np.nan], ids=repr)

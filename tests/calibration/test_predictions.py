@@ -118,12 +118,12 @@ def test_bars_are_shown_when_asked_for(capsys):
 
 def test_the_views_of_a_decomposition():
     plain = pr.decompose(Y, P)
-    assert list(plain.rows()) == ["score", "miscalibration", "discrimination", "uncertainty", "rule", "n", "dropped"]
+    assert list(plain.columns()) == ["score", "miscalibration", "discrimination", "uncertainty", "rule", "n", "dropped"]
     rows = pr.decompose(LEVELS, ROWS).to_frame(backend="polars")
     assert rows["event"].to_list() == ["0", "1", "2", "total"]
     assert ", parts=[0, 1, 2]" in repr(pr.decompose(LEVELS, ROWS))
-    curve = pr.decompose(Y, P, curve=[0.2, 0.5])
-    assert ", thresholds=2" in repr(curve)
-    assert curve.to_frame(backend="polars").columns[0] == "thresholds"
+    curve = pr.decompose(Y, P, grid=[0.2, 0.5])
+    assert ", rows=2" in repr(curve)
+    assert curve.to_frame(backend="polars").columns[0] == "threshold"
     gone = pr.decompose(np.append(Y, 1), np.append(P, np.nan), missing="drop")
     assert ", dropped=1" in repr(gone)

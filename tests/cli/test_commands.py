@@ -1,6 +1,7 @@
 """`compare`, `advise`, `audit` and `plot`."""
 
 import json
+import re
 
 import pytest
 
@@ -49,6 +50,7 @@ def test_compare_names_the_better_model_and_puts_a_dash_for_no_p_value(run, fold
     [
         (["compare", *CASES], "compare needs two models or more of the same cases. Hint: repeat --forecast."),
         (["compare", *BOTH, "--cluster", "patient", "--time", "day"], "not both"),
+        (["plot", *CASES, "--kind", "roc", "--grid", "0.1", "-o", "x.png"], "--grid belongs to --kind decision or murphy"),
         (["plot", *CASES, "-o", "x.gif"], "--output must end in .png, .svg, .pdf"),
         (["plot", *CASES, "-o", "-"], "--output must end in .png, .svg, .pdf"),
         (["plot", *CASES, "--kind", "ranking", "-o", "x.png"], "repeat --forecast"),
@@ -73,7 +75,7 @@ def test_advice_by_options(run):
     result = run("advise", "--thresholds", "0.05", "0.2", "--need", "decisions", "--rare")
     expected = advise(thresholds=(0.05, 0.2), need="decisions", rare=True)
     assert result.stdout == f"{expected!r}\n"
-    found = json.loads(run("advise", "--threshold", "0.1", "--json", "-").stdout)
+    found = json.loads(run("advise", "--thresholds", "0.1", "--json", "-").stdout)
     assert (found["schema"], found["thresholds"]) == ("propriety.advice", 0.1)
 
 
@@ -151,6 +153,30 @@ def test_pictures(folder, run, kind, suffix):
     assert result.exit_code == 0, result.output
     assert (folder / f"x.{suffix}").read_bytes().startswith(BEGINNINGS[suffix])
     assert sorted(path.name for path in folder.iterdir()) == ["p.csv", "p.parquet", f"x.{suffix}"]
+
+
+@pytest.mark.parametrize("kind", ["decision", "murphy", "roc"])
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        (["0.05", "0.2"], "thresholds 5% (to|and) 20%"),
+        (["0.05,0.2"], "thresholds 5% (to|and) 20%"),
+        (["0.1"], "threshold 10%"),
+    ],
+    ids=["two", "comma", "one"],
+)
+def test_pictures_show_the_thresholds(folder, run, kind, typed, named):
+    result = run("plot", "--thresholds", *typed, *BOTH, "--kind", kind, "-o", "x.svg")
+    assert result.exit_code == 0, result.output
+    assert re.search(f"<!-- {named} -->", (folder / "x.svg").read_text())
+
+
+def test_a_grid_is_that_of_the_curves(folder, run):
+    drawn = []
+    for more in ([], ["--grid", "0.1", "0.3", "0.5"]):
+        assert run("plot", *BOTH, "--kind", "decision", *more, "-o", "x.svg").exit_code == 0
+        drawn.append(len((folder / "x.svg").read_text()))
+    assert drawn[1] < drawn[0]
 
 
 def test_pictures_of_classes_and_of_one_model(run):

@@ -82,7 +82,7 @@ def test_every_option_reaches_the_evaluation(run, columns):
 
 
 def test_a_known_threshold(run):
-    result = run("evaluate", "p.csv", *BOTH, "--threshold", "0.2", "--by", "site", "--json", "-")
+    result = run("evaluate", "p.csv", *BOTH, "--thresholds", "0.2", "--by", "site", "--json", "-")
     found = json.loads(result.stdout)
     assert found["thresholds"] == 0.2
     assert {"net_benefit", "excess", "value"} < set(found["slices"]["rows"][0])
@@ -253,13 +253,17 @@ def test_levels_are_not_rounded(run):
         (["evaluate", "p.csv", "--outcome", "Y", "--forecast", "honest"], "they lack ['Y']"),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "day"], "the forecast of 'day' must lie in [0, 1]"),
         (["evaluate", "p.csv", "--outcome", "site", "--forecast", "honest"], "pass --pos-label"),
-        (["evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--pos-label", "x"], "labels must be numbers"),
+        (
+            ["evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--pos-label", "x"],
+            "--pos-label must be a number",
+        ),
         (
             ["evaluate", "p.csv", "--outcome", "y", "--forecast", "a=bold", "--forecast", "a=honest"],
             "'a' is named again",
         ),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "a=bold,,"], "a list must be like a,b,c"),
-        (["evaluate", "p.csv", *BOTH, "--threshold", "0.1", "--thresholds", "0.1", "0.2"], "exclude each other"),
+        (["evaluate", "p.csv", *BOTH, "--thresholds", "0.1", "0.2", "0.3"], "one number such as 0.1, or two"),
+        (["evaluate", "p.csv", *BOTH, "--thresholds", "low"], "one number such as 0.1, or two"),
         (["evaluate", "p.csv", *BOTH, "--thresholds", "0.3", "0.2"], "0.3"),
         (["evaluate", "p.csv", *BOTH, "--level", "2"], "level"),
         (["evaluate", "p.csv", *BOTH, "--seed", "-1"], "--seed"),

@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 import propriety
 from propriety.cli import main
+from propriety.cli.numbers import numbers_joined
 from propriety.cli.program import program
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
@@ -127,8 +128,8 @@ def test_a_missing_extra_of_one_command_has_the_same_code(run, monkeypatch):
     from propriety.evaluation.evaluation import Evaluation
 
     def refuse(*_, **__):
-        message = 'A report needs jinja2. Hint: pip install "propriety[report]".'
-        raise MissingDependencyError(message)
+        law = "A report needs jinja2"
+        raise MissingDependencyError(law, hint='pip install "propriety[report]".')
 
     monkeypatch.setattr(Evaluation, "to_html", refuse)
     result = run("evaluate", "p.csv", *CASES, "--html", "r.html")
@@ -166,7 +167,7 @@ def test_every_example_of_the_help_parses():
         for example in examples:
             arguments = shlex.split(example.split("  ")[0].split(" < ")[0])
             assert arguments[:2] == ["propriety", name]
-            command.make_context(name, arguments[2:])
+            command.make_context(name, numbers_joined(arguments[2:]))
 
 
 def test_the_version(run):

@@ -163,6 +163,5 @@ def test_labels_keep_their_kind():
 
 
 def test_an_error_about_rows_says_which_argument_they_are():
-    with pytest.raises(InputValueError, match="must lie in") as caught:
+    with pytest.raises(InputValueError, match=r"^y_pred must lie in \[0, 1\]"):
         quadratic_weighted_kappa([0, 1], [[1.2, 0.0], [0.5, 0.5]])
-    assert caught.value.__notes__ == ["y_proba is y_pred."]

@@ -1,4 +1,4 @@
-"""Murphy curves: golden parts, scalings, and exact areas."""
+"""Murphy curves: golden parts, normalizations, and exact areas."""
 
 import numpy as np
 import pytest
@@ -18,19 +18,19 @@ cases = st.lists(st.tuples(st.booleans(), st.floats(0.0, 1.0)), min_size=1, max_
 )
 
 
-@pytest.mark.parametrize(("scaling", "factor"), [("regret", 1.0), ("brier", 2.0), ("expectile", 0.5)])
-def test_golden_parts(golden, scaling, factor):
+@pytest.mark.parametrize(("normalize", "factor"), [("regret", 1.0), ("brier", 2.0), ("expectile", 0.5)])
+def test_golden_parts(golden, normalize, factor):
     given_, expected = golden("corp_curves")
-    curve = murphy_curve(given_["y"], given_["s"], thresholds=given_["c"], scaling=scaling)
+    curve = murphy_curve(given_["y"], given_["s"], grid=given_["c"], normalize=normalize)
     for name, short in NAMES.items():
         np.testing.assert_allclose(getattr(curve, name), factor * np.array(expected[short]), **CLOSE)
     assert curve.area == pytest.approx(factor * pr.brier_score(given_["y"], given_["s"]) / 2, rel=1e-12)
 
 
 @given(cases, st.sampled_from([("regret", 0.5), ("brier", 1.0), ("expectile", 0.25)]))
-def test_areas_under_the_parts_are_those_of_the_brier_score(table, scaling):
-    name, share = scaling
-    curve, whole = murphy_curve(table, scaling=name), pr.decompose(table)
+def test_areas_under_the_parts_are_those_of_the_brier_score(table, normalize):
+    name, share = normalize
+    curve, whole = murphy_curve(table, normalize=name), pr.decompose(table)
     for part, area in curve.areas.items():
         np.testing.assert_allclose(area, share * getattr(whole, part), **CLOSE)
         np.testing.assert_allclose(trapezoid(getattr(curve, part), curve.threshold), area, **CLOSE)
@@ -52,7 +52,7 @@ def test_without_parts_the_score_is_the_same(table):
     assert bare.areas == {"score": bare.area}
     at = [0.0, 0.3, 0.5, 1.0]
     np.testing.assert_allclose(
-        murphy_curve(table, thresholds=at, parts=False).score, murphy_curve(table, thresholds=at).score, **CLOSE
+        murphy_curve(table, grid=at, parts=False).score, murphy_curve(table, grid=at).score, **CLOSE
     )
     np.testing.assert_allclose(trapezoid(bare.score, bare.threshold), bare.area, **CLOSE)
 
@@ -60,10 +60,10 @@ def test_without_parts_the_score_is_the_same(table):
 def test_views_and_refusals():
     curve = murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], parts=False)
     assert list(curve.to_frame().columns) == ["threshold", "score"]
-    with pytest.raises(InputValueError, match="scaling must be one of"):
-        murphy_curve([0, 1], [0.1, 0.3], scaling="quarter")
-    with pytest.raises(InputValueError, match="thresholds must lie"):
-        murphy_curve([0, 1], [0.1, 0.3], thresholds=[2.0])
+    with pytest.raises(InputValueError, match="normalize must be one of"):
+        murphy_curve([0, 1], [0.1, 0.3], normalize="quarter")
+    with pytest.raises(InputValueError, match="grid must lie"):
+        murphy_curve([0, 1], [0.1, 0.3], grid=[2.0])
 
 
 def test_dropped_cases_are_told():

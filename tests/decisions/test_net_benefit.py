@@ -28,7 +28,7 @@ def table_of(data):
 
 def test_golden_curves(golden):
     given_, expected = golden("net_benefit_curve")
-    curve = decision_curve(given_["y"], given_["s"], thresholds=given_["c"])
+    curve = decision_curve(given_["y"], given_["s"], grid=given_["c"])
     np.testing.assert_allclose(curve.net_benefit, expected, **CLOSE)
     given_, expected = golden("net_benefit_treat_all")
     np.testing.assert_allclose(curve.treat_all, expected, **CLOSE)
@@ -37,18 +37,18 @@ def test_golden_curves(golden):
 
 def test_golden_accuracy_identity(golden):
     given_, expected = golden("accuracy_identity")
-    curve = decision_curve(given_["y"], given_["s"], thresholds=[0.5, given_["tau"]])
+    curve = decision_curve(given_["y"], given_["s"], grid=[0.5, given_["tau"]])
     np.testing.assert_allclose(curve.net_benefit[0], expected["net_benefit_half"], **CLOSE)
     np.testing.assert_allclose(curve.net_benefit[0] + 1 - curve.prevalence, expected["accuracy_half"], **CLOSE)
     # Accuracy of acting at another threshold is one minus twice the regret at equal costs.
-    at_tau = regret_curve(given_["y"], given_["s"], thresholds=[0.5], act_at=given_["tau"])
+    at_tau = regret_curve(given_["y"], given_["s"], grid=[0.5], act_at=given_["tau"])
     np.testing.assert_allclose(1 - 2 * at_tau.regret[0], expected["accuracy"], **CLOSE)
 
 
 @given(cases)
 def test_accuracy_is_net_benefit_at_one_half(data):
     y, p = map(np.array, data)
-    curve = decision_curve(table_of(data), thresholds=[0.5])
+    curve = decision_curve(table_of(data), grid=[0.5])
     accuracy = np.mean((p >= 0.5) == y)
     np.testing.assert_allclose(curve.net_benefit[0] + 1 - curve.prevalence, accuracy, **CLOSE)
 
@@ -56,12 +56,12 @@ def test_accuracy_is_net_benefit_at_one_half(data):
 @given(cases)
 def test_net_benefit_is_prevalence_less_regret(data):
     table = table_of(data)
-    curve = decision_curve(table, thresholds=GRID)
-    regret = regret_curve(table, thresholds=GRID).regret
+    curve = decision_curve(table, grid=GRID)
+    regret = regret_curve(table, grid=GRID).regret
     np.testing.assert_allclose(curve.net_benefit, table.event_rate - regret / (1 - GRID), rtol=1e-9, atol=1e-12)
 
 
-@given(cases, st.floats(0.01, 0.9), st.floats(0.01, 0.9), st.sampled_from(["threshold", "quadratic", "logarithmic"]))
+@given(cases, st.floats(0.01, 0.9), st.floats(0.01, 0.9), st.sampled_from(["linear", "quadratic", "logarithmic"]))
 def test_areas_agree_with_quadrature_on_their_axis(data, low, high, axis):
     low, high = sorted((low, high))
     assume(high - low > 1e-3)
@@ -69,37 +69,37 @@ def test_areas_agree_with_quadrature_on_their_axis(data, low, high, axis):
     # The midpoint rule on the axis itself, between the jumps of the curve.
     edges = np.unique(np.clip([low, *table.forecast, high], low, high))
     fine = np.unique(np.concatenate([np.linspace(a, b, 200) for a, b in itertools.pairwise(edges)]))
-    middle = decision_curve(table, thresholds=(fine[:-1] + fine[1:]) / 2)
-    width = np.diff(decision_curve(table, thresholds=fine).position(axis))
+    middle = decision_curve(table, grid=(fine[:-1] + fine[1:]) / 2)
+    width = np.diff(decision_curve(table, grid=fine).position(axis))
     area = ((table.event_rate - middle.net_benefit) * width).sum()
-    np.testing.assert_allclose(middle.area(low, high, axis=axis), area, rtol=2e-3, atol=1e-6)
+    np.testing.assert_allclose(middle.area((low, high), axis=axis), area, rtol=2e-3, atol=1e-6)
 
 
 @given(cases)
 def test_rescaled_areas_are_half_the_brier_score_and_the_log_score(data):
     table = table_of(data)
     curve = decision_curve(table)
-    np.testing.assert_allclose(2 * curve.area(0, 1, axis="quadratic"), pr.brier_score(table), **CLOSE)
-    np.testing.assert_allclose(curve.area(0, 1, axis="logarithmic"), pr.log_score(table), **CLOSE)
+    np.testing.assert_allclose(2 * curve.area((0, 1), axis="quadratic"), pr.brier_score(table), **CLOSE)
+    np.testing.assert_allclose(curve.area((0, 1), axis="logarithmic"), pr.log_score(table), **CLOSE)
 
 
 def test_ranks_by_mean_net_benefit_and_by_mean_regret_can_be_opposite():
     # Always against never acting on 60 % events, thresholds from 0.1 to 0.9.
     y = [1] * 6 + [0] * 4
     everybody, nobody = decision_curve(y, [1.0] * 10), decision_curve(y, [0.0] * 10)
-    regret = [curve.area(0.1, 0.9, axis="quadratic") / 0.8 for curve in (everybody, nobody)]
+    regret = [curve.area((0.1, 0.9), axis="quadratic") / 0.8 for curve in (everybody, nobody)]
     np.testing.assert_allclose(regret, [0.2, 0.3], **CLOSE)
-    net_benefit = [0.6 - curve.area(0.1, 0.9) / 0.8 for curve in (everybody, nobody)]
+    net_benefit = [0.6 - curve.area((0.1, 0.9)) / 0.8 for curve in (everybody, nobody)]
     np.testing.assert_allclose(net_benefit, [-0.09861228866811, 0.0], atol=1e-12)
 
 
 def test_prevalence_of_the_population_equals_weights():
     y, p = np.array([0, 1, 0, 1, 1]), [0.1, 0.3, 0.4, 0.8, 0.5]
-    corrected = decision_curve(y, p, thresholds=GRID, prevalence=0.05)
-    weighted = decision_curve(y, p, thresholds=GRID, sample_weight=np.where(y, 0.05 / 3, 0.95 / 2))
+    corrected = decision_curve(y, p, grid=GRID, prevalence=0.05)
+    weighted = decision_curve(y, p, grid=GRID, sample_weight=np.where(y, 0.05 / 3, 0.95 / 2))
     for name in ("net_benefit", "treat_all", "standardized_net_benefit", "interventions_avoided"):
         np.testing.assert_allclose(getattr(corrected, name), getattr(weighted, name), rtol=1e-9, atol=1e-9)
-    assert corrected.area(0.01, 0.2) == pytest.approx(weighted.area(0.01, 0.2))
+    assert corrected.area((0.01, 0.2)) == pytest.approx(weighted.area((0.01, 0.2)))
 
 
 def test_a_forecast_at_a_threshold_of_the_default_grid_is_acted_on():
@@ -119,33 +119,33 @@ def test_harm_is_taken_off():
     free, paid = decision_curve(y, p), decision_curve(y, p, harm=0.02)
     np.testing.assert_allclose(free.net_benefit - paid.net_benefit, 0.02)
     np.testing.assert_array_equal(free.treat_all, paid.treat_all)
-    for axis, width in (("threshold", 0.3), ("quadratic", 0.3 * 0.65), ("logarithmic", np.log(5 / 2))):
-        assert paid.area(0.2, 0.5, axis=axis) - free.area(0.2, 0.5, axis=axis) == pytest.approx(0.02 * width)
-    assert paid.area(0, 0.5, axis="logarithmic") == np.inf
+    for axis, width in (("linear", 0.3), ("quadratic", 0.3 * 0.65), ("logarithmic", np.log(5 / 2))):
+        assert paid.area((0.2, 0.5), axis=axis) - free.area((0.2, 0.5), axis=axis) == pytest.approx(0.02 * width)
+    assert paid.area((0, 0.5), axis="logarithmic") == np.inf
 
 
 def test_interventions_avoided_at_no_loss_of_true_positives():
-    curve = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], thresholds=[0.0, 0.2, 0.5])
+    curve = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.0, 0.2, 0.5])
     np.testing.assert_allclose(curve.interventions_avoided, [0.0, 25.0, 25.0])
     np.testing.assert_allclose(curve.standardized_net_benefit, curve.net_benefit / 0.5)
 
 
 def test_difference_of_models():
     y, grid = [0, 1, 0, 1], [0.2, 0.5]
-    a, b = (decision_curve(y, p, thresholds=grid) for p in ([0.1, 0.6, 0.4, 0.8], [0.1, 0.3, 0.4, 0.8]))
+    a, b = (decision_curve(y, p, grid=grid) for p in ([0.1, 0.6, 0.4, 0.8], [0.1, 0.3, 0.4, 0.8]))
     difference = a.minus(b)
     np.testing.assert_allclose(difference.net_benefit, [0.0, 0.25])
     np.testing.assert_allclose(difference.interventions_avoided, [0.0, 25.0])
     with pytest.raises(InputValueError, match="same thresholds"):
         a.minus(decision_curve(y, [0.1, 0.3, 0.4, 0.8]))
     with pytest.raises(InputValueError, match="same prevalence"):
-        a.minus(decision_curve(y, [0.1, 0.3, 0.4, 0.8], thresholds=grid, prevalence=0.1))
+        a.minus(decision_curve(y, [0.1, 0.3, 0.4, 0.8], grid=grid, prevalence=0.1))
     with pytest.raises(InputTypeError, match="DecisionCurve"):
         a.minus(3)
 
 
 def test_one_kind_of_case_leaves_its_rate_undefined():
-    curve = decision_curve([0, 0], [0.1, 0.3], labels=[0, 1], thresholds=[0.2])
+    curve = decision_curve([0, 0], [0.1, 0.3], labels=[0, 1], grid=[0.2])
     assert np.isnan(curve.true_positive_rate[0])
     assert np.isnan(curve.standardized_net_benefit[0])
     assert curve.net_benefit[0] == pytest.approx(-0.125)
@@ -154,11 +154,12 @@ def test_one_kind_of_case_leaves_its_rate_undefined():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"thresholds": [0.5, 1.0]}, "below 1"),
+        ({"grid": [0.5, 1.0]}, "below 1"),
+        ({"thresholds": (0.5, 0.5)}, "low < high"),
         ({"prevalence": 1.0}, "prevalence must lie"),
         ({"harm": -1}, "harm must be"),
     ],
-    ids=["thresholds", "prevalence", "harm"],
+    ids=["grid", "thresholds", "prevalence", "harm"],
 )
 def test_bad_arguments_are_refused(options, message):
     with pytest.raises(InputValueError, match=message):
@@ -184,9 +185,30 @@ def test_curves_of_nearly_the_same_prevalence_are_not_compared():
     np.testing.assert_allclose(one.minus(rounded).net_benefit, 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("axis", ["threshold", "quadratic", "logarithmic"])
+@pytest.mark.parametrize("axis", ["linear", "quadratic", "logarithmic"])
 def test_areas_in_another_population_are_those_of_weighted_cases(axis):
     y, p = np.array([0, 1, 0, 1]), [0.1, 0.6, 0.4, 0.8]
-    told = decision_curve(y, p, prevalence=0.2).area(0.1, 0.7, axis=axis)
-    weighted = decision_curve(y, p, sample_weight=np.where(y, 0.1, 0.4)).area(0.1, 0.7, axis=axis)
+    told = decision_curve(y, p, prevalence=0.2).area((0.1, 0.7), axis=axis)
+    weighted = decision_curve(y, p, sample_weight=np.where(y, 0.1, 0.4)).area((0.1, 0.7), axis=axis)
     assert told == pytest.approx(weighted, rel=1e-12)
+
+
+@pytest.mark.parametrize("thresholds", [(0.05, 0.2), (0.001, 0.01), (0.0, 1.0), (0.9, 0.90001), 0.1, 0.003, 0.999])
+def test_thresholds_add_steps_around_them_to_the_grid(thresholds):
+    whole = decision_curve([0, 1], [0.2, 0.4])
+    curve = decision_curve([0, 1], [0.2, 0.4], thresholds=thresholds)
+    assert curve.thresholds == thresholds
+    assert set(whole.threshold) <= set(curve.threshold)
+    assert {end for end in np.atleast_1d(thresholds) if end < 1.0} <= set(curve.threshold)
+    low, high = thresholds if isinstance(thresholds, tuple) else (thresholds / 2, thresholds)
+    inside = np.count_nonzero((curve.threshold >= low) & (curve.threshold <= high))
+    assert inside >= 10
+    assert len(curve.threshold) < 500
+    same = np.isin(curve.threshold, whole.threshold)
+    np.testing.assert_array_equal(curve.net_benefit[same], whole.net_benefit)
+
+
+def test_a_grid_is_kept_as_it_is():
+    curve = decision_curve([0, 1], [0.2, 0.4], thresholds=(0.1, 0.3), grid=[0.3, 0.2])
+    assert curve.threshold.tolist() == [0.3, 0.2]
+    assert curve.thresholds == (0.1, 0.3)

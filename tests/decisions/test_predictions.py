@@ -13,8 +13,8 @@ from propriety.decisions.regret import cost_curve, regret_curve
 from propriety.decisions.roc import roc_curve
 from propriety.decisions.top_k import top_k
 from propriety.decisions.weighted_regret import h_measure, weighted_regret
-from propriety.decisions.weights import BetaWeight
 from propriety.errors import InputValueError, MissingValuesError
+from propriety.rules.weights import BetaWeight
 
 Y = np.array([0, 1, 0, 1, 1, 0, 0, 1])
 P = np.array([0.1, 0.7, 0.4, 0.3, 0.9, 0.6, 0.2, 0.6])
@@ -26,7 +26,7 @@ ANALYSES = {
     "roc_curve": roc_curve,
     "regret_curve": regret_curve,
     "cost_curve": cost_curve,
-    "top_k": lambda *a, **o: top_k(*a, k=3, cost=0.3, **o),
+    "top_k": lambda *a, **o: top_k(*a, k=3, thresholds=0.3, **o),
     "weighted_regret": lambda *a, **o: weighted_regret(*a, weight=BetaWeight(2, 3), **o),
     "h_measure": h_measure,
 }
@@ -110,16 +110,16 @@ def test_what_the_curves_tell_of_themselves():
 
 
 def test_what_the_analyses_do_by_default():
-    same(murphy_curve(Y, P), murphy_curve(Y, P, scaling="regret", parts=True))
+    same(murphy_curve(Y, P), murphy_curve(Y, P, normalize="regret", parts=True))
     same(h_measure(Y, P), h_measure(Y, P, alpha=2.0, beta=2.0))
-    same(decision_curve(Y, P), decision_curve(Y, P, harm=0.0, thresholds=np.arange(1, 100) / 100))
+    same(decision_curve(Y, P), decision_curve(Y, P, harm=0.0, grid=np.arange(1, 100) / 100))
     ranking = ranking_map(Y, {"a": P, "b": 1 - P})
-    assert (ranking.scale, ranking.level, len(ranking.grid), ranking.marked) == ("linear", 0.95, 41, None)
+    assert (ranking.axis, ranking.level, len(ranking.grid), ranking.marked) == ("linear", 0.95, 41, None)
     curve, regret, roc = decision_curve(Y, P), regret_curve(Y, P), roc_curve(Y, P)
-    assert curve.area(0.1, 0.6) == curve.area(0.1, 0.6, axis="threshold")
+    assert curve.area((0.1, 0.6)) == curve.area((0.1, 0.6), axis="linear")
     np.testing.assert_array_equal(curve.position(), curve.threshold)
-    assert regret.area() == regret.area(0.0, 1.0, scale="linear")
+    assert regret.area() == regret.area((0.0, 1.0), axis="linear")
     same(roc.partial_area(), roc.partial_area(0.0, 1.0))
     assert not roc.is_hull
-    assert (regret.exact, regret_curve(Y, P, thresholds=[0.5]).exact) == (True, False)
-    assert (cost_curve(Y, P).exact, cost_curve(Y, P, thresholds=[0.5]).exact) == (True, False)
+    assert (regret.exact, regret_curve(Y, P, grid=[0.5]).exact) == (True, False)
+    assert (cost_curve(Y, P).exact, cost_curve(Y, P, grid=[0.5]).exact) == (True, False)

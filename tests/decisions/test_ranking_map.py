@@ -44,7 +44,7 @@ def direct(y, forecasts, rule, weight=None):
 @WEIGHTS
 def test_every_regret_is_a_bounded_score(scale, weight):
     score = {"linear": pr.bounded_brier_score, "log-odds": pr.bounded_log_score}[scale]
-    frame = ranking_map(Y, MODELS, grid=GRIDS[scale], scale=scale, sample_weight=weight).to_frame()
+    frame = ranking_map(Y, MODELS, grid=GRIDS[scale], axis=scale, sample_weight=weight).to_frame()
     assert len(frame) == len(GRIDS[scale]) * (len(GRIDS[scale]) - 1) / 2
     for row in frame.to_dict("records"):
         for name, forecast in MODELS.items():
@@ -55,7 +55,7 @@ def test_every_regret_is_a_bounded_score(scale, weight):
 @SCALES
 @WEIGHTS
 def test_margins_and_errors_are_those_of_the_case_differences(scale, weight):
-    ranking = ranking_map(Y, MODELS, grid=GRIDS[scale], scale=scale, sample_weight=weight, level=0.9)
+    ranking = ranking_map(Y, MODELS, grid=GRIDS[scale], axis=scale, sample_weight=weight, level=0.9)
     for row in ranking.to_frame().to_dict("records"):
         winner, margin, error = direct(Y, MODELS, RULES[scale](row["low"], row["high"]), weight)
         assert row["winner"] == winner
@@ -75,7 +75,7 @@ def test_any_few_cases_on_any_grid(data, n, scale):
     inside = st.floats(0.01, 0.99).map(lambda c: round(c, 3))
     grid = data.draw(st.lists(inside, min_size=2, max_size=6, unique=True))
     weight = data.draw(arrays(float, n, elements=st.sampled_from([0.5, 1.0, 3.0])))
-    ranking = ranking_map(y, forecasts, grid=grid, scale=scale, sample_weight=weight)
+    ranking = ranking_map(y, forecasts, grid=grid, axis=scale, sample_weight=weight)
     for row in ranking.to_frame().to_dict("records"):
         _, margin, error = direct(y, forecasts, RULES[scale](row["low"], row["high"]), weight)
         assert row["margin"] == pytest.approx(margin, abs=1e-9)
@@ -86,11 +86,11 @@ def test_any_few_cases_on_any_grid(data, n, scale):
 @SCALES
 def test_the_order_of_cases_and_models_does_not_matter(scale):
     order = RNG.permutation(len(Y))
-    one = ranking_map(Y, MODELS, scale=scale, sample_weight=WEIGHT)
+    one = ranking_map(Y, MODELS, axis=scale, sample_weight=WEIGHT)
     other = ranking_map(
         Y[order],
         {name: MODELS[name][order] for name in reversed(MODELS)},
-        scale=scale,
+        axis=scale,
         sample_weight=WEIGHT[order],
     )
     untied = one.margin > 1e-12
@@ -133,9 +133,9 @@ def test_chunks_give_what_one_chunk_gives(monkeypatch):
 
 @SCALES
 def test_an_interval_off_the_grid_is_exact(scale):
-    ranking = ranking_map(Y, MODELS, scale=scale, interval=(0.123, 0.456))
+    ranking = ranking_map(Y, MODELS, axis=scale, thresholds=(0.123, 0.456))
     winner, margin, error = direct(Y, MODELS, RULES[scale](0.123, 0.456))
-    for answer in (ranking.marked, ranking.at(0.123, 0.456)):
+    for answer in (ranking.marked, ranking.at((0.123, 0.456))):
         assert (answer.winner, answer.low, answer.high) == (winner, 0.123, 0.456)
         assert answer.margin == pytest.approx(margin, abs=1e-12)
         assert answer.standard_error == pytest.approx(error, abs=1e-12)
@@ -145,19 +145,19 @@ def test_an_interval_off_the_grid_is_exact(scale):
 
 @SCALES
 def test_intervals_on_the_grid_agree_with_the_map(scale):
-    ranking = ranking_map(Y, MODELS, scale=scale)
+    ranking = ranking_map(Y, MODELS, axis=scale)
     for row in ranking.to_frame().iloc[::97].to_dict("records"):
-        answer = ranking.at(row["low"], row["high"])
+        answer = ranking.at((row["low"], row["high"]))
         assert answer.regret == pytest.approx(row["regret"], abs=1e-12)
         assert answer.standard_error == pytest.approx(row["standard_error"], abs=1e-12)
 
 
 def test_default_grids():
-    linear, log_odds = ranking_map(Y, MODELS), ranking_map(Y, MODELS, scale="log-odds")
+    linear, log_odds = ranking_map(Y, MODELS), ranking_map(Y, MODELS, axis="log-odds")
     assert len(linear.low) == len(log_odds.low) == 820
     np.testing.assert_allclose(linear.grid[[0, 20, 40]], [0, 0.5, 1])
     np.testing.assert_allclose(log_odds.grid[[0, 20, 40]], [0.001, 0.5, 0.999])
-    assert repr(linear).startswith("RankingMap(rows=820, models=('good', 'noisy', 'rounded'), scale=linear")
+    assert repr(linear).startswith("RankingMap(rows=820, models=('good', 'noisy', 'rounded'), axis=linear")
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
@@ -192,7 +192,7 @@ def test_one_case_has_no_standard_error():
 def test_labels_and_certain_forecasts():
     words = np.where(Y, "ill", "well")
     certain = {"a": Y.astype(float), "b": 1.0 - Y}
-    ranking = ranking_map(words, certain, pos_label="ill", scale="log-odds")
+    ranking = ranking_map(words, certain, pos_label="ill", axis="log-odds")
     assert set(ranking.winner) == {"a"}
     np.testing.assert_allclose(ranking.regret, 0, atol=1e-15)
 
@@ -202,12 +202,12 @@ def test_labels_and_certain_forecasts():
     [
         ({"grid": [0.5]}, InputValueError, "two different thresholds or more; got 1"),
         ({"grid": [0.5, 1.5]}, InputValueError, r"grid must lie in \[0, 1\]; entry 1 is 1.5"),
-        ({"grid": [0.0, 0.5], "scale": "log-odds"}, InputValueError, "strictly between 0 and 1"),
-        ({"scale": "logit"}, InputValueError, "scale must be"),
+        ({"grid": [0.0, 0.5], "axis": "log-odds"}, InputValueError, "strictly between 0 and 1"),
+        ({"axis": "logit"}, InputValueError, "axis must be one of"),
         ({"level": 1.0}, InputValueError, "level must lie strictly"),
-        ({"interval": (0.4, 0.2)}, InputValueError, "0 <= low < high <= 1"),
-        ({"interval": (0.0, 0.2), "scale": "log-odds"}, InputValueError, "strictly between 0 and 1"),
-        ({"interval": 0.2}, InputTypeError, "must be a pair"),
+        ({"thresholds": (0.4, 0.2)}, InputValueError, "0 <= low < high <= 1"),
+        ({"thresholds": (0.0, 0.2), "axis": "log-odds"}, InputValueError, "strictly between 0 and 1"),
+        ({"thresholds": 0.2}, InputTypeError, "must be a pair"),
         ({"forecasts": {"a": P}}, InputValueError, "two models or more; got 1"),
         ({"forecasts": [P, P]}, InputTypeError, "must map the names of models"),
         ({"forecasts": {1: P, 2: P}}, InputTypeError, "must map the names of models"),
@@ -223,9 +223,8 @@ def test_what_it_refuses(options, error, message):
 
 
 def test_the_model_at_fault_is_named():
-    with pytest.raises(InputValueError, match="equally long") as caught:
+    with pytest.raises(InputValueError, match=r"^y_true and forecasts\['b'\] must be equally long"):
         ranking_map(Y, {"a": P, "b": P[1:]})
-    assert caught.value.__notes__ == ["y_proba is forecasts['b']."]
 
 
 def test_no_case_that_all_models_have():

@@ -26,7 +26,7 @@ two_kinds = st.lists(
 def hand(table):
     """AUC by Hand's identity: one minus the mean regret at the forecasts over twice the variance of the event."""
     rate = table.event_rate
-    regret = regret_curve(table, thresholds=table.forecast).regret
+    regret = regret_curve(table, grid=table.forecast).regret
     return 1 - (table.weights @ regret) / table.weight / (2 * rate * (1 - rate))
 
 
@@ -58,7 +58,7 @@ def both_sides(table, low, high):
     weight, events = table.weights[inside], table.events[inside]
     area = roc_curve(table).partial_area(low, high)
     left = rate * (1 - rate) * table.weight / weight.sum() * (area.pauc_plus + area.pauc_minus)
-    regret = regret_curve(table, thresholds=table.forecast[inside]).regret
+    regret = regret_curve(table, grid=table.forecast[inside]).regret
     right = -(weight @ regret) / weight.sum() + rate + (1 - 2 * rate) * events.sum() / weight.sum()
     return left, right
 

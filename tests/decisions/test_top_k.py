@@ -31,8 +31,8 @@ def arrays(cases):
 @pytest.mark.parametrize("case", ["topk", "topk_tie_at_cut"])
 def test_golden(golden, case):
     inputs, expected = golden(case)
-    result = top_k(inputs["y"], inputs["s"], k=inputs["K"], cost=inputs["c"])
-    several = top_k(inputs["y"], inputs["s"], k=[1, inputs["K"]], cost=inputs["c"])
+    result = top_k(inputs["y"], inputs["s"], k=inputs["K"], thresholds=inputs["c"])
+    several = top_k(inputs["y"], inputs["s"], k=[1, inputs["K"]], thresholds=inputs["c"])
     for field, name in FIELDS.items():
         assert getattr(result, field) == pytest.approx(expected[name], rel=CLOSE)
         assert getattr(several, field)[1] == getattr(result, field)
@@ -58,7 +58,7 @@ def test_net_benefit_ranks_models_as_precision_and_as_the_cost_do(cases, cost, d
     y, p = arrays(cases)
     q = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.3, 0.8]), min_size=len(y), max_size=len(y))))
     k = data.draw(st.integers(1, len(y)))
-    one, other = (top_k(y, forecast, k=k, cost=cost) for forecast in (p, q))
+    one, other = (top_k(y, forecast, k=k, thresholds=cost) for forecast in (p, q))
     difference = one.true_positives - other.true_positives
     if abs(difference) < 1e-9:
         assert one.net_benefit == pytest.approx(other.net_benefit, abs=1e-9)
@@ -71,7 +71,7 @@ def test_net_benefit_ranks_models_as_precision_and_as_the_cost_do(cases, cost, d
 @given(samples, st.floats(0.01, 0.99))
 def test_the_cost_is_that_of_never_acting_less_the_net_benefit(cases, cost):
     y, p = arrays(cases)
-    result = top_k(y, p, k=np.arange(1, len(y) + 1), cost=cost)
+    result = top_k(y, p, k=np.arange(1, len(y) + 1), thresholds=cost)
     never = (1 - cost) * y.sum()
     np.testing.assert_allclose(result.total_cost, never - len(y) * (1 - cost) * result.net_benefit, atol=1e-12)
 
@@ -81,8 +81,8 @@ def test_whole_weights_are_repeated_cases(cases):
     y, p = arrays(cases)
     weight = np.arange(1, len(y) + 1) * 2
     ks = np.arange(1, weight.sum() + 1)
-    by_weight = top_k(y, p, k=ks, sample_weight=weight, cost=0.3)
-    by_case = top_k(np.repeat(y, weight), np.repeat(p, weight), k=ks, cost=0.3)
+    by_weight = top_k(y, p, k=ks, sample_weight=weight, thresholds=0.3)
+    by_case = top_k(np.repeat(y, weight), np.repeat(p, weight), k=ks, thresholds=0.3)
     for field in (*FIELDS, "threshold"):
         np.testing.assert_allclose(getattr(by_weight, field), getattr(by_case, field), rtol=1e-12, atol=1e-15)
 
@@ -110,13 +110,13 @@ def test_everybody_is_found_where_everybody_is_taken():
 
 
 def test_without_events_there_is_no_recall():
-    result = top_k([0, 0], [0.2, 0.4], k=1, cost=0.5)
+    result = top_k([0, 0], [0.2, 0.4], k=1, thresholds=0.5)
     assert result.precision == 0.0
     assert math.isnan(result.recall)
 
 
 def test_views_of_one_capacity_and_of_several():
-    one = top_k([1, 0, 0, 1], [0.2, 0.4, 0.4, 0.1], k=2, cost=0.5)
+    one = top_k([1, 0, 0, 1], [0.2, 0.4, 0.4, 0.1], k=2, thresholds=0.5)
     assert repr(one).startswith("TopK(k=2, threshold=0.4, true_positives=0, precision=0, recall=0, net_benefit=-0.5")
     assert one.to_dict()["k"] == 2
     assert list(one.to_frame(backend="polars")["k"]) == [2]
@@ -155,8 +155,8 @@ def test_what_is_no_capacity(k):
 
 @pytest.mark.parametrize("cost", [0.0, 1.0, 2, math.nan])
 def test_costs_outside_their_range(cost):
-    with pytest.raises(InputValueError, match="cost must lie strictly between 0 and 1"):
-        top_k([0, 1, 1], [0.1, 0.2, 0.3], k=1, cost=cost)
+    with pytest.raises(InputValueError, match="thresholds must lie strictly between 0 and 1"):
+        top_k([0, 1, 1], [0.1, 0.2, 0.3], k=1, thresholds=cost)
 
 
 @pytest.mark.parametrize(("weight", "rate"), [(None, 0.25), ([3.0, 1.0, 1.0, 1.0], 0.5)], ids=["cases", "weights"])

@@ -12,16 +12,10 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.decisions.weighted_regret import WeightedRegret, h_measure, weighted_regret
-from propriety.decisions.weights import (
-    BetaWeight,
-    CustomWeight,
-    LogOddsWeight,
-    NetBenefitWeight,
-    PointsWeight,
-    UniformWeight,
-)
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
+from propriety.rules.custom_weights import CustomWeight, PointsWeight
 from propriety.rules.operations import NARWHALS
+from propriety.rules.weights import BetaWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
 
 CLOSE = 1e-12
 POINTS = ([0.1, 0.2, 0.2, 0.6, 0.9], [0.0, 3.0, 1.0, 0.5, 2.0])
@@ -88,7 +82,7 @@ def test_the_total_is_the_integral_of_the_density(weight):
     # Where a case is one half event and one half not, and never acted on, or always, the regrets add to the weight.
     never, always = (weight.loss(p, event=event) for p, event in ((0.0, True), (1.0, False)))
     assert weight.total() == pytest.approx(float(never + always), rel=CLOSE)
-    normalised = WeightedRegret(weight, normalize=True)
+    normalised = WeightedRegret(weight, normalize="regret")
     assert normalised.loss(0.0, event=True) + normalised.loss(1.0, event=False) == pytest.approx(1.0)
 
 
@@ -111,10 +105,10 @@ def test_the_bounded_measures_that_weights_unite(sample, thresholds):
     y, p = sample
     width = thresholds[1] - thresholds[0]
     same = {"rel": 1e-10, "abs": 1e-13}
-    assert weighted_regret(y, p, weight=UniformWeight(*thresholds), normalize=True) == pytest.approx(
+    assert weighted_regret(y, p, weight=UniformWeight(*thresholds), normalize="regret") == pytest.approx(
         pr.bounded_brier_score(y, p, thresholds=thresholds), **same
     )
-    assert weighted_regret(y, p, weight=LogOddsWeight(*thresholds), normalize=True) == pytest.approx(
+    assert weighted_regret(y, p, weight=LogOddsWeight(*thresholds), normalize="regret") == pytest.approx(
         pr.bounded_log_score(y, p, thresholds=thresholds), **same
     )
     forgone = weighted_regret(y, p, weight=NetBenefitWeight(*thresholds)) / width
@@ -235,7 +229,7 @@ def test_the_h_measure_needs_positive_parameters():
         (([0.1, 0.2], [1.0]), InputValueError, "two or more thresholds with one density each"),
         (([0.1], [1.0]), InputValueError, "two or more thresholds with one density each"),
         (([0.2, 0.1], [1.0, 1.0]), InputValueError, "must be in order"),
-        (([0.1, 1.2], [1.0, 1.0]), InputValueError, r"thresholds must lie in \[0, 1\]; entry 1 is 1\.2"),
+        (([0.1, 1.2], [1.0, 1.0]), InputValueError, r"grid must lie in \[0, 1\]; entry 1 is 1\.2"),
         (([0.1, 0.2], [1.0, -1.0]), InputValueError, "finite and not negative; at 0.2 it is -1.0"),
         (([0.1, 0.2], ["a", "b"]), InputTypeError, "densities must be numbers"),
         (([0.1, 0.2], [0.0, 0.0]), InputValueError, "must be positive somewhere"),
@@ -276,10 +270,10 @@ def test_weights_that_are_refused(weight, error, message):
     [
         lambda: UniformWeight(0.5, 0.2),
         lambda: LogOddsWeight(-0.1, 0.2),
-        lambda: NetBenefitWeight(0.1, 1.0),
+        lambda: NetBenefitWeight(0.3, 0.1),
         lambda: BetaWeight(0, 1),
         lambda: CustomWeight(np.exp, 0.3, 0.3),
-        lambda: WeightedRegret(LogOddsWeight(), normalize=True),
+        lambda: WeightedRegret(LogOddsWeight(), normalize="regret"),
     ],
     ids=["uniform", "log-odds", "net benefit", "beta", "custom", "infinite total"],
 )
@@ -342,3 +336,22 @@ def test_formulas_are_the_same_on_an_engine(weight, event):
     loss = weight.loss(nw.col("p"), event=event, ops=NARWHALS)
     found = nw.from_native(pl.DataFrame({"p": p})).select(loss.alias("loss"))["loss"].to_numpy()
     np.testing.assert_allclose(found, weight.loss(p, event=event), rtol=1e-13, atol=1e-15)
+
+
+def test_net_benefit_up_to_a_threshold_of_1_costs_infinity_only_at_a_forecast_of_1():
+    p = np.array([0.0, 0.3, 0.999, 1.0])
+    whole, almost = NetBenefitWeight(0.0, 1.0), NetBenefitWeight(0.0, 0.9999)
+    np.testing.assert_allclose(whole.loss(p[:3], event=False), almost.loss(p[:3], event=False))
+    assert whole.loss(p, event=False)[-1] == math.inf
+    assert float(whole.loss(1.0, event=False)) == whole.total() == math.inf
+    np.testing.assert_allclose(whole.loss(p, event=True), 1 - p)
+
+
+@pytest.mark.parametrize("event", [True, False])
+@pytest.mark.parametrize("weight", [UniformWeight(0.05, 0.7), LogOddsWeight(0.05, 0.7), NetBenefitWeight(0.05, 0.7)])
+def test_costs_add_over_adjacent_ranges(weight, event):
+    whole = weight.cost(0.1, 0.6, event=event)
+    assert weight.cost(0.1, 0.25, event=event) + weight.cost(0.25, 0.6, event=event) == pytest.approx(whole)
+    assert weight.loss(0.3, event=event) == pytest.approx(
+        weight.cost(0.3, 0.7, event=True) if event else weight.cost(0.05, 0.3, event=False)
+    )

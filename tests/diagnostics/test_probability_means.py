@@ -296,7 +296,7 @@ def test_views():
 
 @pytest.mark.parametrize("source", ["histogram", None, 1])
 def test_sources_that_there_are_not(source):
-    with pytest.raises(InputValueError, match=r"source must be one of \('pav', 'bins', 'none'\); got"):
+    with pytest.raises(InputValueError, match='source must be one of "pav", "bins", "none"; got'):
         probability_means([0, 1], [0.2, 0.7], source=source)
 
 

@@ -168,11 +168,11 @@ def test_the_bootstrap_by_hand():
             values[draw, place] = naive(y[cases], rows[cases], rule, "qwk", shares)
     areas = ((values[..., 1:] + values[..., :-1]) / 2 * np.diff(shares)).sum(axis=-1)
     quantiles = [(1 - level) / 2, (1 + level) / 2]
-    np.testing.assert_allclose([curve.lower, curve.upper], np.quantile(values.reshape(draws, -1), quantiles, axis=0))
-    np.testing.assert_allclose([curve.areas.lower, curve.areas.upper], np.quantile(areas, quantiles, axis=0))
+    np.testing.assert_allclose([curve.low, curve.high], np.quantile(values.reshape(draws, -1), quantiles, axis=0))
+    np.testing.assert_allclose([curve.areas.low, curve.areas.high], np.quantile(areas, quantiles, axis=0))
     paired = areas[:, [0, 0, 1]] - areas[:, [1, 2, 2]]
     np.testing.assert_allclose(
-        [curve.differences.lower, curve.differences.upper], np.quantile(paired, quantiles, axis=0), atol=CLOSE
+        [curve.differences.low, curve.differences.high], np.quantile(paired, quantiles, axis=0), atol=CLOSE
     )
     names = [repr(rule) for rule in SEVERAL]
     assert curve.differences.rule.tolist() == [names[0], names[0], names[1]]
@@ -199,10 +199,10 @@ def test_copies_of_a_weighted_case_are_removed_one_by_one():
 def test_the_same_seed_is_the_same_answer():
     curve = retention_curve(*simulated(30), rule=SEVERAL)
     one, same, other = (curve.with_interval(n_resamples=20, seed=seed) for seed in (1, 1, 2))
-    assert one.lower.tolist() == same.lower.tolist()
-    assert one.lower.tolist() != other.lower.tolist()
+    assert one.low.tolist() == same.low.tolist()
+    assert one.low.tolist() != other.low.tolist()
     fresh = curve.with_interval(n_resamples=2)
-    assert fresh.lower.tolist() == curve.with_interval(n_resamples=2, seed=fresh.seed).lower.tolist()
+    assert fresh.low.tolist() == curve.with_interval(n_resamples=2, seed=fresh.seed).low.tolist()
 
 
 def test_missing_cases_are_dropped_when_asked():
@@ -223,9 +223,9 @@ def test_views():
     assert len(frame) == 6
     assert not curve.higher_is_better
     limited = curve.with_interval(n_resamples=5, seed=1)
-    assert limited.to_frame(backend="polars").columns == [*frame.columns, "lower", "upper"]
+    assert limited.to_frame(backend="polars").columns == [*frame.columns, "low", "high"]
     assert limited.differences.to_frame(backend="pandas").columns.tolist() == [
-        "rule", "minus", "area", "area_percent", "mean_height", "lower", "upper",
+        "rule", "minus", "area", "area_percent", "mean_height", "low", "high",
     ]  # fmt: skip
     assert set(curve.to_dict()) >= {"areas", "differences", "value"}
     assert not {"orders", "measure"} & set(curve.to_dict())

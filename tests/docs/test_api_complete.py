@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import propriety as pr
 from propriety import plots
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_extensions"))
@@ -33,7 +32,7 @@ def adapters():
             yield f"integrations.{module}.{name}", getattr(adapter, name)
 
 
-SUBJECTS = {name: getattr(pr, name) for name in pr.__all__ if name != "errors"}
+SUBJECTS = reference_pages.subjects() | {}
 SUBJECTS |= {f"plots.{name}": getattr(plots, name) for name in plots.__all__}
 SUBJECTS |= dict(adapters())
 FUNCTIONS = {name: subject for name, subject in SUBJECTS.items() if inspect.isfunction(subject)}

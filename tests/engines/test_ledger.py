@@ -52,12 +52,12 @@ PROBLEMS = {
 }
 MEASURES = [
     pr.Brier(),
-    pr.Skill(pr.Log()),
-    pr.NetBenefit(0.2),
-    pr.AreaUnderRoc(),
-    pr.ObservedExpected(),
-    pr.CalibrationSlope(),
-    pr.Miscalibration(),
+    pr.measures.Skill(pr.Log()),
+    pr.measures.NetBenefit(0.2),
+    pr.measures.AreaUnderRoc(),
+    pr.measures.ObservedExpected(),
+    pr.measures.CalibrationSlope(),
+    pr.measures.Miscalibration(),
 ]
 DRAWS = {"seed": 1, "n_resamples": 60}
 
@@ -106,7 +106,7 @@ def same(found, expected):
             assert own.tolist() == value.tolist(), name
         elif isinstance(value, (float, dict)):
             assert own == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), name
-        elif isinstance(value, pr.Standings):
+        elif isinstance(value, pr.results.Standings):
             same(own, value)
         else:
             assert own == value, name
@@ -121,10 +121,10 @@ RARE = FRAME.with_columns(
 
 @pytest.mark.parametrize("sampling", [{}, {"sample_weight": "w"}, {"cluster": "ward"}, {"time": "day"}], ids=str)
 def test_few_events_have_the_verdicts_of_the_arrays(lazy_engine, sampling):
-    rules = [pr.Brier(), pr.Log(), pr.NetBenefit(0.02).rule]
+    rules = [pr.Brier(), pr.Log(), pr.measures.NetBenefit(0.02).rule]
     by_engine = pr.condense(lazy_engine(RARE), ["a", "b"], outcome="y", rules=rules, **sampling)
     by_arrays = pr.condense(RARE, ["a", "b"], outcome="y", rules=rules, **sampling)
-    for measure in (pr.Brier(), pr.Log(), pr.NetBenefit(0.02), pr.Skill()):
+    for measure in (pr.Brier(), pr.Log(), pr.measures.NetBenefit(0.02), pr.measures.Skill()):
         found, expected = (pr.compare(one, measure=measure) for one in (by_engine, by_arrays))
         assert found.summary() == expected.summary()
         for name in ("difference", "low", "high", "standard_error", "df", "p_value", "needed", "needed_low"):
@@ -205,11 +205,11 @@ def test_a_frame_that_is_too_large_for_memory_is_told(frame, monkeypatch):
     monkeypatch.setattr(engine_cases, "BUDGET", 1000)
     ledger = pr.condense(frame, **AN_EVENT, cluster="ward")
     whole = pr.condense(FRAME, **AN_EVENT, cluster="ward")
-    found, expected = (pr.estimate(one, "a", pr.AreaUnderRoc()) for one in (ledger, whole))
+    found, expected = (pr.estimate(one, "a", pr.measures.AreaUnderRoc()) for one in (ledger, whole))
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert np.isnan(found.low)
     assert found.note == "an interval of this measure needs the cases in memory, and the frame has too many"
-    compared = pr.compare(ledger, None, pr.AreaUnderRoc())
+    compared = pr.compare(ledger, None, pr.measures.AreaUnderRoc())
     assert compared.verdict.tolist() == ["not tested"]
     assert compared.note == "A test of this measure needs the cases in memory, and the frame has too many."
     same(pr.compare(ledger), pr.compare(whole))  # Of mean scores the moments suffice.
@@ -285,7 +285,7 @@ def test_ordered_categories_keep_their_order(lazy_engine):
     options = AN_EVENT | {"by": "size", "sample_weight": "w"}
     found, expected = (pr.condense(cases, **options) for cases in (lazy_engine(ordered), ordered))
     assert found.keys == expected.keys == {"size": ("small", "medium", "large")}
-    same(pr.slices(found, None, pr.AreaUnderRoc()), pr.slices(expected, None, pr.AreaUnderRoc()))
+    same(pr.slices(found, None, pr.measures.AreaUnderRoc()), pr.slices(expected, None, pr.measures.AreaUnderRoc()))
 
 
 def test_a_missing_label_is_refused(lazy_engine):

@@ -211,7 +211,7 @@ def test_a_frame_that_changes_between_queries_is_refused(monkeypatch):
 
 @pytest.mark.parametrize("budget", [0, -1, 1.5, True])
 def test_a_budget_is_a_whole_number(budget):
-    with pytest.raises(InputValueError, match="budget must be a whole number of at least 1"):
+    with pytest.raises(InputValueError, match="budget must be a positive whole number"):
         refined(frame_of([(True, 0.3)]), budget=budget)
     with pytest.raises(InputValueError, match="cells must be a power of two"):
         refined(frame_of([(True, 0.3)]), cells=10)

@@ -158,13 +158,13 @@ ANALYSES = {
     "decompose log": lambda table: pr.decompose(table, rule=pr.Log()),
     "brier_score": pr.brier_score,
     "roc_curve": pr.roc_curve,
-    "decision_curve": lambda table: pr.decision_curve(table, thresholds=(0.1, 0.2, 0.5)),
+    "decision_curve": lambda table: pr.decision_curve(table, grid=(0.1, 0.2, 0.5)),
     "regret_curve": pr.regret_curve,
     "murphy_curve": pr.murphy_curve,
     "miscalibration_test": lambda table: pr.miscalibration_test(table, n_resamples=19, seed=1),
     "calibration_summary": pr.calibration_summary,
     "top_k": lambda table: pr.top_k(table, k=100),
-    "weighted_regret": lambda table: pr.weighted_regret(table, weight=pr.BetaWeight(2, 8)),
+    "weighted_regret": lambda table: pr.weighted_regret(table, weight=pr.weights.BetaWeight(2, 8)),
 }
 
 

@@ -21,7 +21,7 @@ def alike():
 
     def compared(found, whole, rtol=1e-12, *, atol=1e-14, beside=()):
         assert type(found) is type(whole)
-        one, other = found.rows(), whole.rows()
+        one, other = found.columns(), whole.columns()
         assert list(one) == list(other)
         for name, column in other.items():
             if np.asarray(column).dtype.kind == "f" and name not in beside:

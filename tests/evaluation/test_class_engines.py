@@ -103,7 +103,7 @@ def test_tables_and_what_is_read_from_them_are_those_of_the_arrays(lazily, alike
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.Log(), pr.RankedProbability(), pr.Skill()], ids=repr)
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.Log(), pr.RankedProbability(), pr.measures.Skill()], ids=repr)
 @pytest.mark.parametrize("case", [case for case in CASES if "by" not in CASES[case]])
 def test_estimates_and_comparisons_are_those_of_the_arrays(lazily, alike, case, measure):
     lazy = {name: value for name, value in CASES[case].items() if name != "ordered"}
@@ -118,7 +118,7 @@ def test_estimates_and_comparisons_are_those_of_the_arrays(lazily, alike, case, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.RankedProbability(), pr.Skill()], ids=repr)
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.RankedProbability(), pr.measures.Skill()], ids=repr)
 @pytest.mark.parametrize("case", [case for case in CASES if "by" in CASES[case]])
 def test_groups_are_those_of_the_arrays(lazily, alike, case, measure):
     lazy = {name: value for name, value in CASES[case].items() if name != "ordered"}

@@ -45,11 +45,11 @@ def mean_forecast(table):
 
 MEASURES = {
     "mean": pr.Log(),
-    "net benefit": pr.NetBenefit(0.2),
-    "skill": pr.Skill(),
-    "part": pr.Miscalibration(),
-    "area": pr.AreaUnderRoc(),
-    "smooth": pr.CalibrationSlope(),
+    "net benefit": pr.measures.NetBenefit(0.2),
+    "skill": pr.measures.Skill(),
+    "part": pr.measures.Miscalibration(),
+    "area": pr.measures.AreaUnderRoc(),
+    "smooth": pr.measures.CalibrationSlope(),
     "drawn": mean_forecast,
 }
 
@@ -123,7 +123,7 @@ def test_weighted_groups_know_how_many_events_they_have(lazily):
     whole = pr.evaluate(Y, {"honest": TRUTH}, by=light["site"], sample_weight=light["w"], **DRAWS)
     assert found.slices.events.tolist() == whole.slices.events.tolist()
     assert found.slices.events.tolist() == [int(Y[light["site"] == site].sum()) for site in ("north", "south", "west")]
-    assert found.slices.rows()["note"].tolist() == whole.slices.rows()["note"].tolist()
+    assert found.slices.columns()["note"].tolist() == whole.slices.columns()["note"].tolist()
     few = pr.evaluate(lazily(frame.head(150)), ["honest"], outcome="y", sample_weight="w", **DRAWS)
     assert f"{Y[:150].sum()} events" in few.scores.at("honest", "brier")["note"]
 

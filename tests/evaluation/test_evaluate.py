@@ -72,7 +72,7 @@ def test_parts_are_those_of_the_public_functions(result):
     assert str(result.comparison) == str(pr.compare(Y, MODELS, rule))
     alone = pr.slices(Y, MODELS, rule, by=SITE)
     np.testing.assert_array_equal(result.slices.value, alone.value)
-    assert result.ranking.marked.winner == pr.ranking_map(Y, MODELS, interval=(0.05, 0.2)).marked.winner
+    assert result.ranking.marked.winner == pr.ranking_map(Y, MODELS, thresholds=(0.05, 0.2)).marked.winner
     assert result.probability_means["honest"].accuracy == pr.probability_means(Y, MODELS["honest"]).accuracy
 
 
@@ -146,7 +146,7 @@ def test_a_ledger_without_cases_says_what_it_cannot_tell(tmp_path):
     pr.condense(Y, MODELS, cluster=CLUSTER).to_parquet(tmp_path / "ledger")
     found = pr.evaluate(pr.Ledger.from_parquet(tmp_path / "ledger"), **draws())
     row = found.scores.at("honest", "auc")
-    assert row["value"] == pytest.approx(pr.AreaUnderRoc().value(pr.ForecastTable.from_predictions(Y, TRUTH)))
+    assert row["value"] == pytest.approx(pr.measures.AreaUnderRoc().value(pr.ForecastTable.from_predictions(Y, TRUTH)))
     assert np.isnan(row["low"])
     assert "needs the cases" in row["note"]
     assert np.isfinite(found.scores.at("honest", "brier")["low"])
@@ -258,7 +258,7 @@ def test_thresholds_that_lie_close_together_stay_apart():
     found = pr.evaluate(Y, MODELS, thresholds=(0.1234561, 0.1234562), **draws())
     numbers = found.to_dict()
     for threshold in (0.1234561, 0.1234562):
-        expected = pr.NetBenefit(threshold).value(pr.ForecastTable.from_predictions(Y, TRUTH))
+        expected = pr.measures.NetBenefit(threshold).value(pr.ForecastTable.from_predictions(Y, TRUTH))
         assert numbers[f"honest/net_benefit_at_{threshold}"] == pytest.approx(expected, rel=1e-15)
     assert len(set(found.scores.label.tolist())) == len(found.problem.measures)
 
@@ -318,11 +318,13 @@ def test_the_curves_of_regret_are_those_of_the_models(result):
         np.testing.assert_array_equal(curve.regret, pr.regret_curve(Y, MODELS[model]).regret)
 
 
-def test_the_interval_of_thresholds_is_shaded_and_fills_two_thirds_of_the_picture(result):
+def test_the_range_of_thresholds_is_shaded_and_fills_half_of_the_picture(result):
     _, decisions, murphy, _ = result.plot().axes[:4]
-    assert decisions.get_xlim() == pytest.approx((0.0, 0.3))
-    shades = [panel.patches[-1].get_extents().transformed(panel.transData.inverted()) for panel in (decisions, murphy)]
-    assert [(shade.x0, shade.x1) for shade in shades] == [pytest.approx((0.05, 0.2))] * 2
+    for panel in (decisions, murphy):
+        assert panel.get_xlim() == pytest.approx((0.0, 0.275))
+        shade = panel.patches[-1].get_extents().transformed(panel.transData.inverted())
+        assert (shade.x0, shade.x1) == pytest.approx((0.05, 0.2))
+        assert panel.get_legend().get_texts()[-1].get_text() == "thresholds 5% to 20%"
 
 
 def test_bands_are_at_the_level():

@@ -38,7 +38,7 @@ class SmoothSensitivity(Sensitivity):
 
     def influence(self, table):
         caught = (table.forecast >= self.threshold) - self.value(table)
-        return pr.Influence(caught * table.weight / table.events.sum(), np.zeros(len(table)))
+        return pr.measures.Influence(caught * table.weight / table.events.sum(), np.zeros(len(table)))
 
 
 def precision(table):

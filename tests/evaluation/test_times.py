@@ -50,7 +50,7 @@ def test_means_are_as_wide_as_their_dependence_makes_them(in_time):
 
 
 def test_net_benefit_in_time_is_that_of_the_comparison(in_time):
-    found = pr.compare(Y, MODELS, pr.NetBenefit(0.3), time=np.arange(TIMES)).standings
+    found = pr.compare(Y, MODELS, pr.measures.NetBenefit(0.3), time=np.arange(TIMES)).standings
     row = in_time.scores.at("a", "net_benefit_at_0.3")
     place = found.model.tolist().index("a")
     for field in ("value", "low", "high"):
@@ -62,13 +62,16 @@ def test_parts_say_that_they_take_times_for_independent_and_nothing_else_does(in
     assert {key for key, note in notes.items() if note.endswith(INDEPENDENT)} == {"miscalibration", "discrimination"}
 
 
-@pytest.mark.parametrize("measure", [pr.AreaUnderRoc(), pr.ObservedExpected(), pr.CalibrationSlope(), pr.Skill()])
+@pytest.mark.parametrize(
+    "measure",
+    [pr.measures.AreaUnderRoc(), pr.measures.ObservedExpected(), pr.measures.CalibrationSlope(), pr.measures.Skill()],
+)
 def test_smooth_measures_are_as_wide_as_their_dependence_makes_them(measure):
     one, other = (pr.estimate(Y, MODELS["a"], measure, **when) for when in ({"time": np.arange(TIMES)}, {}))
     assert one.high - one.low > 2.0 * (other.high - other.low)
 
 
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.ObservedExpected()], ids=["mean", "smooth"])
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.ObservedExpected()], ids=["mean", "smooth"])
 def test_intervals_in_time_hold_the_truth(measure):
     rng = np.random.default_rng(8)
     held = 0
@@ -96,7 +99,9 @@ def test_a_lazy_frame_in_time_gives_the_numbers_and_notes_of_the_arrays(library,
         whole = pr.evaluate(Y, MODELS, time=columns["t"], sample_weight=columns["w"], thresholds=0.3, **DRAWS)
     found = pr.evaluate(lazy, ["a", "b"], outcome="y", time="t", sample_weight=weight, thresholds=0.3, **DRAWS)
     for place, measure in enumerate(whole.scores.measure.tolist()):
-        one, other = ({name: column[place] for name, column in each.scores.rows().items()} for each in (found, whole))
+        one, other = (
+            {name: column[place] for name, column in each.scores.columns().items()} for each in (found, whole)
+        )
         for field in ("value", "low", "high"):
             assert one[field] == pytest.approx(other[field], rel=1e-9), measure
         for field in ("method", "call", "note"):

@@ -88,7 +88,7 @@ def test_the_miscalibration_of_calibrated_forecasts_is_next_to_nothing():
     rng = np.random.default_rng(0)
     q = rng.beta(1, 3, 2000)
     y = rng.random(2000) < q
-    found = pr.estimate(y, q, pr.Miscalibration())
+    found = pr.estimate(y, q, pr.measures.Miscalibration())
     assert found.low == 0.0
     assert found.value < found.raw == pytest.approx(0.00345, abs=1e-5)
     assert found.low <= found.value <= found.high
@@ -100,7 +100,7 @@ def test_intervals_of_miscalibration_hold_the_truth():
     truth = ((q - expit(EXTREME * logit(q))) ** 2).mean()
     held = []
     for _ in range(100):
-        found = pr.estimate(*sample(rng, 2000, lambda x: EXTREME * x), pr.Miscalibration())
+        found = pr.estimate(*sample(rng, 2000, lambda x: EXTREME * x), pr.measures.Miscalibration())
         held.append(found.low <= truth <= found.high)
     assert np.mean(held) >= 0.89
 

@@ -46,7 +46,7 @@ def test_draws_agree_with_scipys_bootstrap(measure, values):
     assert (ours.n_resamples, ours.seed) == (4000, 1)
 
 
-@pytest.mark.parametrize("measure", [pr.Brier(), AreaUnderRoc(), TopKNetBenefit(cost=0.2, share=0.1)], ids=name)
+@pytest.mark.parametrize("measure", [pr.Brier(), AreaUnderRoc(), TopKNetBenefit(thresholds=0.2, share=0.1)], ids=name)
 def test_draws_do_not_depend_on_the_workers(measure):
     one, two, other = (
         estimate(Y, P, measure, method="bootstrap", n_resamples=80, seed=seed, workers=workers)

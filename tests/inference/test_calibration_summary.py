@@ -11,12 +11,13 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 import propriety as pr
-from propriety import CalibrationIntercept, CalibrationSlope, ForecastTable, Miscalibration, ObservedExpected, estimate
+from propriety import ForecastTable, estimate
 from propriety.calibration import cox_line
 from propriety.calibration.logistic import LogisticFit
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference import calibration_summary as module
 from propriety.inference.calibration_summary import judged_together
+from propriety.measures import CalibrationIntercept, CalibrationSlope, Miscalibration, ObservedExpected
 
 Z = 1.959963984540054
 DISTANCES = ("ici", "e50", "e90", "e_max")

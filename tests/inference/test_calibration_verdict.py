@@ -64,7 +64,7 @@ def test_forecasts_that_are_too_extreme_are_called_miscalibrated():
     found = told(y, p)
     assert found.startswith("m is miscalibrated (p < 0.001): its forecasts are ")
     assert "too extreme (slope 0.56, 0.42 to 0.70)." in found
-    cost = pr.estimate(y, p, pr.Miscalibration())
+    cost = pr.estimate(y, p, pr.measures.Miscalibration())
     assert f" would lower its Brier score of 0.178 by {cost.value:.5f} ({cost.low:.5f} to {cost.high:.4f})." in found
 
 

@@ -22,7 +22,12 @@ WEIGHT = RNG.gamma(2.0, 1.0, N)
 CLUSTER = np.arange(N) % 50
 SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"sample_weight": WEIGHT, "cluster": CLUSTER}]
 KINDS = ["plain", "weights", "clusters", "both"]
-SMOOTH = [pr.AreaUnderRoc(), pr.ObservedExpected(), pr.CalibrationIntercept(), pr.CalibrationSlope()]
+SMOOTH = [
+    pr.measures.AreaUnderRoc(),
+    pr.measures.ObservedExpected(),
+    pr.measures.CalibrationIntercept(),
+    pr.measures.CalibrationSlope(),
+]
 
 
 def name(measure):
@@ -47,7 +52,7 @@ def drawn_differences(measure, draws=400, cluster=None, weight=None):
 def test_net_benefit_is_compared_by_a_paired_t_test_and_more_is_better():
     values = [np.where(p >= 0.3, np.where(Y, 1.0, -3 / 7), 0.0) for p in MODELS.values()]
     expected = stats.ttest_rel(*values)
-    found = compare(Y, MODELS, pr.NetBenefit(0.3))
+    found = compare(Y, MODELS, pr.measures.NetBenefit(0.3))
     assert found.difference[0] == pytest.approx(np.mean(values[0]) - np.mean(values[1]), rel=1e-10)
     assert found.statistic[0] == pytest.approx(expected.statistic, rel=1e-9)
     assert found.p_value[0] == pytest.approx(expected.pvalue, rel=1e-7)
@@ -57,14 +62,16 @@ def test_net_benefit_is_compared_by_a_paired_t_test_and_more_is_better():
 
 
 def test_regret_is_compared_by_its_rule():
-    one, other = compare(Y, MODELS, pr.Regret(0.3)), compare(Y, MODELS, pr.Elementary(0.3))
+    one, other = compare(Y, MODELS, pr.measures.Regret(0.3)), compare(Y, MODELS, pr.Elementary(0.3))
     for column in ("difference", "low", "high", "p_value"):
         assert getattr(one, column)[0] == getattr(other, column)[0]
     assert "regret at 0.3" in str(one)
 
 
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
-@pytest.mark.parametrize("measure", [pr.Skill(), pr.Skill(pr.Log(clip=0.001))], ids=lambda one: repr(one.rule))
+@pytest.mark.parametrize(
+    "measure", [pr.measures.Skill(), pr.measures.Skill(pr.Log(clip=0.001))], ids=lambda one: repr(one.rule)
+)
 def test_skill_is_compared_by_the_delta_method(measure, sampling):
     found = compare(Y, MODELS, measure, **sampling)
     weight = sampling.get("sample_weight")
@@ -106,7 +113,7 @@ def test_smooth_measures_have_the_error_of_draws(measure, sampling):
 
 
 def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
-    found = compare(Y, {"truth": TRUTH, "bold": BOLD}, pr.CalibrationSlope())
+    found = compare(Y, {"truth": TRUTH, "bold": BOLD}, pr.measures.CalibrationSlope())
     assert found.verdict.tolist() == ["different"]
     assert str(found).startswith("truth and bold differ: truth has a 0.")
     assert str(found).split("\n")[1] == "Test by influence functions on 400 cases."
@@ -116,7 +123,7 @@ def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
 
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 def test_any_measure_is_compared_by_drawing(sampling):
-    measure = pr.TopKNetBenefit(cost=0.2, share=0.2)
+    measure = pr.measures.TopKNetBenefit(thresholds=0.2, share=0.2)
     found = compare(Y, MODELS, measure, n_resamples=400, seed=1, **sampling)
     drawn = drawn_differences(measure, cluster=sampling.get("cluster"), weight=sampling.get("sample_weight"))
     assert found.standard_error[0] == pytest.approx(drawn.std(), rel=0.2)
@@ -148,26 +155,31 @@ def test_draws_do_not_depend_on_the_order_of_the_cases(sampling):
     order = RNG.permutation(N)
     mixed = {key: values[order] for key, values in sampling.items()}
     shuffled = {model: p[order] for model, p in MODELS.items()}
-    one = compare(Y, MODELS, pr.Miscalibration(), n_resamples=40, seed=1, **sampling)
-    other = compare(Y[order], shuffled, pr.Miscalibration(), n_resamples=40, seed=1, **mixed)
+    one = compare(Y, MODELS, pr.measures.Miscalibration(), n_resamples=40, seed=1, **sampling)
+    other = compare(Y[order], shuffled, pr.measures.Miscalibration(), n_resamples=40, seed=1, **mixed)
     for column in ("difference", "low", "high", "p_value"):
         np.testing.assert_allclose(getattr(one, column), getattr(other, column), rtol=1e-9)
 
 
 def test_draws_without_a_value_are_not_tests():
     y = np.arange(N) < 1
-    found = compare(y, MODELS, pr.AreaUnderRoc(), method="bootstrap", n_resamples=100, seed=1)
+    found = compare(y, MODELS, pr.measures.AreaUnderRoc(), method="bootstrap", n_resamples=100, seed=1)
     assert found.verdict.tolist() == ["too few events"]
     assert np.isnan([found.low[0], found.high[0], found.p_value[0], found.standard_error[0]]).all()
     assert str(found).split("\n")[1] == "No test on 400 cases."
     assert found.note.endswith(" of 100 draws have no value.")
     rare = np.arange(N) < 5  # A draw lacks all of them with a probability of 0.7%.
-    some = compare(rare, MODELS, pr.AreaUnderRoc(), method="bootstrap", n_resamples=400, seed=1)
+    some = compare(rare, MODELS, pr.measures.AreaUnderRoc(), method="bootstrap", n_resamples=400, seed=1)
     assert some.low[0] < some.difference[0] < some.high[0]
 
 
 def test_one_cluster_is_one_unit_whatever_is_compared():
-    for measure in (pr.Skill(), pr.AreaUnderRoc(), pr.ObservedExpected(), lambda table: table.mean_forecast):
+    for measure in (
+        pr.measures.Skill(),
+        pr.measures.AreaUnderRoc(),
+        pr.measures.ObservedExpected(),
+        lambda table: table.mean_forecast,
+    ):
         found = compare(Y, MODELS, measure, cluster=np.zeros(N), n_resamples=40, seed=1)
         assert (found.verdict.tolist(), found.units, found.note) == (["one unit"], 1, "")
         assert "on one cluster, which cannot tell them apart." in str(found)
@@ -177,17 +189,17 @@ def test_neighbours_in_time_are_told_to_count_as_independent_where_they_do():
     found = compare(Y, MODELS, lambda table: table.mean_forecast, time=np.arange(N) // 2, n_resamples=40, seed=1)
     assert found.note == "Neighbouring times count as independent: intervals may be too narrow."
     assert found.units == 200
-    assert compare(Y, MODELS, pr.AreaUnderRoc(), time=np.arange(N) // 2).note == ""
+    assert compare(Y, MODELS, pr.measures.AreaUnderRoc(), time=np.arange(N) // 2).note == ""
 
 
 @pytest.mark.slow
 def test_a_ledger_without_its_cases_compares_what_its_moments_know():
     ledger = pr.condense(Y, MODELS).grid(2**10)
-    for measure in (pr.Brier(), pr.Skill(pr.Log())):
+    for measure in (pr.Brier(), pr.measures.Skill(pr.Log())):
         one, other = compare(ledger, None, measure), compare(Y, MODELS, measure)
         assert one.p_value[0] == pytest.approx(other.p_value[0], rel=1e-9)
         assert str(one) == str(other)
-    for measure in (pr.AreaUnderRoc(), pr.TopKNetBenefit(cost=0.2, share=0.2)):
+    for measure in (pr.measures.AreaUnderRoc(), pr.measures.TopKNetBenefit(thresholds=0.2, share=0.2)):
         found = compare(ledger, None, measure)
         assert found.verdict.tolist() == ["not tested"]
         assert found.difference[0] == pytest.approx(compare(Y, MODELS, measure, seed=1).difference[0], abs=1e-2)
@@ -200,9 +212,9 @@ def test_a_ledger_without_its_cases_compares_what_its_moments_know():
 
 def test_tables_of_models_are_compared_by_value_only():
     tables = {model: pr.ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
-    found = compare(tables, None, pr.AreaUnderRoc())
+    found = compare(tables, None, pr.measures.AreaUnderRoc())
     assert found.verdict.tolist() == ["not tested"]
-    assert found.difference[0] == pytest.approx(compare(Y, MODELS, pr.AreaUnderRoc()).difference[0], rel=1e-12)
+    assert found.difference[0] == pytest.approx(compare(Y, MODELS, pr.measures.AreaUnderRoc()).difference[0], rel=1e-12)
     with pytest.raises(InputValueError, match=r"the ledger has no moments of Brier\(\)"):
         compare(tables)
     with pytest.raises(InputTypeError, match="pass no sample_weight beside it"):
@@ -225,15 +237,15 @@ def test_methods_that_do_not_suit_a_measure_are_refused():
     with pytest.raises(
         InputValueError, match="method='paired t' compares mean losses; area under the ROC curve is none"
     ):
-        compare(Y, MODELS, pr.AreaUnderRoc(), method="paired t")
+        compare(Y, MODELS, pr.measures.AreaUnderRoc(), method="paired t")
     rows = RNG.dirichlet([1, 1, 1], (2, 50))
     y = RNG.integers(0, 3, 50)
     with pytest.raises(InputValueError, match="calibration slope needs the forecast of one event"):
-        compare(y, {"a": rows[0], "b": rows[1]}, pr.CalibrationSlope())
+        compare(y, {"a": rows[0], "b": rows[1]}, pr.measures.CalibrationSlope())
     with pytest.raises(InputValueError, match="method='bootstrap' draws cases of one event"):
         compare(y, {"a": rows[0], "b": rows[1]}, method="bootstrap")
 
 
 def test_skill_under_an_improper_rule_is_drawn():
-    found = compare(Y, MODELS, pr.Skill(pr.ShiftedBrier(0.2, weighted=False)), n_resamples=40, seed=1)
+    found = compare(Y, MODELS, pr.measures.Skill(pr.ShiftedBrier(0.2, weighted=False)), n_resamples=40, seed=1)
     assert found.method == "Paired bootstrap (40 draws) on 400 cases"

@@ -58,7 +58,7 @@ IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart
         ),
         pytest.param(
             pair(),
-            TESTED._replace(measure=pr.CalibrationSlope()),
+            TESTED._replace(measure=pr.measures.CalibrationSlope()),
             "b and a differ: b has a 0.0042 higher calibration slope, 95% CI 0.0013 to 0.0071.",
             id="neither is better",
         ),
@@ -130,7 +130,7 @@ IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart
         pytest.param(pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf), TESTED, "a and b score the same in every case.", id="same"),
         pytest.param(
             pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf),
-            TESTED._replace(measure=pr.AreaUnderRoc()),
+            TESTED._replace(measure=pr.measures.AreaUnderRoc()),
             "a and b have the same area under the ROC curve.",
             id="same area",
         ),
@@ -148,7 +148,7 @@ IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart
         ),
         pytest.param(
             pair(0.0, NAN, NAN, NAN, NAN, NAN),
-            TESTED._replace(measure=pr.AreaUnderRoc()),
+            TESTED._replace(measure=pr.measures.AreaUnderRoc()),
             "a and b have the same area under the ROC curve; that was not tested.",
             id="same, untested",
         ),
@@ -245,7 +245,7 @@ def test_only_a_rule_that_is_not_proper_is_warned_of():
     assert rule_sentence(MeanScore(Mine()), None).startswith("Mine() is not declared proper; ")
     # A net benefit is no loss, and an area has no rule.
     assert not rule_sentence(NetBenefit(0.2), None)
-    assert not rule_sentence(pr.AreaUnderRoc(), None)
+    assert not rule_sentence(pr.measures.AreaUnderRoc(), None)
 
 
 def test_samples_and_ranks_in_words():

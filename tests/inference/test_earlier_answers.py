@@ -25,10 +25,10 @@ MEASURES = {
     "log": pr.Log(),
     "bounded_brier": pr.BoundedBrier(0.2, 0.4),
     "spherical": pr.Spherical(),
-    "brier_skill": pr.Skill(),
-    "log_skill": pr.Skill(pr.Log()),
-    "net_benefit_at_0.3": pr.NetBenefit(0.3),
-    "auc": pr.AreaUnderRoc(),
+    "brier_skill": pr.measures.Skill(),
+    "log_skill": pr.measures.Skill(pr.Log()),
+    "net_benefit_at_0.3": pr.measures.NetBenefit(0.3),
+    "auc": pr.measures.AreaUnderRoc(),
 }
 
 
@@ -80,7 +80,7 @@ def test_comparisons_over_time(horizon):
 
 @pytest.mark.parametrize("kind", SAMPLING)
 def test_groups(kind):
-    found = pr.slices(Y, P, by=GROUP, threshold=0.3, **SAMPLING[kind])
+    found = pr.slices(Y, P, by=GROUP, thresholds=0.3, **SAMPLING[kind])
     for name in BEFORE:
         what, _, column = name.partition(" ")
         column, _, of = column.rpartition(" ")

@@ -33,10 +33,10 @@ FORMULAS = [
     AreaUnderRoc(),
     Miscalibration(),
     Discrimination(pr.Log()),
-    pr.Regret(0.3),
-    pr.ObservedExpected(),
-    pr.CalibrationIntercept(),
-    pr.CalibrationSlope(),
+    pr.measures.Regret(0.3),
+    pr.measures.ObservedExpected(),
+    pr.measures.CalibrationIntercept(),
+    pr.measures.CalibrationSlope(),
 ]
 SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"sample_weight": WEIGHT, "cluster": CLUSTER}]
 KINDS = ["plain", "weights", "clusters", "both"]
@@ -226,7 +226,7 @@ def test_a_single_case_has_no_interval(method):
 
 @pytest.mark.parametrize(
     "measure",
-    [lambda table: table.event_rate, Miscalibration(), AreaUnderRoc(), pr.ObservedExpected()],
+    [lambda table: table.event_rate, Miscalibration(), AreaUnderRoc(), pr.measures.ObservedExpected()],
     ids=["own", "part", "area", "influence"],
 )
 @pytest.mark.parametrize("method", ["auto", "bootstrap"])

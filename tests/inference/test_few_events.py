@@ -155,7 +155,10 @@ def test_areas_of_few_events_hold():
         if y.sum() < 2:
             continue
         samples += 1
-        one, both = pr.estimate(y, models["a"], pr.AreaUnderRoc()), pr.compare(y, models, pr.AreaUnderRoc())
+        one, both = (
+            pr.estimate(y, models["a"], pr.measures.AreaUnderRoc()),
+            pr.compare(y, models, pr.measures.AreaUnderRoc()),
+        )
         held["a"] += one.low <= truth["a"] <= one.high
         held["difference"] += both.low[0] <= truth["a"] - truth["b"] <= both.high[0]
         assert (y.sum() < 10) == ("event" in one.note) == ("event" in both.note)

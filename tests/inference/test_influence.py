@@ -39,10 +39,16 @@ class MeanForecast:
 
     def influence(self, table):
         deviation = table.forecast - table.mean_forecast
-        return pr.Influence(deviation, deviation)
+        return pr.measures.Influence(deviation, deviation)
 
 
-SMOOTH = [pr.AreaUnderRoc(), pr.ObservedExpected(), pr.CalibrationIntercept(), pr.CalibrationSlope(), MeanForecast()]
+SMOOTH = [
+    pr.measures.AreaUnderRoc(),
+    pr.measures.ObservedExpected(),
+    pr.measures.CalibrationIntercept(),
+    pr.measures.CalibrationSlope(),
+    MeanForecast(),
+]
 
 cases = st.lists(
     st.tuples(st.booleans(), st.sampled_from([0.1, 0.25, 0.5, 0.6, 0.9]), st.sampled_from([0.5, 1.0, 3.0])),
@@ -170,7 +176,7 @@ def test_weighted_means_have_the_error_of_moments():
 
 
 def test_the_ratio_of_observed_and_expected_has_the_error_of_the_delta_method():
-    found = pr.estimate(Y, P, pr.ObservedExpected())
+    found = pr.estimate(Y, P, pr.measures.ObservedExpected())
     ratio = Y.mean() / P.mean()
     error = stats.sem(Y - ratio * P) / P.mean()
     assert found.value == pytest.approx(ratio, rel=1e-12)
@@ -185,7 +191,7 @@ def test_a_calibrated_slope_has_the_error_of_the_fit():
     rng = np.random.default_rng(4)
     p = rng.uniform(0.05, 0.95, 4000)
     y = rng.random(4000) < p
-    found = pr.estimate(y, p, pr.CalibrationSlope())
+    found = pr.estimate(y, p, pr.measures.CalibrationSlope())
     fit = cox_line(pr.ForecastTable.from_predictions(y, p), slope=True)
     # The sandwich is the information of the fit where the model holds.
     assert found.value == pytest.approx(fit.coefficients[0], rel=1e-8)
@@ -204,7 +210,7 @@ def test_times_are_followed_through_their_neighbours():
 
 def test_a_single_outcome_has_no_error_where_outcomes_are_two_samples():
     table = pr.ForecastTable.from_predictions([1, 0, 0, 0], [0.6, 0.2, 0.7, 0.4])
-    influence = pr.AreaUnderRoc().influence(table)
+    influence = pr.measures.AreaUnderRoc().influence(table)
     assert math.isnan(error_of_table(table, influence, by_outcome=True))
     assert error_of_table(table, influence) > 0.0
 
@@ -213,14 +219,14 @@ def test_forecasts_of_cases_without_weight_may_lie_anywhere():
     y, p, w = [0, 1, 0, 1, 1], [0.2, 0.3, 0.4, 0.5, 0.99], [1.0, 1.0, 2.0, 1.0, 0.0]
     read = read_cases(y, {"a": p}, sample_weight=w)
     table = pr.ForecastTable.from_cases(read)
-    parts = case_influence(read, "a", table, pr.AreaUnderRoc())
+    parts = case_influence(read, "a", table, pr.measures.AreaUnderRoc())
     assert parts[4] == 0.0
     assert parts.sum() == pytest.approx(0.0, abs=1e-12)
 
 
 def test_pairs_are_looked_at_in_blocks(monkeypatch):
     models = {f"m{place}": np.clip(P + RNG.normal(0, 0.05 * place, N), 0.001, 0.999) for place in range(6)}
-    whole = pr.compare(Y, models, pr.AreaUnderRoc())
+    whole = pr.compare(Y, models, pr.measures.AreaUnderRoc())
     monkeypatch.setattr("propriety.ledger.moments.BLOCK", 4 * N)
-    blocks = pr.compare(Y, models, pr.AreaUnderRoc())
+    blocks = pr.compare(Y, models, pr.measures.AreaUnderRoc())
     np.testing.assert_allclose(whole.standard_error, blocks.standard_error, rtol=1e-12)

@@ -17,7 +17,7 @@ CLUSTER = RNG.integers(0, 40, N)
 NUMBERS = ("difference", "low", "high", "standard_error", "p_value")
 
 
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.AreaUnderRoc()], ids=["brier", "area"])
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc()], ids=["brier", "area"])
 @pytest.mark.parametrize(
     "options",
     [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"cluster": CLUSTER, "sample_weight": WEIGHT}],

@@ -42,7 +42,7 @@ MEASURES = [
     NetBenefit(0.2),
     AreaUnderRoc(),
     PartialArea(0.0, 0.9),
-    TopKNetBenefit(cost=0.2, k=4),
+    TopKNetBenefit(thresholds=0.2, k=4),
     IntegratedCalibrationIndex(),
 ]
 AROUND_AN_IDEAL = [ObservedExpected(), CalibrationIntercept(), CalibrationSlope()]
@@ -59,8 +59,8 @@ def test_golden_values():
     assert AreaUnderRoc().value(TABLE) == pytest.approx(0.7, abs=1e-12)
     for threshold, expected in ((0.1, 0.3611111111111), (0.25, 0.2222222222222), (0.75, 0.0833333333333)):
         assert NetBenefit(threshold).value(TABLE) == pytest.approx(expected, abs=1e-12)
-    assert TopKNetBenefit(cost=0.2, k=3).value(TABLE) == pytest.approx(0.1458333333333, abs=1e-12)
-    assert TopKNetBenefit(cost=0.2, k=4).value(TABLE) == pytest.approx(0.1770833333333, abs=1e-12)
+    assert TopKNetBenefit(thresholds=0.2, k=3).value(TABLE) == pytest.approx(0.1458333333333, abs=1e-12)
+    assert TopKNetBenefit(thresholds=0.2, k=4).value(TABLE) == pytest.approx(0.1770833333333, abs=1e-12)
 
 
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=["brier", "log"])
@@ -74,22 +74,22 @@ def test_parts_are_those_of_the_decomposition(rule):
 def test_net_benefit_and_regret_are_those_of_the_curves(threshold, cases):
     y, p = zip(*cases, strict=True)
     table = pr.ForecastTable.from_predictions(y, p)
-    curve = pr.decision_curve(y, p, thresholds=[threshold])
+    curve = pr.decision_curve(y, p, grid=[threshold])
     assert NetBenefit(threshold).value(table) == pytest.approx(curve.net_benefit[0], abs=1e-9)
-    curve = pr.regret_curve(y, p, thresholds=[threshold])
+    curve = pr.regret_curve(y, p, grid=[threshold])
     assert Regret(threshold).value(table) == pytest.approx(curve.regret[0], abs=1e-9)
 
 
 @pytest.mark.parametrize(("share", "k"), [(0.001, 1), (0.25, 3), (0.34, 4), (1.0, 12), (0.29, 3)])
 def test_a_share_is_the_nearest_number_of_cases(share, k):
-    assert TopKNetBenefit(cost=0.3, share=share).value(TABLE) == TopKNetBenefit(cost=0.3, k=k).value(TABLE)
+    assert TopKNetBenefit(thresholds=0.3, share=share).value(TABLE) == TopKNetBenefit(thresholds=0.3, k=k).value(TABLE)
 
 
 def test_a_share_of_weights_is_a_weight():
     table = pr.ForecastTable.from_predictions(Y, P, sample_weight=np.full(12, 0.3))
-    by_weight = TopKNetBenefit(cost=0.3, k=0.9).value(table)
-    assert TopKNetBenefit(cost=0.3, share=0.25).value(table) == pytest.approx(by_weight, rel=1e-12)
-    assert by_weight == pytest.approx(TopKNetBenefit(cost=0.3, k=3).value(TABLE), rel=1e-12)
+    by_weight = TopKNetBenefit(thresholds=0.3, k=0.9).value(table)
+    assert TopKNetBenefit(thresholds=0.3, share=0.25).value(table) == pytest.approx(by_weight, rel=1e-12)
+    assert by_weight == pytest.approx(TopKNetBenefit(thresholds=0.3, k=3).value(TABLE), rel=1e-12)
 
 
 def test_areas_are_those_of_the_roc_curve():
@@ -152,7 +152,13 @@ def test_some_measures_have_an_ideal_value(measure):
 def test_keys_and_labels_are_all_different():
     rules = [pr.Brier(), pr.Log(), pr.BoundedBrier(0.1, 0.2)]
     all_of_them = [of(rule) for of in (MeanScore, Skill, Miscalibration, Discrimination) for rule in rules]
-    all_of_them += [*MEASURES[4:], *AROUND_AN_IDEAL, Regret(0.2), NetBenefit(0.3), TopKNetBenefit(cost=0.2, share=0.1)]
+    all_of_them += [
+        *MEASURES[4:],
+        *AROUND_AN_IDEAL,
+        Regret(0.2),
+        NetBenefit(0.3),
+        TopKNetBenefit(thresholds=0.2, share=0.1),
+    ]
     assert len({measure.key for measure in all_of_them}) == len(all_of_them)
     assert len({measure.label for measure in all_of_them}) == len(all_of_them)
 
@@ -160,7 +166,7 @@ def test_keys_and_labels_are_all_different():
 def test_what_a_measure_knows_says_how_its_error_is_had():
     assert all(isinstance(one, Mean) for one in (MeanScore(), Regret(0.2), NetBenefit(0.2)))
     assert all(isinstance(one, Smooth) for one in (AreaUnderRoc(), *AROUND_AN_IDEAL))
-    drawn = (PartialArea(0.2, 0.6), TopKNetBenefit(cost=0.2, k=4), IntegratedCalibrationIndex())
+    drawn = (PartialArea(0.2, 0.6), TopKNetBenefit(thresholds=0.2, k=4), IntegratedCalibrationIndex())
     assert not any(isinstance(one, Mean | Smooth) for one in (Skill(), Miscalibration(), *drawn))
 
 
@@ -182,15 +188,32 @@ def test_what_is_no_measure(measure):
 
 def test_parameters_outside_their_laws():
     for of in (NetBenefit, Regret):
-        with pytest.raises(InputValueError, match="threshold must lie strictly between 0 and 1"):
+        with pytest.raises(InputValueError, match="thresholds must lie strictly between 0 and 1"):
             of(1.0)
     with pytest.raises(InputValueError, match="exactly one of k and share"):
-        TopKNetBenefit(cost=0.2)
+        TopKNetBenefit(thresholds=0.2)
     with pytest.raises(InputValueError, match="exactly one of k and share"):
-        TopKNetBenefit(cost=0.2, k=3, share=0.3)
+        TopKNetBenefit(thresholds=0.2, k=3, share=0.3)
     with pytest.raises(InputValueError, match=r"share must lie in \(0, 1\]"):
-        TopKNetBenefit(cost=0.2, share=0.0)
+        TopKNetBenefit(thresholds=0.2, share=0.0)
     with pytest.raises(InputTypeError, match="rule must be a scoring rule"):
         Skill("brier")
     with pytest.raises(ImproperRuleError, match="needs a proper rule"):
         Miscalibration(pr.ShiftedBrier(0.2, weighted=False))
+
+
+def test_over_a_range_regret_and_net_benefit_are_the_bounded_scores():
+    own = (0.15, 0.6)
+    assert Regret(own).value(TABLE) == pytest.approx(pr.bounded_brier_score(TABLE, thresholds=own), rel=1e-12)
+    assert NetBenefit(own).value(TABLE) == pytest.approx(pr.bounded_net_benefit(TABLE, thresholds=own), rel=1e-12)
+    fine = np.linspace(*own, 20_001)
+    between = pr.decision_curve(TABLE, grid=(fine[:-1] + fine[1:]) / 2).net_benefit
+    assert NetBenefit(own).value(TABLE) == pytest.approx(between.mean(), abs=1e-4)
+    assert (Regret(own).key, NetBenefit(list(own)).label) == (
+        "regret_from_0.15_to_0.6",
+        "net benefit from 0.15 to 0.6",
+    )
+    with pytest.raises(InputTypeError, match="must be a number or a pair"):
+        NetBenefit(None)
+    with pytest.raises(InputTypeError, match="thresholds must be one number"):
+        pr.top_k(TABLE, k=2, thresholds=own)

@@ -40,7 +40,9 @@ def assert_same(one, other, rtol=1e-9):
 
 
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
-@pytest.mark.parametrize("measure", [pr.AreaUnderRoc(), pr.ObservedExpected(), pr.Skill(pr.Log())], ids=name)
+@pytest.mark.parametrize(
+    "measure", [pr.measures.AreaUnderRoc(), pr.measures.ObservedExpected(), pr.measures.Skill(pr.Log())], ids=name
+)
 def test_each_group_is_estimated_as_by_itself(measure, sampling):
     found = slices(Y, MODELS, measure, by=SITE, **sampling)
     for row, (model, group) in enumerate(zip(found.model, found.group, strict=True)):
@@ -54,9 +56,9 @@ def test_each_group_is_estimated_as_by_itself(measure, sampling):
 
 
 def test_groups_are_tested_against_all_other_cases_by_both_errors():
-    found = slices(Y, MODELS, pr.AreaUnderRoc(), by=SITE)
+    found = slices(Y, MODELS, pr.measures.AreaUnderRoc(), by=SITE)
     own = SITE == "b"
-    here, there = (estimate(Y[chosen], P[chosen], pr.AreaUnderRoc()) for chosen in (own, ~own))
+    here, there = (estimate(Y[chosen], P[chosen], pr.measures.AreaUnderRoc()) for chosen in (own, ~own))
     assert found.difference[1] == pytest.approx(here.value - there.value, rel=1e-10)
     statistic = (here.value - there.value) / math.hypot(here.standard_error, there.standard_error)
     assert found.p_value[1] == pytest.approx(2 * stats.norm.sf(abs(statistic)), rel=1e-10)
@@ -64,11 +66,15 @@ def test_groups_are_tested_against_all_other_cases_by_both_errors():
 
 
 def test_clusters_that_reach_across_groups_are_not_tested_by_both_errors():
-    across = slices(Y, P, pr.AreaUnderRoc(), by=SITE, cluster=CLUSTER)
+    across = slices(Y, P, pr.measures.AreaUnderRoc(), by=SITE, cluster=CLUSTER)
     assert np.isnan(across.p_value).all()
     assert np.isfinite(across.low[:3]).all()
     inside = slices(
-        Y, P, pr.AreaUnderRoc(), by=SITE, cluster=[f"{site}{one}" for site, one in zip(SITE, CLUSTER, strict=True)]
+        Y,
+        P,
+        pr.measures.AreaUnderRoc(),
+        by=SITE,
+        cluster=[f"{site}{one}" for site, one in zip(SITE, CLUSTER, strict=True)],
     )
     assert np.isfinite(inside.p_value[:3]).all()
 
@@ -84,12 +90,12 @@ def test_a_function_of_ones_own_is_drawn_in_every_group():
 
 def test_groups_without_a_value_are_told_apart_from_the_others():
     y = np.where(SITE == "b", True, Y)  # noqa: FBT003  (there all are events)
-    found = slices(y, P, pr.AreaUnderRoc(), by=SITE)
+    found = slices(y, P, pr.measures.AreaUnderRoc(), by=SITE)
     assert found.note.tolist()[1] == "too few to judge: 0 non-events"
     assert np.isnan(found.value).tolist() == [False, True, False, False]
 
 
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.AreaUnderRoc()], ids=name)
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc()], ids=name)
 def test_keys_are_crossed_in_the_order_asked_for(measure):
     crossed = slices(Y, MODELS, measure, by={"day": DAY, "site": SITE})
     assert crossed.group.tolist()[:5] == ["0, a", "0, b", "0, c", "0, tiny", "1, a"]
@@ -106,16 +112,16 @@ def test_keys_are_crossed_in_the_order_asked_for(measure):
 
 
 @pytest.mark.parametrize("engine", ["frame", "lazy", "stored"])
-@pytest.mark.parametrize("measure", [pr.Log(), pr.NetBenefit(0.3), pr.AreaUnderRoc()], ids=name)
+@pytest.mark.parametrize("measure", [pr.Log(), pr.measures.NetBenefit(0.3), pr.measures.AreaUnderRoc()], ids=name)
 def test_frames_and_stored_ledgers_have_the_groups_of_arrays(measure, engine, tmp_path):
-    expected = slices(Y, MODELS, measure, by={"site": SITE}, threshold=0.3)
+    expected = slices(Y, MODELS, measure, by={"site": SITE}, thresholds=0.3)
     if engine == "stored":
-        rules = [pr.NetBenefit(0.3).rule]
+        rules = [pr.measures.NetBenefit(0.3).rule]
         pr.condense(Y, MODELS, by={"site": SITE, "day": DAY}, rules=rules).to_parquet(tmp_path / "l", partition=["day"])
-        found = slices(pr.Ledger.from_parquet(tmp_path / "l"), None, measure, by="site", threshold=0.3)
+        found = slices(pr.Ledger.from_parquet(tmp_path / "l"), None, measure, by="site", thresholds=0.3)
     else:
         frame = FRAME if engine == "frame" else FRAME.lazy()
-        found = slices(frame, ["p", "q"], measure, outcome="y", by="site", threshold=0.3)
+        found = slices(frame, ["p", "q"], measure, outcome="y", by="site", thresholds=0.3)
     assert_same(found, expected)
     np.testing.assert_allclose(found.net_benefit_low, expected.net_benefit_low, rtol=1e-9)
 
@@ -123,7 +129,7 @@ def test_frames_and_stored_ledgers_have_the_groups_of_arrays(measure, engine, tm
 @pytest.mark.parametrize(
     "sampling", [{"cluster": "c"}, {"time": "c"}, {"sample_weight": "w"}], ids=lambda one: next(iter(one))
 )
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.AreaUnderRoc()], ids=name)
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc()], ids=name)
 def test_lazy_frames_keep_clusters_times_and_weights(measure, sampling):
     given = {key: FRAME[column].to_numpy() for key, column in sampling.items()}
     found = slices(FRAME.lazy(), ["p", "q"], measure, outcome="y", by="site", **sampling)
@@ -136,12 +142,12 @@ def test_what_a_stored_ledger_cannot_tell_of_groups_is_left_open(tmp_path):
     pr.condense(Y, MODELS, by={"site": SITE}, cluster=CLUSTER).to_parquet(tmp_path / "l")
     ledger = pr.Ledger.from_parquet(tmp_path / "l")
     assert_same(slices(ledger), slices(Y, MODELS, by={"site": SITE}, cluster=CLUSTER))
-    found = slices(ledger, None, pr.AreaUnderRoc())
-    np.testing.assert_allclose(found.value, slices(Y, MODELS, pr.AreaUnderRoc(), by=SITE).value, rtol=1e-12)
+    found = slices(ledger, None, pr.measures.AreaUnderRoc())
+    np.testing.assert_allclose(found.value, slices(Y, MODELS, pr.measures.AreaUnderRoc(), by=SITE).value, rtol=1e-12)
     assert np.isnan(found.low).all()
 
 
-@pytest.mark.parametrize("measure", [pr.Brier(), pr.Skill(), pr.RankedProbability()], ids=name)
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.Skill(), pr.RankedProbability()], ids=name)
 def test_classes_in_groups(measure):
     rows = RNG.dirichlet([1, 2, 3], N)
     y = RNG.integers(0, 3, N)

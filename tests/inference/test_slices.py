@@ -28,13 +28,13 @@ KINDS = ["plain", "weights", "clusters", "both"]
 
 
 def rows(found):
-    columns = found.rows()
+    columns = found.columns()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 def test_each_group_has_the_intervals_it_would_have_by_itself(sampling):
-    found = slices(Y, P, pr.Log(), by=SITE, threshold=0.3, **sampling)
+    found = slices(Y, P, pr.Log(), by=SITE, thresholds=0.3, **sampling)
     for row in rows(found)[:3]:
         own = row["group"] == SITE
         options = {name: values[own] for name, values in sampling.items()}
@@ -105,7 +105,7 @@ def test_copies_in_clusters_are_no_news():
 
 
 def test_too_few_are_said_to_be_and_not_judged():
-    found = slices(Y, P, by=SITE, threshold=0.3)
+    found = slices(Y, P, by=SITE, thresholds=0.3)
     row = rows(found)[3]
     assert row["note"] == f"too few to judge: {(SITE == 'tiny').sum()} cases"
     assert row["value"] == pytest.approx(((P - Y) ** 2)[SITE == "tiny"].mean())
@@ -161,8 +161,8 @@ def test_an_infinite_score_leaves_the_rest_of_its_row():
     p = P.copy()
     p[np.flatnonzero((SITE == "a") & Y)[0]] = 0.0
     for sampling in SAMPLING:
-        found = slices(Y, p, pr.Log(), by=SITE, threshold=0.3, **sampling)
-        known = slices(Y, p, by=SITE, threshold=0.3, **sampling)
+        found = slices(Y, p, pr.Log(), by=SITE, thresholds=0.3, **sampling)
+        known = slices(Y, p, by=SITE, thresholds=0.3, **sampling)
         for name in ("excess_low", "excess_high", "net_benefit_low", "net_benefit_high"):
             np.testing.assert_array_equal(getattr(found, name), getattr(known, name))
         assert np.isnan(found.p_value).all()
@@ -260,7 +260,7 @@ def test_missing_values_and_views():
     frame = found.to_frame(backend="pandas")
     assert "net_benefit" not in frame
     assert list(frame)[:4] == ["model", "group", "n", "events"]
-    assert "net_benefit_low" in slices(Y, P, by=SITE, threshold=0.2).to_frame(backend="polars").columns
+    assert "net_benefit_low" in slices(Y, P, by=SITE, thresholds=0.2).to_frame(backend="polars").columns
     assert found.to_dict()["overall"] == {"forecast": pytest.approx(pr.brier_score(Y, P))}
 
 
@@ -269,8 +269,8 @@ def test_what_is_refused():
         slices(Y, P, by=SITE[:3])
     with pytest.raises(InputValueError, match="smallest must be a positive whole number"):
         slices(Y, P, by=SITE, smallest=0)
-    with pytest.raises(InputValueError, match="threshold must lie strictly between 0 and 1"):
-        slices(Y, P, by=SITE, threshold=1.0)
+    with pytest.raises(InputValueError, match="thresholds must lie strictly between 0 and 1"):
+        slices(Y, P, by=SITE, thresholds=1.0)
     with pytest.raises(InputTypeError, match=r"a ForecastTable holds .* already; pass no by beside it"):
         slices(pr.ForecastTable.from_predictions(Y, P), by=SITE)
     with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function"):
@@ -282,3 +282,12 @@ def test_what_is_refused():
         slices(ledger)
     with pytest.raises(InputValueError, match=r"the ledger has no key 'day'; its keys are \['site'\]"):
         slices(pr.condense(Y, {"p": P}, by={"site": SITE}), by="day")
+
+
+def test_groups_have_the_mean_net_benefit_of_a_range():
+    found = slices(Y, P, by=SITE, thresholds=(0.1, 0.4))
+    for row, group in enumerate(found.group.tolist()):
+        own = group == SITE
+        expected = pr.bounded_net_benefit(Y[own], P[own], thresholds=(0.1, 0.4))
+        assert found.net_benefit[row] == pytest.approx(expected, rel=1e-9)
+    assert found.thresholds == (0.1, 0.4)

@@ -25,8 +25,8 @@ def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, n
         pytest.param(pair(), TESTED, "better", id="better"),
         pytest.param(pair(0.0042, 0.0013, 0.0071), TESTED, "worse", id="worse"),
         pytest.param(pair(0.0042, 0.0013, 0.0071), TESTED._replace(measure=NetBenefit(0.2)), "better", id="benefit"),
-        pytest.param(pair(), TESTED._replace(measure=pr.AreaUnderRoc()), "worse", id="area"),
-        pytest.param(pair(), TESTED._replace(measure=pr.CalibrationSlope()), "different", id="ideal"),
+        pytest.param(pair(), TESTED._replace(measure=pr.measures.AreaUnderRoc()), "worse", id="area"),
+        pytest.param(pair(), TESTED._replace(measure=pr.measures.CalibrationSlope()), "different", id="ideal"),
         pytest.param(pair(p=0.06), TESTED, "not distinguishable", id="undecided"),
         pytest.param(pair(p=0.06), TESTED._replace(level=0.9), "better", id="level"),
         pytest.param(pair(p=0.05), TESTED, "better", id="at the level"),
@@ -47,7 +47,7 @@ def test_verdicts(row, tested, verdict):
 @given(
     st.floats(-1.0, 1.0).filter(bool),
     st.floats(0.0, 1.0),
-    st.sampled_from([MeanScore(), NetBenefit(0.2), pr.CalibrationSlope()]),
+    st.sampled_from([MeanScore(), NetBenefit(0.2), pr.measures.CalibrationSlope()]),
 )
 def test_turning_a_pair_turns_its_verdict(difference, p, measure):
     tested = TESTED._replace(measure=measure)

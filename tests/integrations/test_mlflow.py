@@ -138,9 +138,9 @@ def test_classes_have_a_column_each():
 
 
 def test_measures_of_ones_own_are_logged_and_reported():
-    result = judge(TABLE, {"measures": [pr.IntegratedCalibrationIndex()], **DRAWS}, predictions="p")
+    result = judge(TABLE, {"measures": [pr.measures.IntegratedCalibrationIndex()], **DRAWS}, predictions="p")
     table = pr.ForecastTable.from_predictions(Y, P)
-    value = pr.IntegratedCalibrationIndex().value(table)
+    value = pr.measures.IntegratedCalibrationIndex().value(table)
     assert logged(run_of(result))["ici"] == pytest.approx(value, rel=1e-12)
     assert "integrated calibration index" in result.artifacts["propriety"].content
 
@@ -184,7 +184,7 @@ def test_missing_values_raise_or_are_dropped():
     [
         pytest.param({"model": lambda data: data["p"]}, {}, InputValueError, r"in a table; got a model\. Hint: put its prob", id="model"),
         pytest.param({"predictions": "label"}, {}, InputValueError, r"'label' .* all are 0 or 1, as labels .* predict_proba", id="labels"),
-        pytest.param({"predictions": "site"}, {}, InputTypeError, "y_proba must", id="words"),
+        pytest.param({"predictions": "site"}, {}, InputTypeError, r"forecasts\['site'\] must hold real numbers", id="words"),
         pytest.param({"predictions": "p"}, {"treshold": 0.1}, InputValueError, r"got \['treshold'\]\. Hint: they are \['by', 'cluster'", id="unknown"),
         pytest.param({}, {}, InputValueError, r"predictions= must name the column of the forecasts; got none", id="no-forecast"),
         pytest.param({}, {"forecasts": ["q"]}, InputValueError, r"it lacks \['q'\]", id="no-column"),

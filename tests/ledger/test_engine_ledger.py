@@ -173,7 +173,7 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
     monkeypatch.setattr("propriety.tables.lazy_cases.LazyCases.collected", full)
     ledger = pr.condense(engine(FRAME), ["p", "q"], outcome="y", cluster="ward")
     assert ledger.cases is None
-    found = pr.estimate(ledger, "p", pr.AreaUnderRoc())
+    found = pr.estimate(ledger, "p", pr.measures.AreaUnderRoc())
     assert found.value == pytest.approx(pr.roc_curve(FRAME["y"], FRAME["p"]).auc)
     assert found.note == "an interval of this measure needs the cases in memory, and the frame has too many"
 
@@ -183,12 +183,14 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
     "call",
     [
         lambda frame, **options: pr.estimate(frame, "p", pr.Log(), **options),
-        lambda frame, **options: pr.estimate(frame, "p", pr.AreaUnderRoc(), **options),
-        lambda frame, **options: pr.estimate(frame, "p", pr.Miscalibration(), seed=1, n_resamples=40, **options),
+        lambda frame, **options: pr.estimate(frame, "p", pr.measures.AreaUnderRoc(), **options),
+        lambda frame, **options: pr.estimate(
+            frame, "p", pr.measures.Miscalibration(), seed=1, n_resamples=40, **options
+        ),
         lambda frame, **options: pr.estimate(frame, "q", pr.Brier(), seed=1, method="bootstrap", **options),
-        lambda frame, **options: pr.compare(frame, ["p", "q"], pr.Skill(), **options),
-        lambda frame, **options: pr.compare(frame, ["p", "q"], pr.AreaUnderRoc(), **options),
-        lambda frame, **options: pr.compare(frame, ["p", "q"], pr.ObservedExpected(), **options),
+        lambda frame, **options: pr.compare(frame, ["p", "q"], pr.measures.Skill(), **options),
+        lambda frame, **options: pr.compare(frame, ["p", "q"], pr.measures.AreaUnderRoc(), **options),
+        lambda frame, **options: pr.compare(frame, ["p", "q"], pr.measures.ObservedExpected(), **options),
     ],
     ids=["mean", "area", "part", "draws", "skills", "areas", "ratios"],
 )
@@ -213,7 +215,7 @@ def test_every_answer_is_that_of_arrays(engine, call, sampling):
 def test_skill_knows_of_classes_that_no_row_has(engine):
     frame = FRAME.filter(pl.col("grade") < 2)
     for rule in (pr.Brier(), pr.RankedProbability()):
-        found = pr.estimate(engine(frame), {"a": CLASSES["a"]}, pr.Skill(rule), outcome="grade")
+        found = pr.estimate(engine(frame), {"a": CLASSES["a"]}, pr.measures.Skill(rule), outcome="grade")
         rows = frame.select(CLASSES["a"]).to_numpy()
         assert found.value == pytest.approx(pr.skill_score(frame["grade"], rows, rule=rule), rel=1e-10)
 

@@ -58,7 +58,7 @@ def test_files_give_the_ledger_back(kind, cells, tmp_path, same):
     assert again.is_weighted == ledger.is_weighted
     assert again.table("p").is_weighted == ledger.table("p").is_weighted
     assert (again.source, again.cases) == (None, None)
-    for answer in (pr.estimate(again, "p", pr.Log()), pr.estimate(again, "q", pr.Skill())):
+    for answer in (pr.estimate(again, "p", pr.Log()), pr.estimate(again, "q", pr.measures.Skill())):
         made = pr.estimate(ledger, "p" if answer.measure.key == "log" else "q", answer.measure)
         assert (answer.low, answer.high, answer.method) == (
             pytest.approx(made.low),

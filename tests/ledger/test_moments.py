@@ -261,7 +261,7 @@ def test_a_table_of_one_outcome_has_moments_of_that_alone():
 def test_pairs_are_first_minus_second_and_rows_are_tidy():
     moments = moments_of([0, 1], {"a": [0.1, 0.7], "b": [0.5, 0.5], "c": [0.0, 1.0]}, cluster=[7, 8])
     assert moments.pairs == (("a", "b"), ("a", "c"), ("b", "c"))
-    rows = moments.rows()
+    rows = moments.columns()
     assert {len(column) for column in rows.values()} == {2 * 6}
     assert rows["cluster"][:6] == [7] * 6
     assert rows["reference"][:6] == [None, None, None, "b", "c", "c"]

@@ -83,17 +83,17 @@ def test_a_reference_names_the_sides():
 
 
 def test_the_sides_are_those_of_the_measure():
-    higher = compare(Y, MODELS, pr.AreaUnderRoc()).plot()
+    higher = compare(Y, MODELS, pr.measures.AreaUnderRoc()).plot()
     assert texts(higher)[3:] == ["← second better", "first better →"]
     assert texts(higher)[1] == "good better"
-    assert texts(compare(Y, MODELS, pr.Skill(), reference="far").plot())[2:] == [
+    assert texts(compare(Y, MODELS, pr.measures.Skill(), reference="far").plot())[2:] == [
         "← worse than far",
         "better than far →",
     ]
-    ideal = compare(Y, MODELS, pr.CalibrationSlope())
+    ideal = compare(Y, MODELS, pr.measures.CalibrationSlope())
     assert texts(ideal.plot()) == ["not distinguishable", "different", "different", "← first lower", "first higher →"]
     assert ideal.standings.plot().get_xlabel() == "Calibration slope, 95% interval (1 is ideal)"
-    area = compare(Y, MODELS, pr.AreaUnderRoc()).standings.plot()
+    area = compare(Y, MODELS, pr.measures.AreaUnderRoc()).standings.plot()
     assert area.get_xlabel() == "Area under the ROC curve, 95% interval (higher is better)"
 
 

@@ -59,16 +59,15 @@ def test_regret_is_drawn_with_its_area():
 
 def test_regret_over_log_odds_names_the_log_loss():
     curve = regret_curve(Y, P)
-    ax = curve.plot(scale="log-odds")
+    ax = curve.plot(axis="log-odds")
     assert ax.get_xscale() == "logit"
-    assert f"area {shown(curve.area(scale='log-odds'))}, the log loss" in texts(ax)
+    assert f"area {shown(curve.area(axis='log-odds'))}, the log loss" in texts(ax)
     assert {"1 in 2", "1 in 10", "1 in 500"} <= set(chances(ax))
 
 
 def test_regret_of_a_fixed_threshold_says_which():
-    ax = regret_curve(Y, P, act_at=0.3).plot(label="mine", high=0.5)
+    ax = regret_curve(Y, P, act_at=0.3).plot(label="mine")
     assert "always decided at 30%" in texts(ax)
-    assert "over all thresholds" in texts(ax)
     assert ax.get_title(loc="left") == "mine"
 
 
@@ -80,7 +79,7 @@ def test_least_regret_runs_through_its_corners():
 
 
 def test_thresholds_are_percentages_and_chances():
-    ax = decision_curve(Y, P).plot(high=0.2)
+    ax = decision_curve(Y, P, thresholds=0.1).plot()
     assert chances(ax) == ["1 in 10", "1 in 20", "1 in 50"]
     assert [tick.get_text() for tick in ax.get_xticklabels()][:3] == ["0%", "5%", "10%"]
     assert ax.get_xlabel() == "Threshold: act if the forecast is at least"
@@ -112,7 +111,7 @@ def test_a_difference_names_the_better_model():
 
 
 def test_murphy_diagram_shows_parts_and_areas():
-    curve = murphy_curve(Y, P, scaling="brier")
+    curve = murphy_curve(Y, P, normalize="brier")
     ax = curve.plot()
     areas = curve.areas
     shorts = {"score": "score", "MCB": "miscalibration", "DSC": "discrimination", "UNC": "uncertainty"}
@@ -142,6 +141,85 @@ def test_several_models_on_one_picture():
     assert legend(plot_murphy_curves(murphys))[1] == f"b  (area {shown(murphys['b'].area)})"
     rocs = {"a": roc_curve(Y, P), "b": roc_curve(Y, Q)}
     assert legend(plot_roc_curves(rocs))[0] == f"a  (AUC {shown(rocs['a'].auc)})"
+
+
+RANGE = (0.05, 0.2)
+WITH_THRESHOLDS = {
+    "decision": lambda own: decision_curve(Y, P, thresholds=own).plot(),
+    "decisions": lambda own: plot_decision_curves({"a": decision_curve(Y, P, thresholds=own)}),
+    "regret": lambda own: regret_curve(Y, P, thresholds=own).plot(),
+    "regrets": lambda own: plot_regret_curves({"a": regret_curve(Y, P, thresholds=own), "b": regret_curve(Y, Q)}),
+    "cost": lambda own: cost_curve(Y, P, thresholds=own).plot(),
+    "murphy": lambda own: murphy_curve(Y, P, thresholds=own).plot(),
+    "murphys": lambda own: plot_murphy_curves({"a": murphy_curve(Y, P, thresholds=own)}),
+    "difference": lambda own: decision_curve(Y, P, thresholds=own).minus(decision_curve(Y, Q, thresholds=own)).plot(),
+}
+
+
+def band(ax):
+    (found,) = [patch for patch in ax.patches if str(patch.get_label()).startswith("threshold")]
+    return found
+
+
+@pytest.mark.parametrize("drawn", WITH_THRESHOLDS.values(), ids=WITH_THRESHOLDS)
+def test_a_range_of_thresholds_is_shaded_and_named_and_the_picture_is_around_it(drawn):
+    ax = drawn(RANGE)
+    ends = band(ax).get_bbox()
+    assert (ends.x0, ends.x1) == pytest.approx(RANGE)
+    assert ax.get_xlim() == pytest.approx((0.0, 0.275))
+    named = texts(ax) if ax.get_legend() is None else legend(ax)
+    assert "thresholds 5% to 20%" in named
+
+
+@pytest.mark.parametrize("drawn", WITH_THRESHOLDS.values(), ids=WITH_THRESHOLDS)
+def test_one_threshold_is_a_narrow_band_in_the_middle(drawn):
+    ax = drawn(0.1)
+    ends = band(ax).get_bbox()
+    assert (ends.x0 + ends.x1) / 2 == pytest.approx(0.1)
+    assert ends.width < 0.01
+    assert ax.get_xlim() == pytest.approx((0.0, 0.2))
+
+
+def test_a_range_far_from_0_is_drawn_from_below_it():
+    ax = decision_curve(Y, P, thresholds=(0.6, 0.8)).plot()
+    assert ax.get_xlim() == pytest.approx((0.5, 0.9))
+    x, y = line(ax, "model")
+    seen = y[(x >= 0.5) & (x <= 0.9)]
+    low, high = ax.get_ylim()
+    assert low < 0.0 < seen.max() < high
+
+
+def test_a_model_that_only_harms_is_seen():
+    ax = decision_curve(~Y, P, thresholds=(0.85, 0.95)).plot()
+    x, y = line(ax, "model")
+    seen = y[(x >= 0.8) & (x <= 1.0)]
+    assert seen.max() < 0.0
+    assert ax.get_ylim()[0] < seen.min()
+
+
+@pytest.mark.parametrize("drawn", WITH_THRESHOLDS.values(), ids=WITH_THRESHOLDS)
+@pytest.mark.parametrize("thresholds", [None, 0.1, RANGE, (0.3, 0.9)], ids=str)
+def test_no_line_crosses_a_legend_or_a_name(drawn, thresholds):
+    ax = drawn(thresholds)
+    ax.figure.canvas.draw()
+    boxes = {text.get_text(): text.get_window_extent() for text in ax.texts if text.get_text()}
+    if ax.get_legend() is not None:
+        boxes |= {"legend": ax.get_legend().get_window_extent()}
+    for one in ax.get_lines():
+        path = one.get_path().transformed(one.get_transform())
+        crossed = [name for name, box in boxes.items() if path.intersects_bbox(box, filled=False)]
+        assert not crossed, (one.get_label(), crossed)
+
+
+def test_roc_curves_mark_the_thresholds():
+    curves = {"a": roc_curve(Y, P, thresholds=RANGE), "b": roc_curve(Y, Q, thresholds=RANGE)}
+    ax = plot_roc_curves(curves)
+    marks = [one for one in ax.get_lines() if one.get_label() == "_mark"]
+    expected = [np.mean(P[~Y] >= 0.05), np.mean(P[~Y] >= 0.2)]
+    np.testing.assert_allclose(marks[0].get_xdata(), expected)
+    assert legend(ax)[-1] == "thresholds 5% and 20%"
+    alone = [text.get_text() for text in curves["a"].plot().texts]
+    assert {"≥ 5%", "≥ 20%"} <= set(alone)
 
 
 def test_pictures_go_on_the_axes_of_the_caller_and_change_no_settings():

@@ -75,7 +75,7 @@ def test_bands_are_drawn_and_named(curve):
     named = ["90% pointwise consistency band", "90% pointwise confidence band", "95% simultaneous band (dotted)"]
     assert set(named) <= set(texts(ax))
     corners = ax.collections[0].get_paths()[0].vertices
-    assert corners[:, 1].max() == pytest.approx(banded.bands[0].upper.max())
+    assert corners[:, 1].max() == pytest.approx(banded.bands[0].high.max())
 
 
 def test_discrete_forecasts_are_dots():

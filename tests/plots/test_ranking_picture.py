@@ -37,7 +37,7 @@ def texts(ax):
 @pytest.mark.parametrize("scale", ["linear", "log-odds"])
 def test_every_interval_has_the_colour_of_its_winner(scale):
     grid = np.linspace(0.05, 0.95, 10)
-    ranking = ranking_map(Y, MODELS, grid=grid, scale=scale)
+    ranking = ranking_map(Y, MODELS, grid=grid, axis=scale)
     drawn = regions(ranking.plot())
     # Of the squares of a threshold the inner ones have it in the middle; at the ends it is the edge of its square.
     nudged = np.clip(ranking.low, 0.0501, 0.9499), np.clip(ranking.high, 0.0501, 0.9499)
@@ -91,13 +91,13 @@ def test_axes_are_read_as_percentages_and_chances():
 
 @pytest.mark.parametrize("ends", [(0.001, 0.999), (0.002, 0.2), (0.0166, 0.03), (0.3, 0.4)])
 def test_log_odds_are_drawn_on_a_logit_axis(ends):
-    ax = ranking_map(Y, MODELS, scale="log-odds", grid=expit(np.linspace(*logit(ends), 8))).plot()
+    ax = ranking_map(Y, MODELS, axis="log-odds", grid=expit(np.linspace(*logit(ends), 8))).plot()
     assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
     assert 2 <= len(ax.get_xticks()) <= 8
 
 
 def test_the_users_interval_is_ringed_and_told():
-    ranking = ranking_map(Y, MODELS, interval=(0.123, 0.4))
+    ranking = ranking_map(Y, MODELS, thresholds=(0.123, 0.4))
     ax = ranking.plot(label="a title")
     rings = [line for line in ax.get_lines() if line.get_label() == "_marked"]
     assert {(ring.get_xdata()[0], ring.get_ydata()[0]) for ring in rings} == {(0.123, 0.4)}
@@ -107,7 +107,7 @@ def test_the_users_interval_is_ringed_and_told():
 
 
 def test_an_interval_that_is_tied_or_beyond_the_map_is_told():
-    ranking = ranking_map(Y, {"a": P, "b": P}, grid=[0.1, 0.2, 0.3], interval=(0.5, 0.6))
+    ranking = ranking_map(Y, {"a": P, "b": P}, grid=[0.1, 0.2, 0.3], thresholds=(0.5, 0.6))
     (told,) = [text for text in texts(ranking.plot()) if "50% to 60%" in text]
     assert "a and b are tied" in told
     assert "beyond this map" in told

@@ -66,7 +66,7 @@ def test_bands_are_drawn_where_there_are_any():
     bands = limited.plot().collections
     assert len(bands) == len(RULES)
     own = curve.rule == repr(RULES[0])
-    assert bands[0].get_datalim(bands[0].axes.transData).ymax == pytest.approx(limited.upper[own].max())
+    assert bands[0].get_datalim(bands[0].axes.transData).ymax == pytest.approx(limited.high[own].max())
 
 
 def test_all_cases_are_marked_only_where_the_curve_starts_with_them():

@@ -20,7 +20,7 @@ RNG = np.random.default_rng(4)
 P = RNG.beta(1, 2, 1200)
 SITE = RNG.choice(["Bergen", "Graz", "Lyon", "tiny"], 1200, p=[0.5, 0.3, 0.19, 0.01])
 Y = RNG.random(1200) < np.where(SITE == "Lyon", expit(logit(P) + 1.5), P)
-ONE = slices(Y, P, by=SITE, threshold=0.3)
+ONE = slices(Y, P, by=SITE, thresholds=0.3)
 TWO = slices(Y, {"plain": P, "steep": expit(2 * logit(P))}, by=SITE)
 
 
@@ -60,7 +60,7 @@ def test_rows_are_named_and_sized_from_the_top():
 
 
 def test_keys_and_measures_have_their_names():
-    found = slices(Y, P, pr.AreaUnderRoc(), by={"site": SITE, "half": np.arange(len(Y)) % 2})
+    found = slices(Y, P, pr.measures.AreaUnderRoc(), by={"site": SITE, "half": np.arange(len(Y)) % 2})
     ax = found.plot()
     assert "site, half" in texts(ax)
     assert [tick.get_text() for tick in ax.get_yticklabels()][:2] == ["Bergen, 0", "Bergen, 1"]

@@ -59,7 +59,7 @@ def test_a_number_that_is_wrong_is_seen(harness, corpus, monkeypatch):
 
     def wrong(*args, **options):
         score = right(*args, **options)
-        return pr.Score(score * (1 + 1e-10), **vars(score))
+        return pr.results.Score(score * (1 + 1e-10), **vars(score))
 
     monkeypatch.setattr(pr, "brier_score", wrong)
     with pytest.raises(AssertionError, match="is right"):

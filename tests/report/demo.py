@@ -52,7 +52,7 @@ def demo_page(
     y, forecasts, group = simulate(models, groups, n=n)
     shown = short_names(models)
     pictured = dict(zip(shown, forecasts.values(), strict=True))
-    ranking = pr.ranking_map(y, pictured, interval=thresholds)
+    ranking = pr.ranking_map(y, pictured, thresholds=thresholds)
     best = min(ranking.marked.regrets, key=ranking.marked.regrets.get)
     return Page(
         title="Thirty-day readmission: four models compared",
@@ -229,10 +229,10 @@ def banded(curve, name, place, model, width):
 def decisions(y, forecasts, ranking):
     names = list(forecasts)
     steps = np.arange(1, 100) / 100
-    net = {name: pr.decision_curve(y, p, thresholds=steps) for name, p in forecasts.items()}
+    net = {name: pr.decision_curve(y, p, grid=steps) for name, p in forecasts.items()}
     regret = {name: pr.regret_curve(y, p) for name, p in forecasts.items()}
     murphy = {name: pr.murphy_curve(y, p) for name, p in forecasts.items()}
-    coarse = {name: pr.regret_curve(y, p, thresholds=steps) for name, p in forecasts.items()}
+    coarse = {name: pr.regret_curve(y, p, grid=steps) for name, p in forecasts.items()}
     return (
         figure_of(
             lambda ax: plots.plot_decision_curves(net, ax),
@@ -255,10 +255,10 @@ def decisions(y, forecasts, ranking):
             title="Who wins on which interval",
             caption="Each point is an interval of thresholds, coloured by the model with the lowest mean regret there. The ring is your interval.",
             table={
-                name: ranking.rows()[name]
+                name: ranking.columns()[name]
                 for name in ("low", "high", "winner", "runner_up", "regret", "margin", "is_noise")
             },
-            call="pr.ranking_map(y_true, forecasts, interval=(0.1, 0.3)).plot()",
+            call="pr.ranking_map(y_true, forecasts, thresholds=(0.1, 0.3)).plot()",
             models=names,
             size=(4.8, 4.5),
         ),

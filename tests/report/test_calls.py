@@ -118,7 +118,7 @@ def assert_is_that_of(result, found, call, name):
         "RocCurve": lambda: [result.roc_curves[name]],
         "ProbabilityMeans": lambda: [result.probability_means[name]],
     }
-    if isinstance(found, pr.Estimate):
+    if isinstance(found, pr.results.Estimate):
         place = result.scores.call.tolist().index(call)
         for field in ("value", "low", "high"):
             beside = getattr(result.scores, field)[place]
@@ -133,7 +133,7 @@ def assert_is_that_of(result, found, call, name):
 def same(found, beside):
     # The call is made of the rows that were kept.
     unknown = ("dropped", *(("standard_error", "is_noise") if type(found).__name__ == "RankingMap" else ()))
-    one, other = found.rows(), beside.rows()
+    one, other = found.columns(), beside.columns()
     return all(
         len(one[name]) == len(other[name])
         and (
@@ -177,7 +177,7 @@ def test_every_call_on_the_page_of_a_ledger_of_classes_gives_its_numbers(ordered
 @pytest.mark.parametrize("thresholds", [None, (0.1, 0.3)], ids=["none", "interval"])
 def test_every_call_on_the_page_of_stored_ledgers_gives_its_numbers(tmp_path, thresholds):
     rules = [] if thresholds is None else [pr.BoundedBrier(*thresholds), pr.BoundedLog(*thresholds)]
-    rules += [] if thresholds is None else [pr.NetBenefit(end).rule for end in thresholds]
+    rules += [] if thresholds is None else [pr.measures.NetBenefit(end).rule for end in thresholds]
     pr.condense(Y, MODELS, by=SITE, rules=rules).to_parquet(tmp_path / "ledger")
     ledger = pr.Ledger.from_parquet(tmp_path / "ledger")
     result = pr.evaluate(ledger, thresholds=thresholds, n_resamples=40, seed=1)
@@ -215,7 +215,9 @@ def rate(table):
 
 def test_measures_of_ones_own_are_written_as_they_are():
     assert written(Share()) == "Share()"
-    result = pr.evaluate(Y, MODELS, measures=[Share(), rate, pr.MeanScore(pr.Spherical())], n_resamples=40, seed=1)
+    result = pr.evaluate(
+        Y, MODELS, measures=[Share(), rate, pr.measures.MeanScore(pr.Spherical())], n_resamples=40, seed=1
+    )
     data = DATA | {"Share": Share, "rate": rate}
     assert_calls_give_the_numbers(result, data)
     assert result.scores.call[-2].endswith("rate, n_resamples=40, seed=1)")

@@ -110,7 +110,7 @@ def test_the_table_of_net_benefit_has_the_value_at_every_threshold():
     y = (np.random.default_rng(1).random(30) < p).astype(int)
     table = item_named("Net benefit", pr.evaluate(y, {"a": p}, seed=1, n_resamples=20)).table
     whole = pr.ForecastTable.from_predictions(y, p)
-    alone = [pr.NetBenefit(threshold).value(whole) for threshold in table["threshold"].tolist()]
+    alone = [pr.measures.NetBenefit(threshold).value(whole) for threshold in table["threshold"].tolist()]
     np.testing.assert_allclose(table["a"], alone, rtol=1e-12, atol=1e-15)
 
 

@@ -166,7 +166,7 @@ def test_the_report_shows_each_property_with_its_claim_and_its_counterexample():
     assert len(event) == 6
     silent = pr.audit(Silent(), classes=3)
     assert "  range               declared -          holds" in repr(silent).splitlines()
-    columns = silent.rows()
+    columns = silent.columns()
     assert columns["declared"] == ["-"] * 7
     assert columns["holds"] == [True, True, False, False, True, False, False]
     assert columns["counterexample"][0] == ""

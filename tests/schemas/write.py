@@ -37,7 +37,7 @@ def ledgers():
     models = {"a": CASES["a"], "b": CASES["b"]}
     keys = {"day": [dt.date(2026, 1, day) for day in CASES["day"]], "site": CASES["site"]}
     shared = {"sample_weight": CASES["weight"], "cluster": CASES["patient"]}
-    rules = [pr.BoundedBrier(0.05, 0.2), pr.NetBenefit(0.2).rule]
+    rules = [pr.BoundedBrier(0.05, 0.2), pr.measures.NetBenefit(0.2).rule]
     return {
         "plain": pr.condense(CASES["y"], models),
         "keyed": pr.condense(CASES["y"], models, by=keys, rules=rules, **shared),

@@ -4,11 +4,13 @@ import inspect
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 import propriety as pr
+from propriety.public_names import public_names
 
 DRAWS = 40  # More than one block of the bootstrap, so that workers have something to share.
 CLASSES = 4
@@ -88,7 +90,9 @@ OF_AN_EVENT: dict[str, Callable[..., Any]] = {
     "skill_score": lambda *given, **options: pr.skill_score(*given, rule=pr.Brier(), **options),
     "spherical_score": pr.spherical_score,
     "top_k": lambda *given, **options: pr.top_k(*given, k=[10, 50], **options),
-    "weighted_regret": lambda *given, **options: pr.weighted_regret(*given, weight=pr.BetaWeight(2, 3), **options),
+    "weighted_regret": lambda *given, **options: pr.weighted_regret(
+        *given, weight=pr.weights.BetaWeight(2, 3), **options
+    ),
 }
 # The same, with draws; those of weighted cases need the cases.
 DRAWN: dict[str, Callable[..., Any]] = {
@@ -97,7 +101,7 @@ DRAWN: dict[str, Callable[..., Any]] = {
     ).with_consistency_band(method="resampling", n_resamples=DRAWS, seed=7),
     "estimate": lambda *given, **options: pr.estimate(*given, n_resamples=DRAWS, seed=7, **options),
     "estimate of a part": lambda *given, **options: pr.estimate(
-        *given, measure=pr.Miscalibration(), n_resamples=DRAWS, seed=7, **options
+        *given, measure=pr.measures.Miscalibration(), n_resamples=DRAWS, seed=7, **options
     ),
     "estimate of a number of the table": lambda *given, **options: pr.estimate(
         *given, measure=lambda found: found.mean_forecast, n_resamples=DRAWS, seed=7, **options
@@ -116,21 +120,26 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "compare of a ledger": lambda d: pr.compare(
         pr.condense(d.y, d.models, time=d.cluster, **d.binary), method="block bootstrap", n_resamples=DRAWS, seed=7
     ),
-    "compare of areas": lambda d: pr.compare(d.y, d.models, pr.AreaUnderRoc(), cluster=d.cluster, **d.binary),
-    "compare of skill": lambda d: pr.compare(d.y, d.models, pr.Skill(pr.Log()), **d.binary),
+    "compare of areas": lambda d: pr.compare(d.y, d.models, pr.measures.AreaUnderRoc(), cluster=d.cluster, **d.binary),
+    "compare of skill": lambda d: pr.compare(d.y, d.models, pr.measures.Skill(pr.Log()), **d.binary),
     "compare by drawing": lambda d: pr.compare(
-        d.y, d.models, pr.IntegratedCalibrationIndex(), n_resamples=DRAWS, seed=7, **d.binary
+        d.y, d.models, pr.measures.IntegratedCalibrationIndex(), n_resamples=DRAWS, seed=7, **d.binary
     ),
     "condense": lambda d: pr.condense(d.y, d.models, by=d.group, cluster=d.cluster, **d.binary),
     "condense and add": lambda d: sum([pr.condense(d.y, d.models, by=d.group, **d.binary)] * 2),
     "evaluate of tables": lambda d: pr.evaluate({"p": table(d)}, n_resamples=DRAWS, seed=7),
     "evaluate": lambda d: pr.evaluate(d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary),
     "estimate with clusters": lambda d: pr.estimate(d.y, d.p, cluster=d.cluster, n_resamples=DRAWS, seed=7, **d.binary),
-    "estimate of an area": lambda d: pr.estimate(d.y, d.p, pr.AreaUnderRoc(), time=d.cluster, **d.binary),
-    "estimate of a slope": lambda d: pr.estimate(d.y, d.p, pr.CalibrationSlope(), cluster=d.cluster, **d.binary),
+    "estimate of an area": lambda d: pr.estimate(d.y, d.p, pr.measures.AreaUnderRoc(), time=d.cluster, **d.binary),
+    "estimate of a slope": lambda d: pr.estimate(
+        d.y, d.p, pr.measures.CalibrationSlope(), cluster=d.cluster, **d.binary
+    ),
     "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),
+    "recalibrate": lambda d: pr.recalibrate(d.y, d.p, seed=7, **d.binary),
     "slices": lambda d: pr.slices(d.y, d.models, by=d.group, smallest=5, **d.binary),
-    "slices by area": lambda d: pr.slices(d.y, d.models, pr.AreaUnderRoc(), by=d.group, smallest=5, **d.binary),
+    "slices by area": lambda d: pr.slices(
+        d.y, d.models, pr.measures.AreaUnderRoc(), by=d.group, smallest=5, **d.binary
+    ),
 }
 OF_CLASSES: dict[str, Callable[[Data], Any]] = {
     "RetentionCurve.with_interval": lambda d: pr.retention_curve(d.grade, d.rows, **d.classes).with_interval(
@@ -186,8 +195,8 @@ DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 def public_calls() -> set[str]:
     """Return every public function by name, and every public method that draws."""
     found = set()
-    for name in pr.__all__:
-        thing = getattr(pr, name)
+    for path in (path for path, source in public_names().items() if source != "propriety.plots"):
+        name, thing = path.rpartition(".")[2], attrgetter(path)(pr)
         if inspect.isfunction(thing):
             found.add(name)
         elif inspect.isclass(thing):
@@ -210,7 +219,7 @@ def _parameters(function: Any) -> set[str]:
 
 def parts(answer: Any) -> Any:
     """Return an answer as plain data; of an evaluation, which computes when it is asked, all that it says."""
-    if isinstance(answer, pr.Evaluation):
+    if isinstance(answer, pr.results.Evaluation):
         curves = [parts(curve) for own in answer.reliability.values() for curve in own.values()]
         made = [parts(one) for one in (answer.scores, answer.ranking, answer.comparison, answer.slices)]
         return [*made, *curves, answer.summary()]
@@ -218,7 +227,7 @@ def parts(answer: Any) -> Any:
         facts = [answer.models, answer.kind, answer.n, answer.keys, [*answer.rates.values()]]
         moments = [answer.moments(rule).to_dict() for rule in answer.rules]
         return [*facts, moments, answer.to_frame(backend="pyarrow").to_pydict()]
-    if isinstance(answer, pr.Result | pr.Score):
+    if isinstance(answer, pr.results.Result | pr.results.Score):
         return answer.to_dict()
     return answer.tolist() if isinstance(answer, np.ndarray) else answer
 

@@ -13,7 +13,7 @@ DATA = cases(240)
 @pytest.mark.parametrize("name", CALLS)
 def test_every_result_is_strict_json(name):
     answer = CALLS[name](DATA)
-    if not isinstance(answer, pr.Result | pr.Score):
+    if not isinstance(answer, pr.results.Result | pr.results.Score):
         pytest.skip("an array, a mapping or a ledger")
     text = answer.to_json()
     stored = json.loads(text, parse_constant=pytest.fail)

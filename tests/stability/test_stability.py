@@ -134,7 +134,9 @@ def test_engines_give_the_answers_of_arrays(engine):
         assert exact(call(made)) == exact(call(table(d))), name
 
 
-@pytest.mark.parametrize("measure", [pr.Miscalibration(), lambda found: found.mean_forecast], ids=["overfit", "number"])
+@pytest.mark.parametrize(
+    "measure", [pr.measures.Miscalibration(), lambda found: found.mean_forecast], ids=["overfit", "number"]
+)
 def test_the_number_of_workers_does_not_matter(measure):
     d = cases(N)
     answer, *others = (

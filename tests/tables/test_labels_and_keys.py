@@ -102,7 +102,7 @@ def test_partially_ordered_keys_are_one_group_each():
     assert set(keys_of(sets).labels) == set(sets)
     assert as_given(keys_of(sets)) == sets
     found = pr.slices(Y, {"p": P}, by=sets, smallest=1)
-    assert sorted(map(str, found.rows()["group"])) == sorted(map(str, set(sets)))
+    assert sorted(map(str, found.columns()["group"])) == sorted(map(str, set(sets)))
 
 
 @pytest.mark.parametrize(

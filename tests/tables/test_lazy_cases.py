@@ -114,7 +114,7 @@ def test_more_cases_than_the_budget_are_refused(lazy):
         match=r"no more than 299 rows .* \(300 rows of 3 columns\). Hint: pass a sample .* of at least 900 values",
     ):
         cases.collected(budget=899)
-    with pytest.raises(InputValueError, match="budget must be a whole number of at least 1"):
+    with pytest.raises(InputValueError, match="budget must be a positive whole number"):
         cases.collected(budget=0)
 
 

@@ -91,8 +91,8 @@ def test_parts_of_scores(sample, rule):
 
 def test_regret_and_its_parts_at_thresholds(sample):
     table, cases = scored(sample)
-    curves = pr.murphy_curve(table, thresholds=THRESHOLDS)
-    found, best = pr.regret_curve(table, thresholds=THRESHOLDS), pr.cost_curve(table, thresholds=THRESHOLDS)
+    curves = pr.murphy_curve(table, grid=THRESHOLDS)
+    found, best = pr.regret_curve(table, grid=THRESHOLDS), pr.cost_curve(table, grid=THRESHOLDS)
     rate = event_rate(cases)
     for place, cost in enumerate(map(mpf, THRESHOLDS)):
         exact, least, reference = regret(cases, cost, cost), least_regret(cases, cost), uncertainty(cases, cost)
@@ -109,14 +109,14 @@ def test_regret_and_its_parts_at_thresholds(sample):
 @pytest.mark.parametrize("act_at", [0.3, math.nextafter(0.3, 1.0), 0.9])
 def test_regret_of_another_threshold(sample, act_at):
     table, cases = scored(sample)
-    found = pr.regret_curve(table, thresholds=[0.2, 0.6], act_at=act_at).regret
+    found = pr.regret_curve(table, grid=[0.2, 0.6], act_at=act_at).regret
     for value, cost in zip(found, (mpf(0.2), mpf(0.6)), strict=True):
         assert_exact(value, regret(cases, cost, mpf(act_at)))
 
 
 def test_net_benefit_at_thresholds(sample):
     table, cases = scored(sample)
-    found, rate = pr.decision_curve(table, thresholds=THRESHOLDS), event_rate(cases)
+    found, rate = pr.decision_curve(table, grid=THRESHOLDS), event_rate(cases)
     for place, cost in enumerate(map(mpf, THRESHOLDS)):
         benefit, harm = benefit_and_harm(cases, cost)
         assert_near(found.net_benefit[place], benefit - harm, benefit + harm)
@@ -141,11 +141,11 @@ def test_areas_under_regret(sample, low, high):
     linear = mean_loss(pr.BoundedBrier(low, high, normalize="none"), cases) / 2
     log_odds = mean_loss(pr.BoundedLog(low, high, normalize="none"), cases)
     odds = mean_loss(pr.BoundedNetBenefit(low, high, normalize="none"), cases)
-    assert_exact(curve.area(low, high), linear)
-    assert_exact(curve.area(low, high, scale="log-odds"), log_odds)
-    assert_exact(curve.area(low, high, scale="odds"), odds, within=64.0)
-    assert_exact(benefit.area(low, high, axis="quadratic"), linear)
-    assert_exact(benefit.area(low, high, axis="logarithmic"), log_odds)
+    assert_exact(curve.area((low, high)), linear)
+    assert_exact(curve.area((low, high), axis="log-odds"), log_odds)
+    assert_exact(benefit.area((low, high)), odds, within=64.0)
+    assert_exact(benefit.area((low, high), axis="quadratic"), linear)
+    assert_exact(benefit.area((low, high), axis="logarithmic"), log_odds)
 
 
 @pytest.mark.parametrize(("low", "high"), INTERVALS)
@@ -153,9 +153,9 @@ def test_what_a_harm_takes_from_an_area(low, high):
     """With a perfect forecast nothing else is lost, so that the area is that of the harm alone."""
     curve = pr.decision_curve([0, 1], [0.0, 1.0], harm=1.0)
     a, b = mpf(low), mpf(high)
-    assert_exact(curve.area(low, high, axis="threshold"), b - a)
-    assert_exact(curve.area(low, high, axis="quadratic"), ((1 - a) ** 2 - (1 - b) ** 2) / 2)
-    assert_exact(curve.area(low, high, axis="logarithmic"), log(b / a))
+    assert_exact(curve.area((low, high), axis="linear"), b - a)
+    assert_exact(curve.area((low, high), axis="quadratic"), ((1 - a) ** 2 - (1 - b) ** 2) / 2)
+    assert_exact(curve.area((low, high), axis="logarithmic"), log(b / a))
 
 
 @pytest.mark.parametrize(("low", "high"), INTERVALS)
@@ -164,18 +164,20 @@ def test_totals_of_weights(low, high):
     event, non_event = cases_of([1], [low], [1]), cases_of([0], [high], [1])
     rule = pr.BoundedLog(low, high, normalize="none")
     # From end to end the log-odds grow by what an event loses and what a non-event does.
-    assert_exact(pr.LogOddsWeight(low, high).total(), mean_loss(rule, event) + mean_loss(rule, non_event))
-    assert_exact(pr.NetBenefitWeight(low, high).total(), mean_loss(rule, non_event))
-    assert_exact(pr.UniformWeight(low, high).total(), b - a)
+    assert_exact(pr.weights.LogOddsWeight(low, high).total(), mean_loss(rule, event) + mean_loss(rule, non_event))
+    assert_exact(pr.weights.NetBenefitWeight(low, high).total(), mean_loss(rule, non_event))
+    assert_exact(pr.weights.UniformWeight(low, high).total(), b - a)
 
 
-@pytest.mark.parametrize("weight", [pr.UniformWeight(0.05, 0.2), pr.LogOddsWeight(0.3, 0.9), pr.BetaWeight(2.0, 8.0)])
+@pytest.mark.parametrize(
+    "weight", [pr.weights.UniformWeight(0.05, 0.2), pr.weights.LogOddsWeight(0.3, 0.9), pr.weights.BetaWeight(2.0, 8.0)]
+)
 def test_regret_with_a_weight_on_thresholds(sample, weight):
     table, cases = scored(sample)
     rule, share = {
-        pr.UniformWeight: lambda: (pr.BoundedBrier(0.05, 0.2, normalize="none"), mpf(0.5)),
-        pr.LogOddsWeight: lambda: (pr.BoundedLog(0.3, 0.9, normalize="none"), 1),
-        pr.BetaWeight: lambda: (pr.BetaRegret(2.0, 8.0), 1),
+        pr.weights.UniformWeight: lambda: (pr.BoundedBrier(0.05, 0.2, normalize="none"), mpf(0.5)),
+        pr.weights.LogOddsWeight: lambda: (pr.BoundedLog(0.3, 0.9, normalize="none"), 1),
+        pr.weights.BetaWeight: lambda: (pr.BetaRegret(2.0, 8.0), 1),
     }[type(weight)]()
     assert_exact(pr.weighted_regret(table, weight=weight), share * mean_loss(rule, cases))
 
@@ -226,7 +228,10 @@ def test_top_k(sample):
     whole = float(total(cases))
     capacities = [1.0, 7.0, 40.0] if not table.is_weighted else [1e-15, 1e-3, 1.0, whole / 3.0, whole]
     for capacity in capacities:
-        found, exact = pr.top_k(table, k=capacity, cost=0.2), true_positives(cases, min(mpf(capacity), total(cases)))
+        found, exact = (
+            pr.top_k(table, k=capacity, thresholds=0.2),
+            true_positives(cases, min(mpf(capacity), total(cases))),
+        )
         assert_near(found.true_positives, exact, capacity)
         assert_near(found.precision, exact / capacity, 1)
         cost = mpf(0.2)
@@ -301,8 +306,8 @@ def test_a_million_weights_do_not_drift():
     }
     roc = pr.roc_curve(table)
     found = {
-        "regret": pr.regret_curve(table, thresholds=thresholds).regret,
-        "net benefit": pr.decision_curve(table, thresholds=thresholds).net_benefit,
+        "regret": pr.regret_curve(table, grid=thresholds).regret,
+        "net benefit": pr.decision_curve(table, grid=thresholds).net_benefit,
         "area": roc.auc,
         "brier": float(pr.mean_score(table, rule=pr.Brier())),
         "upper area": roc.partial_area(0.5, 1.0).pauc_plus,

@@ -19,9 +19,9 @@ from propriety.calibration.density import beta_kernel_density
 from propriety.calibration.grouping import neighbours_pooled
 from propriety.calibration.pav import Blocks
 from propriety.calibration.pointwise import pointwise_limits
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles, resampled_curves
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.calibration.resampling import quantiles, resampled_curves
+from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
+from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["Band", "BandMethod", "band_around_curve", "band_around_diagonal"]
@@ -38,7 +38,7 @@ class Band(Result):
 
     Parameters
     ----------
-    forecast, lower, upper : array of shape (points,)
+    forecast, low, high : array of shape (points,)
         The limits between the points are linear; those of a simultaneous band are steps, the lower one holding up to
         the next forecast, the upper one from the forecast before.
     kind : {"consistency", "confidence", "simultaneous"}
@@ -54,8 +54,8 @@ class Band(Result):
     """
 
     forecast: Floats
-    lower: Floats
-    upper: Floats
+    low: Floats
+    high: Floats
     kind: str
     level: float
     method: str
@@ -69,7 +69,7 @@ class Band(Result):
 
         Examples
         --------
-        >>> Band(forecast=[0.5], lower=[0.4], upper=[0.6], kind="confidence", level=0.9, method="pooled blocks").label
+        >>> Band(forecast=[0.5], low=[0.4], high=[0.6], kind="confidence", level=0.9, method="pooled blocks").label
         '90% pointwise confidence band'
         """
         pointwise = "" if self.kind == "simultaneous" else "pointwise "
@@ -99,8 +99,8 @@ def band_around_curve(table: ForecastTable, blocks: Blocks, *, level: float) -> 
     block %= len(blocks)
     return Band(
         forecast=table.forecast[ends],
-        lower=lower[block],
-        upper=upper[block],
+        low=lower[block],
+        high=upper[block],
         kind="confidence",
         level=level,
         method="pooled blocks",
@@ -144,8 +144,8 @@ def _resampled(table: ForecastTable, level: float, n_resamples: int, seed: int, 
     lower, upper = quantiles(curves, (0.5 - level / 2.0, 0.5 + level / 2.0))
     return Band(
         forecast=table.forecast,
-        lower=lower,
-        upper=upper,
+        low=lower,
+        high=upper,
         kind="consistency",
         level=level,
         method="resampling",
@@ -170,11 +170,10 @@ def _chernoff_half_width(table: ForecastTable, at: Floats, level: float) -> Floa
 
 def _band(forecast: Floats, half: Floats, *, level: float, method: str) -> Band:
     lower, upper = np.maximum(forecast - half, 0.0), np.minimum(forecast + half, 1.0)
-    return Band(forecast=forecast, lower=lower, upper=upper, kind="consistency", level=level, method=method)
+    return Band(forecast=forecast, low=lower, high=upper, kind="consistency", level=level, method=method)
 
 
 def _check(level: float, method: str, n_resamples: int) -> None:
     check_level(level)
     check_resamples(n_resamples)
-    if method not in get_args(BandMethod):
-        raise InputValueError(sentence(f"method must be one of {get_args(BandMethod)}; got {method!r}"))
+    check_choice("method", method, get_args(BandMethod))

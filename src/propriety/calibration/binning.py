@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.checks import check_choice, check_positive
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["Strategy", "bin_starts", "quantile_of_sorted", "weighted_quantile"]
@@ -28,10 +28,8 @@ def bin_starts(table: ForecastTable, *, bins: int, strategy: Strategy) -> NDArra
     >>> bin_starts(table, bins=10, strategy="uniform")
     array([0, 2, 3])
     """
-    if not isinstance(bins, int | np.integer) or bins < 1:
-        raise InputValueError(sentence(f"bins must be a positive whole number; got {bins!r}"))
-    if strategy not in get_args(Strategy):
-        raise InputValueError(sentence(f"strategy must be one of {get_args(Strategy)}; got {strategy!r}"))
+    check_positive("bins", bins)
+    check_choice("strategy", strategy, get_args(Strategy))
     if strategy == "uniform":
         # Divided, the edges are the floats that a user writes: 3 / 10 is 0.3, and 3 * 0.1 is not.
         starts = np.unique(np.searchsorted(table.forecast, np.arange(bins) / bins))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
-from propriety.calibration.recalibration import parts_of, proper_binary_rule, scores_of
-from propriety.results import Result
+from propriety.calibration.score_parts import parts_of, proper_binary_rule, scores_of
+from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from propriety.calibration.null_scores import NullScores, null_scores
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["FEWEST", "CalibrationTest", "calibration_test"]

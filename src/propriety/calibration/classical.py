@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety.calibration.binning import Strategy, bin_starts
-from propriety.errors import InputValueError, sentence
-from propriety.results import Result
+from propriety.checks import check_choice
+from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
 from propriety.tables.forecast_table import ForecastTable
@@ -52,13 +54,13 @@ class ClassicalDecomposition(Result):
 
 
 def classical_decomposition(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     bins: int = 10,
     strategy: Strategy | Literal["distinct"] = "uniform",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> ClassicalDecomposition:
@@ -97,13 +99,8 @@ def classical_decomposition(
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
-    if strategy == "distinct":
-        start = np.arange(len(table))
-    elif strategy in get_args(Strategy):
-        start = bin_starts(table, bins=bins, strategy=strategy)
-    else:
-        known = (*get_args(Strategy), "distinct")
-        raise InputValueError(sentence(f"strategy must be one of {known}; got {strategy!r}"))
+    check_choice("strategy", strategy, (*get_args(Strategy), "distinct"))
+    start = np.arange(len(table)) if strategy == "distinct" else bin_starts(table, bins=bins, strategy=strategy)
     share = table.weights / table.weight
     size = np.add.reduceat(share, start)
     forecast = np.add.reduceat(share * table.forecast, start) / size

@@ -9,8 +9,8 @@ from scipy.special import expit, logit
 
 from propriety.calibration.grouping import starts_by_share
 from propriety.calibration.logistic import fit_logistic
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputValueError
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 
@@ -18,7 +18,7 @@ __all__ = ["CoxLine", "cox_line"]
 
 GROUPS = 2**12  # Rows of the first fit, whose coefficients are off by about a millionth of their errors.
 MOST_STEPS = 20
-LAST_STEP = 1e-12
+LAST_STEP = 1e-8
 
 _KNOWN: IdentityCache[dict[bool, CoxLine]] = IdentityCache()
 
@@ -70,11 +70,11 @@ def _fitted(table: ForecastTable, *, slope: bool) -> CoxLine:
         certain = (table.forecast == 0.0) | (table.forecast == 1.0)
         law = f"a calibration {what} needs log-odds, which forecasts of exactly 0 or 1 do not have"
         share = float(table.weights[certain].sum()) / table.weight
-        raise InputValueError(sentence(law, offender=f"they are {100.0 * share:.3g}% of the weight"))
+        raise InputValueError(law, offender=f"they are {100.0 * share:.3g}% of the weight")
     if not (table.events.any() and table.non_events.any()):
-        raise InputValueError(sentence(f"a calibration {what} needs cases with and without the event"))
+        raise InputValueError(f"a calibration {what} needs cases with and without the event")
     if slope and len(table) == 1:
-        raise InputValueError(sentence("a calibration slope needs forecasts that differ; all are equal"))
+        raise InputValueError("a calibration slope needs forecasts that differ; all are equal")
     x = logit(table.forecast)
     start = _whole_fit(*_grouped(table, x), slope=slope)
     if len(table) <= GROUPS:
@@ -120,6 +120,7 @@ def _climbed(x: Floats, events: Floats, non_events: Floats, start: Floats, *, sl
             return None
         step = covariance @ gradient
         coefficients = coefficients + step
+        # Newton's method squares the error: after this step it is far below the rounding error.
         if np.abs(step).max() <= LAST_STEP * max(1.0, np.abs(coefficients).max()):
             return CoxLine(coefficients, covariance)
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
-from propriety.calibration.recalibration import (
+from propriety.calibration.score_parts import (
     NOISE,
     check_proper,
     cleared,
@@ -19,11 +19,13 @@ from propriety.calibration.recalibration import (
     proper_binary_rule,
     scores_of,
 )
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.errors import InputValueError, Wording
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
+from propriety.rules.thresholds import read_grid
+from propriety.tables import laws
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
@@ -55,7 +57,7 @@ class Decomposition(Result):
         Number of cases, and of rows left out because of missing values.
     parts : mapping of label to Decomposition, optional
         For rows of classes, the decomposition of each event, of which this one is the sum or the mean.
-    thresholds, score_curve, miscalibration_curve, discrimination_curve, uncertainty_curve : array, optional
+    threshold, score_curve, miscalibration_curve, discrimination_curve, uncertainty_curve : array, optional
         Regret at each threshold, and its parts; see `decompose`.
     """
 
@@ -67,16 +69,16 @@ class Decomposition(Result):
     n: int
     dropped: int = 0
     parts: Mapping[Any, Decomposition] | None = None
-    thresholds: Floats | None = None
+    threshold: Floats | None = None
     score_curve: Floats | None = None
     miscalibration_curve: Floats | None = None
     discrimination_curve: Floats | None = None
     uncertainty_curve: Floats | None = None
 
-    def rows(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Any]:
         """Columns of the tidy table: the curves where there are any, else one row per event and one in total."""
-        if self.thresholds is not None:
-            return Result.rows(self)
+        if self.threshold is not None:
+            return Result.columns(self)
         events = [*(self.parts or {}).values(), self]
         columns: dict[str, Any] = {}
         if self.parts is not None:
@@ -90,20 +92,21 @@ class Decomposition(Result):
         facts = {name: getattr(self, name) for name in (*PARTS, "rule", "n")}
         facts |= {"dropped": self.dropped} if self.dropped else {}
         facts |= {"parts": list(self.parts)} if self.parts else {}
-        return facts | ({} if self.thresholds is None else {"thresholds": len(self.thresholds)})
+        return facts | ({} if self.threshold is None else {"rows": len(self.threshold)})
 
 
 def decompose(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule = BRIER,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
-    curve: bool | ArrayLike = False,
+    curve: bool = False,
+    grid: ArrayLike | None = None,
 ) -> Decomposition:
     r"""Decompose a mean score into miscalibration, discrimination and uncertainty, by the CORP approach.
 
@@ -124,17 +127,19 @@ def decompose(
         Any proper rule for one event; for rows of classes ``Brier()``, which decomposes class by class and sums,
         or ``RankedProbability()``, which decomposes cut point by cut point and averages. Each event is
         recalibrated by itself, so that recalibrated rows need not sum to one.
-    curve : bool or array-like of thresholds in [0, 1]
-        Whether to decompose the regret :math:`R^*(c)` at thresholds :math:`c`, whatever the rule: the mean of
+    curve : bool
+        Whether to decompose also the regret :math:`R^*(c)` at thresholds :math:`c`, whatever the rule: the mean of
         ``Elementary(c)``, which costs :math:`1 - c` for an event with a forecast below :math:`c` and :math:`c` for
         a non-event with a forecast of at least :math:`c`. The area under it is half the Brier score.
+    grid : array-like in [0, 1], optional
+        Thresholds at which to evaluate this curve, in place of the whole of it.
 
     Notes
     -----
     With ``curve=True`` the thresholds are 0, 1, all forecasts and all recalibrated forecasts, between which the
     curves are straight. Where they jump, at each forecast, the threshold stands twice: first with the value
     there, then with the limit from above. So straight lines through the points are the exact curves, and the
-    trapezoidal rule gives their exact areas. Given thresholds get the value there.
+    trapezoidal rule gives their exact areas. On a grid the curves have their values there.
 
     Under the log score an event that was called impossible makes score and miscalibration infinite; the other
     parts stay finite.
@@ -149,25 +154,31 @@ def decompose(
     >>> import propriety as pr
     >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
     Decomposition(score=0.175, miscalibration=0.05, discrimination=0.125, uncertainty=0.25, rule=Brier(), n=4)
-    >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], curve=[0.5]).miscalibration_curve
+    >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.5]).miscalibration_curve
     array([0.])
     """
     classes = None if y_proba is None or isinstance(y_true, ForecastTable) else _columns(y_proba)
     options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
     if classes is None:
         table = ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)
-        return decompose_table(table, rule, curve=curve)
+        return decompose_table(table, rule, curve=curve, grid=grid)
     if pos_label is not None:
-        law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
-        raise InputValueError(sentence(law))
-    if curve is not False:
-        law = "curve belongs to the forecast of one event; got rows of probabilities"
-        raise InputValueError(sentence(law, hint="decompose one class, such as y == 2 with y_proba[:, 2]."))
+        raise laws.event_of_classes()
+    if curve or grid is not None:
+        law = "belongs to the forecast of one event"
+        raise InputValueError(
+            law,
+            argument="curve" if grid is None else "grid",
+            offender="got rows of probabilities",
+            hint=Wording("decompose one class, such as y == 2 with {y_proba}[:, 2]."),
+        )
     check_proper(rule, classes)
     if type(rule) not in (Brier, RankedProbability):
         law = f"{rule!r} has no exact decomposition for rows of classes, because it is no sum over events"
-        hint = "use Brier() or RankedProbability(), or decompose one class, such as y == 2 with y_proba[:, 2]."
-        raise InputValueError(sentence(law, hint=hint))
+        hint = Wording(
+            "use Brier() or RankedProbability(), or decompose one class, such as y == 2 with {y_proba}[:, 2]."
+        )
+        raise InputValueError(law, hint=hint)
     make = ForecastTable.per_cut_point if type(rule) is RankedProbability else ForecastTable.per_class
     return summed_decomposition(make(y_true, y_proba, tolerance=tolerance, **options), rule)
 
@@ -189,7 +200,12 @@ def summed_decomposition(tables: Mapping[Any, ForecastTable], rule: Rule) -> Dec
 
 
 def decompose_table(
-    table: ForecastTable, rule: Rule, blocks: Blocks | None = None, *, curve: bool | ArrayLike = False
+    table: ForecastTable,
+    rule: Rule,
+    blocks: Blocks | None = None,
+    *,
+    curve: bool = False,
+    grid: ArrayLike | None = None,
 ) -> Decomposition:
     """Decompose the mean score of a table, with its pooled blocks where they are known already; see `decompose`.
 
@@ -203,8 +219,8 @@ def decompose_table(
         blocks = pool_adjacent_violators(table)
     parts = parts_of(binary, np.array([scores_of(table, blocks, binary)]))[0]
     numbers: dict[str, Any] = dict(zip(PARTS, parts.tolist(), strict=True))
-    if curve is not False:
-        numbers |= _curves(table, blocks, curve=curve)
+    if curve or grid is not None:
+        numbers |= _curves(table, blocks, grid)
     return Decomposition(
         **numbers,
         rule=rule,
@@ -219,11 +235,11 @@ def _columns(y_proba: object) -> int | None:
     return None if len(shape) == 1 else int(shape[1])
 
 
-def _curves(table: ForecastTable, blocks: Blocks, *, curve: bool | ArrayLike) -> dict[str, Floats]:
-    if curve is True:
+def _curves(table: ForecastTable, blocks: Blocks, grid: ArrayLike | None) -> dict[str, Floats]:
+    if grid is None:
         thresholds, passive, passive_blocks = _bends(table, blocks)
     else:
-        thresholds = _thresholds(curve)
+        thresholds = read_grid(grid)
         passive = np.searchsorted(table.forecast, thresholds)
         passive_blocks = np.searchsorted(blocks.event_rate, thresholds)
     score = regret_of_errors(thresholds, passive, table.events, table.non_events)
@@ -233,7 +249,7 @@ def _curves(table: ForecastTable, blocks: Blocks, *, curve: bool | ArrayLike) ->
         thresholds * (table.non_events.sum() / table.weight), (1.0 - thresholds) * table.event_rate
     )
     return {
-        "thresholds": thresholds,
+        "threshold": thresholds,
         "score_curve": score,
         "miscalibration_curve": cleared(score - recalibrated, NOISE),
         "discrimination_curve": cleared(uncertainty - recalibrated, NOISE),
@@ -264,11 +280,3 @@ def regret_of_errors(cost: Floats, passive: NDArray[np.intp], events: Floats, no
     alarmed = np.concatenate([running_sum(non_events[::-1])[::-1], [0.0]])[passive]
     regret: Floats = (cost * alarmed + (1.0 - cost) * missed) / (events.sum() + non_events.sum())
     return regret
-
-
-def _thresholds(curve: ArrayLike) -> Floats:
-    given = read_array(curve, "curve").values
-    if given.dtype.kind not in "iuf" or given.ndim != 1 or not ((given >= 0.0) & (given <= 1.0)).all():
-        law = "curve must be True, False or a 1-D array of thresholds in [0, 1]"
-        raise InputValueError(sentence(law))
-    return given.astype(np.float64)

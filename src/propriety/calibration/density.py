@@ -10,6 +10,7 @@ Floats = NDArray[np.float64]
 
 # Half a megabyte of kernel values: the block stays in the processor's cache, whatever the number of values.
 _BLOCK_CELLS = 2**16
+_CELLS = 2**16
 # A finite stand-in for log 0: times a zero exponent it is 0 (0^0 = 1), times any other it is below the floor.
 _LOG_ZERO = -1e100
 # Arithmetic with subnormal numbers is a hundred times slower, and who divides by a density wants it positive.
@@ -23,6 +24,16 @@ def _logs(v: Floats) -> Floats:
     np.log1p(-v, out=rows[1], where=v < 1.0)
     rows[2] = 1.0
     return rows
+
+
+def _in_cells(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Put values that are close to each other together at their mean, if there are many."""
+    if values.size <= _CELLS:
+        return values, weight
+    cell = np.minimum(values * _CELLS, _CELLS - 1).astype(np.intp)
+    total = np.bincount(cell, weight).astype(np.float64)
+    moment, held = np.bincount(cell, weight * values), total > 0.0
+    return np.minimum(moment[held] / total[held], 1.0), total[held]
 
 
 def beta_kernel_density(
@@ -58,8 +69,8 @@ def beta_kernel_density(
 
     Notes
     -----
-    Every kernel is evaluated, nothing is binned: the time grows with m k (0.3 s for 101 points and a million
-    values), the memory does not. A kernel below exp(-600) counts as exp(-600).
+    Up to 65,536 values every kernel is evaluated. Of more, those in the same of as many equal cells count as their
+    mean, which changes the density by about a millionth of itself. A kernel below exp(-600) counts as exp(-600).
 
     References
     ----------
@@ -79,6 +90,7 @@ def beta_kernel_density(
     exponents = np.column_stack([first, second, -betaln(first + 1.0, second + 1.0)])
     block = max(1, _BLOCK_CELLS // max(1, at.size))
     density = np.zeros(at.size)
+    values, weight = _in_cells(values, weight)
     for start in range(0, values.size, block):
         v = values[start : start + block]
         kernel = np.matmul(exponents, _logs(v))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from propriety.calibration.binning import quantile_of_sorted
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["ForecastHistogram", "forecast_histogram", "is_discrete"]

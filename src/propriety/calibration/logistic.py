@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from propriety.calibration.binning import weighted_quantile
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputValueError
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -91,7 +91,7 @@ def fit_logistic(design: Floats, events: Floats, non_events: Floats, offset: Flo
     """
     if not (events.any() and non_events.any()):
         law = f"a logistic fit needs outcomes of both classes; all are {'events' if events.any() else 'non-events'}"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
     total = float(events.sum() + non_events.sum())
     events, non_events = events / total, non_events / total
     basis, back = _orthonormal(design, events + non_events)
@@ -110,7 +110,7 @@ def fit_logistic(design: Floats, events: Floats, non_events: Floats, offset: Flo
     if not converged and _separates(move, events, non_events, slack=SEPARATION):
         law = "a logistic fit needs outcomes that the forecasts do not separate into events and non-events"
         hint = 'such data have no finite slope; use method="corp", or more cases.'
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, hint=hint)
     root = back @ np.linalg.inv(np.linalg.cholesky(_information(basis, fitted))).T
     return LogisticFit(coefficients=back @ coefficients, covariance=root @ root.T / total, converged=converged)
 
@@ -189,19 +189,19 @@ def smooth_recalibration(table: ForecastTable, knots: int = 4) -> tuple[Floats, 
     array([0.333333, 0.666667])
     """
     if knots not in OUTER_KNOT:
-        raise InputValueError(sentence(f"knots must be a whole number from 3 to 7; got {knots!r}"))
+        raise InputValueError("must be a whole number from 3 to 7", argument="knots", offender=f"got {knots!r}")
     certain = (table.forecast == 0.0) | (table.forecast == 1.0)
     if certain.any():
         law = "a smooth curve needs forecasts strictly between 0 and 1, because 0 and 1 have no log-odds"
         offender = f"the table has forecasts of exactly {' and '.join(f'{p:g}' for p in table.forecast[certain])}"
-        raise InputValueError(sentence(law, offender=offender, hint='use method="corp".'))
+        raise InputValueError(law, offender=offender, hint='use method="corp".')
     x = logit(table.forecast)
     places = _knots(x, table.weights, min(knots, len(table)))
     columns = slice(len(table))  # A single forecast has no slope, and its curve is the constant, the first column.
     fit = fit_logistic(_spline_design(x, places)[:, columns], table.events, table.non_events)
     if not fit.converged:
         law = f"the smooth curve did not converge in {MAX_STEPS} steps"
-        raise InputValueError(sentence(law, hint='use fewer knots, or method="corp".'))
+        raise InputValueError(law, hint='use fewer knots, or method="corp".')
     forecast = table.forecast
     if len(table) > GRID_POINTS:
         forecast = np.linspace(forecast[0], forecast[-1], GRID_POINTS)
@@ -229,7 +229,7 @@ def _orthonormal(design: Floats, weight: Floats) -> tuple[Floats, Floats]:
     spread = np.linalg.svd(triangle / np.where(size > 0.0, size, 1.0), compute_uv=False)
     if len(design) < design.shape[1] or spread[-1] <= RANK * spread[0]:
         law = "a logistic fit needs linearly independent columns"
-        raise InputValueError(sentence(law, hint="are all forecasts equal? Then there is no slope to fit."))
+        raise InputValueError(law, hint="are all forecasts equal? Then there is no slope to fit.")
     back = np.linalg.inv(triangle)
     return design @ back, back
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.recalibration import NOISE, FixedForecasts, parts_of, proper_binary_rule, scores_of
-from propriety.calibration.resampling import check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.calibration.score_parts import NOISE, FixedForecasts, parts_of, proper_binary_rule, scores_of
+from propriety.checks import check_resamples, fresh_seed
+from propriety.errors import InputValueError, Wording
 from propriety.progress import track
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
@@ -61,14 +62,14 @@ class MiscalibrationTest(Result):
 
 
 def miscalibration_test(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule = BRIER,
     n_resamples: int = 1000,
     seed: int | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     progress: bool = False,
@@ -179,7 +180,7 @@ def _cells(table: ForecastTable) -> _Cells:
 def _weighted_cells(table: ForecastTable, y_true: object, y_proba: object, options: dict[str, Any]) -> _Cells:
     if isinstance(y_true, ForecastTable):
         law = "the test needs the weight of each case, which a weighted ForecastTable does not hold"
-        raise InputValueError(sentence(law, hint="pass y_true, y_proba and sample_weight."))
+        raise InputValueError(law, hint=Wording("pass {y_true}, {y_proba} and {sample_weight}."))
     forecast, _, weight = read_cases(y_true, y_proba, kind="event", **options).gathered()
     assert weight is not None  # noqa: S101  (for the type checker; the table of these cases is weighted)
     pairs, count = np.unique((forecast + 1j * weight)[weight > 0.0], return_counts=True)

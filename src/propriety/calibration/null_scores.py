@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import eval_legendre, logit
 
 from propriety.calibration.grouping import starts_by_share
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["NullScores", "group_of_cases", "log_weight_ratio", "null_scores", "residual_variance", "weighted_variance"]

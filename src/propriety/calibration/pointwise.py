@@ -34,8 +34,8 @@ import numpy as np
 from scipy import special
 
 from propriety.calibration.pav import Blocks
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputValueError
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["CRITICAL", "critical_value", "pointwise_limits"]
@@ -55,7 +55,7 @@ def critical_value(level: float) -> float:
     known = list(CRITICAL)
     if not isinstance(level, float | int) or not known[0] <= level <= known[-1]:
         law = f"the level of a confidence band must lie between {known[0]:g} and {known[-1]:g}; got {level!r}"
-        raise InputValueError(sentence(law, hint="its critical values were simulated for these levels."))
+        raise InputValueError(law, hint="its critical values were simulated for these levels.")
     normal = special.ndtri(0.5 + np.array([level, *known]) / 2.0)
     return float(np.interp(normal[0], normal[1:], list(CRITICAL.values())))
 

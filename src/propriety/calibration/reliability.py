@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -15,8 +16,8 @@ from propriety.calibration.histogram import ForecastHistogram, forecast_histogra
 from propriety.calibration.logistic import smooth_recalibration
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.simultaneous import simultaneous_band
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.checks import check_choice
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
@@ -130,7 +131,7 @@ class ReliabilityCurve(Result):
         >>> p = np.linspace(0.05, 0.95, 10).repeat(100)
         >>> y = np.tile(np.arange(100), 10) < 100 * p
         >>> curve = pr.reliability_curve(y, p).with_consistency_band(seed=1)
-        >>> curve.bands[0].method, bool((curve.bands[0].lower < curve.at(p[::100])).all())
+        >>> curve.bands[0].method, bool((curve.bands[0].low < curve.at(p[::100])).all())
         ('resampling', True)
         """
         band = band_around_diagonal(
@@ -173,7 +174,7 @@ class ReliabilityCurve(Result):
         >>> band = pr.reliability_curve(y, p).with_confidence_band(level=0.8).bands[0]
         >>> band.label
         '80% pointwise confidence band'
-        >>> band.forecast, band.lower.round(2)
+        >>> band.forecast, band.low.round(2)
         (array([0.1, 0.3, 0.5, 0.7, 0.9]), array([0.  , 0.37, 0.37, 0.93, 0.93]))
         """
         return self._with_band(band_around_curve(self.table, self.blocks, level=level))
@@ -198,7 +199,7 @@ class ReliabilityCurve(Result):
         'simultaneous'
         """
         forecast, lower, upper = simultaneous_band(self.table, level=level)
-        band = Band(forecast=forecast, lower=lower, upper=upper, kind="simultaneous", level=level, method="union bound")
+        band = Band(forecast=forecast, low=lower, high=upper, kind="simultaneous", level=level, method="union bound")
         return self._with_band(band)
 
     def _with_band(self, band: Band) -> ReliabilityCurve:
@@ -212,14 +213,14 @@ class ReliabilityCurve(Result):
 
 
 def reliability_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     method: CurveMethod = "corp",
     bins: int = 10,
     strategy: Strategy = "uniform",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> ReliabilityCurve:
@@ -249,8 +250,7 @@ def reliability_curve(
     >>> curve.event_rate
     array([0. , 0.5, 1. ])
     """
-    if method not in get_args(CurveMethod):
-        raise InputValueError(sentence(f"method must be one of {get_args(CurveMethod)}; got {method!r}"))
+    check_choice("method", method, get_args(CurveMethod))
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )

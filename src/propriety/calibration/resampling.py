@@ -5,35 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
 from propriety.progress import track
-from propriety.results import Floats
+from propriety.result import Floats
 
-__all__ = ["check_level", "check_resamples", "fresh_seed", "pav_of_draws", "quantiles", "resampled_curves"]
+__all__ = ["pav_of_draws", "quantiles", "resampled_curves"]
 
 BLOCK = 2**21  # Table cells drawn at a time: bounds the memory, whatever the number of replicates.
-
-
-def fresh_seed(seed: int | None) -> int:
-    """Return the seed, or a new one that is kept with the result, so that it can be had again."""
-    if seed is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        law = f"seed must be a whole number, not negative, or None for a new one; got {seed!r}"
-        raise InputValueError(sentence(law, hint="a Generator cannot be kept with the result; pass seed=1."))
-    return int(seed)
-
-
-def check_resamples(n_resamples: int) -> None:
-    """Refuse a number of draws that is none."""
-    if not isinstance(n_resamples, int | np.integer) or n_resamples < 1:
-        raise InputValueError(sentence(f"n_resamples must be a positive whole number; got {n_resamples!r}"))
-
-
-def check_level(level: float) -> None:
-    """Refuse a level that is no probability, or certain."""
-    if not isinstance(level, float | int) or not 0.0 < level < 1.0:
-        raise InputValueError(sentence(f"level must lie strictly between 0 and 1; got {level!r}"))
 
 
 def resampled_curves(

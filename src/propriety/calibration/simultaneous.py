@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.resampling import check_level
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.checks import check_level
+from propriety.errors import InputValueError
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["simultaneous_band"]
@@ -65,7 +65,7 @@ def simultaneous_band(table: ForecastTable, level: float = 0.9) -> tuple[Floats,
 
     Returns
     -------
-    forecast, lower, upper : array of shape (rows,)
+    forecast, low, high : array of shape (rows,)
         The distinct forecasts and the limits there, which do not fall and lie in [0, 1]. Between two forecasts
         the lower limit is that of the left one and the upper limit that of the right one.
 
@@ -97,7 +97,7 @@ def simultaneous_band(table: ForecastTable, level: float = 0.9) -> tuple[Floats,
     check_level(level)
     if table.is_weighted:
         law = "a simultaneous band needs cases without weights, because its guarantee is about counts of cases"
-        raise InputValueError(sentence(law, hint="use the confidence band, which takes weights."))
+        raise InputValueError(law, hint="use the confidence band, which takes weights.")
     cases = np.concatenate([[0.0], np.cumsum(table.weights)])
     events = np.concatenate([[0.0], np.cumsum(table.events)])
     start, stop = _intervals(_block_ends(cases))

@@ -12,7 +12,7 @@ from scipy.special import chdtrc, chdtri, eval_legendre, logit, ndtri
 
 from propriety.calibration.grouping import starts_by_share
 from propriety.calibration.null_scores import DEGREES, null_scores, residual_variance
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 

@@ -8,9 +8,9 @@ from typing import Any, get_args
 import click
 from click.core import ParameterSource
 
-from propriety.cli.cases import thresholds_of
 from propriety.cli.machine import document, written
 from propriety.cli.messages import block, say
+from propriety.cli.numbers import numbers_of
 from propriety.cli.options import json_option, threshold_options
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.decisions import advice
@@ -56,8 +56,7 @@ def advise(ctx: click.Context, /, json_file: str | None, **options: Any) -> None
     check_targets([json_file])
     if _is_asked_to_ask(ctx):
         options = _answers()
-    thresholds = thresholds_of(options.pop("threshold"), options.pop("thresholds"))
-    found = advice.advise(thresholds=thresholds, **options)
+    found = advice.advise(**options)
     if json_file is not None:
         write(json_file, written(document("advice", found.to_dict())))
     if json_file != STDOUT:
@@ -76,23 +75,26 @@ def _answers() -> dict[str, Any]:
     decisions = click.prompt(
         "Is each case decided for itself (independent), or is a capacity shared?", type=DECISIONS, default="independent"
     )
-    answers: dict[str, Any] = {"outcome": outcome, "need": need, "decisions": decisions, "rare": False}
-    answers |= {"threshold": None, "thresholds": None}
+    answers: dict[str, Any] = {
+        "outcome": outcome,
+        "need": need,
+        "decisions": decisions,
+        "rare": False,
+        "thresholds": None,
+    }
     if outcome != "binary":
         return answers
     answers["rare"] = click.confirm("Is the event rare, below about one in ten?", default=False)
     question = "From which probability would somebody act? One number, two for an interval, or nothing if unknown"
     found = click.prompt(question, value_proc=_numbers, default="", show_default=False)
-    if len(found) == 1:
-        answers["threshold"] = found[0]
-    elif found:
-        answers["thresholds"] = found
+    if found:
+        answers["thresholds"] = found[0] if len(found) == 1 else found
     return answers
 
 
 def _numbers(text: str) -> tuple[float, ...]:
     try:
-        numbers = tuple(float(part) for part in text.replace(",", " ").split())
+        numbers = numbers_of(text)
     except ValueError as error:
         message = "write numbers such as 0.1, or 0.05 0.2."
         raise click.UsageError(message) from error

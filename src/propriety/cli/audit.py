@@ -9,7 +9,7 @@ from propriety.cli.machine import document, written
 from propriety.cli.messages import block, say, show_table
 from propriety.cli.options import json_option
 from propriety.cli.outputs import STDOUT, check_targets, write
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.rules.audit import AuditReport
 from propriety.rules.audit import audit as audit_rule
 from propriety.rules.rule import Rule
@@ -53,7 +53,7 @@ def _loaded(name: str) -> Rule:
     found = imported(name, "the rule")
     if not isinstance(found, Rule):
         law = f"{name} must be a scoring rule, or the class of one; it is {type(found).__name__}"
-        raise InputTypeError(sentence(law))
+        raise InputTypeError(law)
     return found
 
 
@@ -64,14 +64,14 @@ def _audited(rule: Rule, name: str, classes: int | None, seed: int) -> AuditRepo
         raise
     except Exception as error:  # The formula is the user's own.
         told = f"{type(error).__name__}: {error}"
-        raise InputValueError(sentence(f"{name} cannot be tried; {told}")) from error
+        raise InputValueError(f"{name} cannot be tried; {told}") from error
 
 
 def _print(report: AuditReport) -> None:
     of = "one event" if report.classes is None else f"{report.classes} classes"
     bears_out = "bears out every claim" if report.agrees else "refutes a claim"
     say(f"{report.rule} of {of}: the search {bears_out}.")
-    rows = report.rows()
+    rows = report.columns()
     found = ["holds" if holds else "fails" for holds in rows["holds"]]
     cells = list(zip(rows["property"], rows["declared"], found, rows["counterexample"], strict=True))
     show_table(["property", "declared", "found", "counterexample"], cells)

@@ -14,10 +14,10 @@ import narwhals as nw
 
 from propriety.cli.files import Opened
 from propriety.cli.texts import LabelRole
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.frames import checked_columns
 
-__all__ = ["Cases", "thresholds_of"]
+__all__ = ["Cases"]
 
 Models: TypeAlias = dict[str, str | list[str]]
 
@@ -96,8 +96,10 @@ class Cases:
         kind = checked_columns(opened.frame, [str(self.outcome)])[str(self.outcome)]
         return {
             "outcome": self.outcome,
-            "labels": None if self.classes is None else [_label(one, kind) for one in _parts(self.classes)],
-            "pos_label": None if self.pos_label is None else _label(self.pos_label, kind),
+            "labels": None
+            if self.classes is None
+            else [_label(one, kind, "--classes") for one in _parts(self.classes)],
+            "pos_label": None if self.pos_label is None else _label(self.pos_label, kind, "--pos-label"),
             "missing": self.missing,
         }
 
@@ -113,7 +115,7 @@ class Cases:
             columns = [typed] if typed in schema or not equals else _parts(listed)
             name = typed if typed in schema else name
             if name in models:
-                raise InputValueError(sentence(f"--forecast must name each model once; {name!r} is named again"))
+                raise InputValueError(f"must name each model once; {name!r} is named again", argument="--forecast")
             models[name] = columns[0] if len(columns) == 1 else columns
         return models
 
@@ -129,16 +131,6 @@ class Cases:
         return opened.frame.select(*columns)
 
 
-def thresholds_of(
-    threshold: float | None, thresholds: tuple[float, float] | None
-) -> float | tuple[float, float] | None:
-    """Return the thresholds of the two options, of which one may be given."""
-    if threshold is not None and thresholds is not None:
-        message = "--threshold and --thresholds exclude each other."
-        raise click.UsageError(message)
-    return threshold if thresholds is None else thresholds
-
-
 def _parts(listed: str) -> list[str]:
     """Split a list at its commas; a part in double quotes may hold one.
 
@@ -149,11 +141,11 @@ def _parts(listed: str) -> list[str]:
     """
     parts = next(csv.reader([listed], strict=True), [])
     if not all(parts) or not parts:
-        raise InputValueError(sentence(f"a list must be like a,b,c; got {listed!r}"))
+        raise InputValueError(f"a list must be like a,b,c; got {listed!r}")
     return parts
 
 
-def _label(text: str, kind: nw.dtypes.DType) -> str | float | bool:
+def _label(text: str, kind: nw.dtypes.DType, option: str = "--classes") -> str | float | bool:
     """Return a label that was typed as the column of the outcomes holds it.
 
     Examples
@@ -172,5 +164,5 @@ def _label(text: str, kind: nw.dtypes.DType) -> str | float | bool:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise InputValueError(sentence(f"labels must be numbers, as the outcomes are; got {text!r}"))
+        raise InputValueError("must be a number, as the outcomes are", argument=option, offender=f"got {text!r}")
     return int(number) if number.is_integer() else number

@@ -15,7 +15,7 @@ from propriety.cli.messages import block, estimate, say, show_table
 from propriety.cli.options import case_options, file_arguments, json_option, problem_options
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.stages import Stages
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import verdict_in_words
 
@@ -50,7 +50,7 @@ def compare(files: Sequence[str], json_file: str | None, **asked: Any) -> None:
     if found is None:
         law = "compare needs two models or more of the same cases"
         hint = "repeat --forecast." if len(evaluation.models) < 2 else "forecast tables no longer know their cases."
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, hint=hint)
     if json_file is not None:
         write(json_file, written(document("comparison", found.to_dict())))
     if json_file != STDOUT:

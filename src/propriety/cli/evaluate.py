@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from propriety.cli.cases import Cases, thresholds_of
+from propriety.cli.cases import Cases
 from propriety.cli.files import open_relation
 from propriety.cli.gates import judge, parse_gate
 from propriety.cli.imports import imported_measure
@@ -20,14 +20,15 @@ from propriety.cli.messages import block, estimate, say, show_table
 from propriety.cli.options import case_options, file_arguments, json_option, problem_options
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.stages import Stages
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import merit_in_words
-from propriety.inference.measures import Measure
+from propriety.inference.measures import Measure, NetBenefit
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
-from propriety.results import Floats
+from propriety.result import Floats
+from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["evaluate", "evaluation_of_files"]
@@ -112,8 +113,7 @@ def evaluation_of_files(
     files: Sequence[Path],
     stages: Stages,
     *,
-    threshold: float | None,
-    thresholds: tuple[float, float] | None,
+    thresholds: Thresholds | None,
     ordered: bool,
     level: float,
     resamples: int,
@@ -124,12 +124,12 @@ def evaluation_of_files(
 ) -> Iterator[Evaluation]:
     """Evaluate cases or forecast tables; the files stay open, because the analyses are made when they are asked for."""
     options: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed, "measures": measures}
-    options["thresholds"] = thresholds_of(threshold, thresholds)
+    options["thresholds"] = thresholds
     cases = Cases(**columns)
     if are_tables(files):
         if ordered or cases.given():
             given = "--ordered" if ordered else cases.given()[0]
-            raise InputValueError(sentence(f"{given} belongs to files of cases; these are forecast tables"))
+            raise InputValueError(f"{given} belongs to files of cases; these are forecast tables")
         yield evaluate_cases(_tables(files), **options)
         return
     with open_relation(files, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
@@ -145,7 +145,7 @@ def _tables(files: Sequence[Path]) -> dict[str, ForecastTable]:
     for path in files:
         if path.stem in tables:
             law = f"forecast tables must have distinct names, as each is one model; {path.stem!r} is there twice"
-            raise InputValueError(sentence(law, hint="`propriety merge` adds the tables of one model."))
+            raise InputValueError(law, hint="`propriety merge` adds the tables of one model.")
         tables[path.stem] = ForecastTable.from_parquet(path)
     return tables
 
@@ -181,9 +181,9 @@ def _print_slices(found: Slices) -> None:
     ]
     if found.excess is not None:
         columns.append(("events beyond forecast", _estimates(found.excess, found.excess_low, found.excess_high)))
-    if found.net_benefit is not None:
+    if found.net_benefit is not None and found.thresholds is not None:
         net = _estimates(found.net_benefit, found.net_benefit_low, found.net_benefit_high)
-        columns.append((f"net benefit at {found.threshold}", net))
+        columns.append((NetBenefit(found.thresholds).label, net))
     columns.append(("", found.note.tolist()))
     names, values = zip(*columns, strict=True)
     show_table(names, list(zip(*values, strict=True)), numbers=range(2, len(columns) - 1))

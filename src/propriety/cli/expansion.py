@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
 
 __all__ = ["check_expansion"]
@@ -32,4 +32,4 @@ def check_expansion(path: Path, name: str, form: Literal["none", "gzip", "zstd"]
     except (pa.ArrowException, OSError):
         return  # What is broken is for the reader of the cases to say.
     law = f"compressed text must be at most {FOLD} times as long as its file; that of {name} is longer"
-    raise InputValueError(sentence(law, hint="if you trust it, decompress it first, and name or pipe in the text."))
+    raise InputValueError(law, hint="if you trust it, decompress it first, and name or pipe in the text.")

@@ -17,9 +17,9 @@ import narwhals as nw
 from propriety.cli.footers import check_columns, checked_footer
 from propriety.cli.inputs import Format, format_of, shown
 from propriety.cli.interrupts import held, stopped_by_interrupt
-from propriety.cli.text_heads import TOO_LONG, Compression
+from propriety.cli.text_heads import Compression, line_too_long
 from propriety.cli.texts import LabelRole, Texts
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def open_relation(
     formats = {format_of(path) for path in files}
     if len(formats) > 1:
         law = f"files must be of one format; they are {', '.join(sorted(formats))}"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
     form = formats.pop()
     texts = Texts.of(files, TEXT[form], nulls) if form in TEXT else None
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
@@ -96,7 +96,7 @@ def open_relation(
                 if not isinstance(error, duckdb.Error):
                     raise
                 told = None if texts is None else texts.reason(error)
-                raise InputValueError(told or _reason(error)) from error
+                raise told or _reason(error) from error
             finally:
                 connection.close()
 
@@ -117,7 +117,7 @@ def _relation(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], form
         check_columns(max(len(stream.schema) for stream in streams))
         return connection.from_arrow(pa.concat_tables([stream.read_all() for stream in streams]))
     except (pa.ArrowException, OSError) as error:
-        raise InputValueError(sentence("files must be whole Arrow files", offender=str(error).rstrip("."))) from error
+        raise InputValueError("files must be whole Arrow files", offender=str(error).rstrip(".")) from error
 
 
 def _literal(path: Path) -> str:
@@ -136,16 +136,16 @@ def _share(percent: float) -> float | None:
     return percent / 100.0 if 0.0 <= percent <= 100.0 else None
 
 
-def _reason(error: Exception) -> str:
-    """Return the first lines of what DuckDB says, up to a list or advice on options of its own."""
+def _reason(error: Exception) -> InputValueError:
+    """Return an error with the first lines of what DuckDB says, up to a list or advice on options of its own."""
     if type(error).__name__ == "OutOfMemoryException":
         law = f"the files cannot be read in {MEMORY} of memory"
-        return sentence(law, hint="keep the columns of the outcomes and forecasts, or write them as Parquet.")
+        return InputValueError(law, hint="keep the columns of the outcomes and forecasts, or write them as Parquet.")
     if "Maximum line size" in str(error):
-        return TOO_LONG
+        return line_too_long()
     lines = [_cut(line.strip().rstrip(".")) for line in str(error).splitlines() if line.strip()]
     told = itertools.takewhile(lambda line: not line.endswith(":") and not line.startswith("Possible"), lines[:LINES])
-    return sentence(f"the files cannot be read: {'; '.join(map(_cut, told))}")
+    return InputValueError(f"the files cannot be read: {'; '.join(map(_cut, told))}")
 
 
 def _cut(line: str) -> str:

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
 
 __all__ = ["MOST_COLUMNS", "check_columns", "checked_footer"]
@@ -26,7 +26,7 @@ def checked_footer(path: Path, name: str) -> Any:
         found = parquet.read_metadata(path)
     except (pa.ArrowException, OSError) as error:
         law = f"{name} must be a whole Parquet file"
-        raise InputValueError(sentence(law, offender=str(error).rstrip(". "))) from error
+        raise InputValueError(law, offender=str(error).rstrip(". ")) from error
     check_columns(found.num_columns)
     rows = sum(found.row_group(place).num_rows for place in range(found.num_row_groups))
     size, told = path.stat().st_size, ""
@@ -35,7 +35,7 @@ def checked_footer(path: Path, name: str) -> Any:
     elif rows > MOST_ROWS * size:
         told = f"its footer says {rows:,} rows in {size:,} bytes"
     if told:
-        raise InputValueError(sentence(f"{name} must be a whole Parquet file", offender=told))
+        raise InputValueError(f"{name} must be a whole Parquet file", offender=told)
     return found
 
 
@@ -43,7 +43,7 @@ def check_columns(number: int) -> None:
     """Refuse more columns than can be opened in a reasonable time."""
     if number > MOST_COLUMNS:
         law = f"files must have at most {MOST_COLUMNS:,} columns; got {number:,}"
-        raise InputValueError(sentence(law, hint="keep the columns of the outcomes and forecasts."))
+        raise InputValueError(law, hint="keep the columns of the outcomes and forecasts.")
 
 
 def _check_size(path: Path, name: str) -> None:
@@ -54,4 +54,4 @@ def _check_size(path: Path, name: str) -> None:
     size = struct.unpack("<I4s", end)[0] if len(end) == 8 else 0
     if LARGEST < size <= path.stat().st_size:
         law = f"the footer of {name} must have at most {LARGEST // 2**20} MB; it has {size // 2**20:,} MB"
-        raise InputValueError(sentence(law, hint="keep fewer columns, and less metadata."))
+        raise InputValueError(law, hint="keep fewer columns, and less metadata.")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 
 __all__ = ["Gate", "Verdict", "judge", "parse_gate"]
 
@@ -72,17 +72,17 @@ def parse_gate(text: str) -> Gate:
     (Gate(key='model a/brier', sign='>=', limit=0.2), Gate(key='miscalibrated', sign='>', limit=0.0))
     """
     hint = 'write it as "miscalibrated" or "brier>0.2", with <, <=, > or >=.'
-    if text.strip().endswith(VERDICT):
+    if text.strip().rpartition("/")[2] == VERDICT:
         return Gate(text.strip(), ">", 0.0)
     parts = CONDITION.fullmatch(text)
     if parts is None:
-        raise InputValueError(sentence(f"--fail-if must be a condition; got {text!r}", hint=hint))
+        raise InputValueError("must be a condition", argument="--fail-if", offender=f"got {text!r}", hint=hint)
     try:
         limit = float(parts["limit"])
     except ValueError:
         limit = math.nan
     if math.isnan(limit):
-        raise InputValueError(sentence(f"--fail-if must compare with a number; got {text!r}", hint=hint))
+        raise InputValueError("must compare with a number", argument="--fail-if", offender=f"got {text!r}", hint=hint)
     return Gate(parts["key"], parts["sign"], limit)
 
 
@@ -101,8 +101,10 @@ def _verdicts(gate: Gate, numbers: Mapping[str, float], models: Sequence[str]) -
     if not keys and len(models) == 1 and bare in numbers:
         keys = [bare]
     if not keys:
-        law = f"--fail-if must name a number of the evaluation; got {gate.key!r}"
-        raise InputValueError(sentence(law, hint=f"there are {', '.join(numbers)}."))
+        law = "must name a number of the evaluation"
+        raise InputValueError(
+            law, argument="--fail-if", offender=f"got {gate.key!r}", hint=f"there are {', '.join(numbers)}."
+        )
     return [Verdict(gate, key, numbers[key], _fails(gate, numbers[key])) for key in keys]
 
 

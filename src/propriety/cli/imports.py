@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Measure
 from propriety.tables.forecast_table import ForecastTable
@@ -31,7 +31,7 @@ def imported(name: str, what: str) -> Any:
     module, colon, attribute = name.partition(":")
     if not (colon and module and attribute):
         hint = "my_code:Own is Own in the file my_code.py of this folder, or in the installed module my_code."
-        raise InputValueError(sentence(f"{what} must be named as MODULE:NAME; got {name!r}", hint=hint))
+        raise InputValueError(f"{what} must be named as MODULE:NAME; got {name!r}", hint=hint)
     # Last, so that a file of the folder cannot stand in for a module that is installed.
     sys.path.append(str(Path.cwd()))
     try:
@@ -39,7 +39,7 @@ def imported(name: str, what: str) -> Any:
         return found() if isinstance(found, type) else found
     except Exception as error:
         told = f"{type(error).__name__}: {error}"
-        raise InputValueError(sentence(f"{name} cannot be loaded; {told}")) from error
+        raise InputValueError(f"{name} cannot be loaded; {told}") from error
     finally:
         sys.path.pop()
 
@@ -58,7 +58,7 @@ def imported_measure(name: str) -> Measure:
     except InputTypeError as error:
         lacks = ", ".join(one for one in NEEDED if not hasattr(found, one))
         law = f"{name} must be a measure, a rule or a function of a ForecastTable; it is {type(found).__name__}"
-        raise InputTypeError(sentence(law, hint=f"a measure has {', '.join(NEEDED)}; this lacks {lacks}.")) from error
+        raise InputTypeError(law, hint=f"a measure has {', '.join(NEEDED)}; this lacks {lacks}.") from error
     _try(measure, name)
     return measure
 
@@ -70,6 +70,6 @@ def _try(measure: Measure, name: str) -> None:
     except (ProprietyError, ArithmeticError):
         return  # These cases may have no value.
     except Exception as error:  # The formula is the user's own.
-        raise InputValueError(sentence(f"{name} cannot be computed; {type(error).__name__}: {error}")) from error
+        raise InputValueError(f"{name} cannot be computed; {type(error).__name__}: {error}") from error
     if not isinstance(value, Real | np.bool_):
-        raise InputTypeError(sentence(f"{name} must return a number; it returned {type(value).__name__}"))
+        raise InputTypeError(f"{name} must return a number; it returned {type(value).__name__}")

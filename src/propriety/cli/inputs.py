@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from propriety.cli.footers import checked_footer
 from propriety.cli.places import Identity, identity
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import METADATA_KEY
 
@@ -55,10 +55,10 @@ def format_of(path: Path) -> Format:
         if beginning.startswith(mark):
             return form
     if not beginning:
-        raise InputValueError(sentence(READABLE, offender=f"{shown(path)} is empty"))
+        raise InputValueError(READABLE, offender=f"{shown(path)} is empty")
     # UTF-16 is text with zero bytes; its mark at the beginning says so.
     if b"\0" in beginning and not beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputValueError(sentence(READABLE, offender=f"{shown(path)} is none of them"))
+        raise InputValueError(READABLE, offender=f"{shown(path)} is none of them")
     return "csv"
 
 
@@ -68,7 +68,7 @@ def are_tables(files: Sequence[Path]) -> bool:
     if any(marks) and not all(marks):
         one, other = files[marks.index(True)], files[marks.index(False)]
         law = f"files must all be forecast tables, or none; {shown(one)} is one and {shown(other)} is not"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
     return all(marks)
 
 
@@ -92,9 +92,9 @@ def _once(files: Iterator[Path], seen: set[Identity]) -> Iterator[Path]:
         try:
             os.fspath(path).encode()
         except UnicodeEncodeError as error:
-            raise InputValueError(sentence(f"names of files must be UTF-8; got {os.fspath(path)!r}")) from error
+            raise InputValueError(f"names of files must be UTF-8; got {os.fspath(path)!r}") from error
         if identity(path) in seen:
-            raise InputValueError(sentence(f"each file must be named once; {shown(path)} is named again"))
+            raise InputValueError(f"each file must be named once; {shown(path)} is named again")
         seen.add(identity(path))
         yield path
 
@@ -102,14 +102,14 @@ def _once(files: Iterator[Path], seen: set[Identity]) -> Iterator[Path]:
 def _matches(name: str) -> Iterator[Path]:
     """Yield the file of a name, or the files of a glob; a file whose name looks like a glob comes first."""
     if not name:
-        raise InputValueError(sentence("names of files must not be empty"))
+        raise InputValueError("names of files must not be empty")
     path = Path(name)
     if path.is_dir():
         law = f"{name} is a folder, not a file"
-        raise InputValueError(sentence(law, hint=f"name its files, such as '{path}/*.parquet'."))
+        raise InputValueError(law, hint=f"name its files, such as '{path}/*.parquet'.")
     if path.exists() and not path.is_file():
         law = f"{name} must be a regular file"
-        raise InputValueError(sentence(law, hint="pipe it in and name it - instead."))
+        raise InputValueError(law, hint="pipe it in and name it - instead.")
     is_glob = glob.has_magic(name) and not path.is_file()
     found = glob.iglob(name, recursive=True) if is_glob else [name]  # noqa: PTH207  (absolute globs too)
     yield from (Path(one) for one in found if Path(one).is_file())
@@ -119,14 +119,14 @@ def _in_order(name: str, found: Iterator[Path]) -> list[Path]:
     files = sorted(found, key=os.fspath)
     if not files:
         hint = "only files on this machine are read; fetch it first, or call propriety from Python with your engine."
-        raise InputValueError(sentence(f"there is no file {name!r}", hint=hint if "://" in name else ""))
+        raise InputValueError(f"there is no file {name!r}", hint=hint if "://" in name else "")
     return files
 
 
 def _piped(folder: Path) -> Path:
     """Keep what is piped in, because it is read more than once."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise InputValueError(sentence("- reads what is piped in, and nothing is", hint="propriety ... - < file.csv"))
+        raise InputValueError("- reads what is piped in, and nothing is", hint="propriety ... - < file.csv")
     path = folder / "standard input"
     with path.open("wb") as kept:
         kept.write(sys.stdin.buffer.read(LOOK))

@@ -10,7 +10,7 @@ from typing import Any
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import MOST_EVENTS
 from propriety.inference.calibration_summary import judged_together
-from propriety.results import Result, strict
+from propriety.result import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
 
@@ -85,5 +85,5 @@ def written(data: Mapping[str, Any]) -> str:
 
 def _records(result: Result) -> list[dict[str, Any]]:
     """Return the rows of a result, each with the names of the columns."""
-    columns = result.rows()
+    columns = result.columns()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -3,35 +3,67 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from propriety.errors import ProprietyError
 from propriety.inference.number_words import number
+from propriety.tables import laws
 
-__all__ = ["beside", "block", "estimate", "in_options", "one_line", "output", "say", "show_table", "visible"]
+__all__ = ["beside", "block", "estimate", "one_line", "output", "say", "show_table", "visible"]
 
 WIDE = 200  # Columns of output that nobody watches, so that no table is folded.
 
-# The door speaks of arguments, and its hints of calls; the first that matches counts.
-IN_OPTIONS = {
-    r"y_proba is forecasts\[(.+)\]\.$": r"(Model \1.)",
-    r"\bforecasts\[((['\"]).*?\2)\]": r"the forecast of \1",
-    r"\bpos_label=(?=[^\s,])": "--pos-label ",
-    r"\bpos_label\b=?": "--pos-label",
-    r"\blabels=": "--classes",
-    r'\bmissing="drop"': "--missing drop",
-    r"\bsample_weight\b": "--weight",
-    r"\by_true\b": "the outcome",
-    r"\by_proba\b": "the forecast",
-    r"^frame (must have the columns .+); it lacks (.+) Hint: its": r"the files \1; they lack \2 Hint: their",
-    r"^frame must": "the files must",
-    r"convert it with numpy\.asarray\(.+\) and look at what fails\.": (
-        "look for words among the numbers; --null names one that means a missing value, such as NA."
+LOOK_FOR_WORDS = "look for words among the numbers; --null names one that means a missing value, such as NA."
+
+# What the command line calls the parameters of the package, and how it words what has another remedy here.
+NAMES = {
+    "y_true": "the outcome",
+    "y_proba": "the forecast",
+    "forecasts": "--forecast",
+    "forecasts[{model!r}]": "the forecast of {model!r}",
+    "frame": "the files",
+    "outcome=": "--outcome",
+    "sample_weight": "--weight",
+    "pos_label": "--pos-label",
+    "pos_label=": "--pos-label",
+    "labels": "--classes",
+    "labels=": "--classes",
+    'missing="drop"': "--missing drop",
+    "by": "--by",
+    "by=": "--by",
+    "by={key!r}": "--by {key!r}",
+    "by[{key!r}]": "--by {key!r}",
+    "cluster": "--cluster",
+    "cluster=": "--cluster",
+    "time": "--time",
+    "time=": "--time",
+    "ordered": "--ordered",
+    "grid": "--grid",
+    "thresholds": "--thresholds",
+    "level": "--level",
+    "n_resamples": "--resamples",
+    "seed": "--seed",
+    "it lacks {absent}": "they lack {absent}",
+    "its columns are {columns}.": "their columns are {columns}.",
+    "pass {labels=}[other, event] to name both.": "pass --classes OTHER,EVENT to name both.",
+    "pass {y_true} == {event!r} to score one class against the rest.": (
+        "to score one class against the rest, make a column that is 1 where the outcome is {event!r} and else 0."
     ),
+    laws.EVENT_HINT.template: "name the column of the event alone.",
+    laws.NUMBERS_HINT: LOOK_FOR_WORDS,
+    laws.CAST_HINT: LOOK_FOR_WORDS,
+    "belongs to a 1-D {y_proba}; rows of probabilities name their columns by {labels=}": (
+        "is for the forecast of one event; --classes names the columns of several classes"
+    ),
+    "must name the two classes of a 1-D {y_proba}": "must name two classes where the forecast is of one event",
+    'for ISO dates pass numpy.array({time}, dtype="datetime64[s]").': "write dates as 2024-01-31.",
+    laws.ROUNDING_HINT: "this looks like rounding error; if it is, clip the forecasts to [0, 1] yourself.",
+    laws.ROW_SUM_HINT.template: "divide each row by its sum.",
+    "evaluate one class, such as y == 2 with {y_proba}[:, 2].": "evaluate the column of one class.",
 }
 
 
@@ -97,35 +129,23 @@ def visible(text: object) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    r"""Return what an error says, with its notes, in one line.
+    r"""Return what an error says, with its notes, in one line and in the words of the command line.
 
     Examples
     --------
-    >>> error = ValueError("y_proba must lie in [0, 1].\nRow 3 is 7.")
-    >>> error.add_note("y_proba is forecasts['a'].")
+    >>> error = ProprietyError("must be finite", argument="sample_weight", row=3, offender="is\ninf")
+    >>> error.add_note("Look at it.")
     >>> one_line(error)
-    "y_proba must lie in [0, 1]. Row 3 is 7. y_proba is forecasts['a']."
+    '--weight must be finite; row 3 is inf. Look at it.'
     """
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return visible(f"{where}{error.strerror}.")
-    parts = [str(error) or type(error).__name__, *getattr(error, "__notes__", ())]
+    text = error.told(NAMES) if isinstance(error, ProprietyError) else str(error)
+    parts = [text or type(error).__name__, *getattr(error, "__notes__", ())]
     return visible(" ".join(" ".join(parts).split()))
 
 
 def block(title: str, *lines: str) -> str:
     """Return a part of a help text whose lines click is to leave as they are, which a backspace tells it."""
     return "\n  ".join([f"\b\n{title}:", *lines])
-
-
-def in_options(text: str) -> str:
-    """Say an error of the package in the words of the command line.
-
-    Examples
-    --------
-    >>> in_options("y_true must hold 0 and 1; got strings. Hint: pass pos_label=, the label of the event.")
-    'the outcome must hold 0 and 1; got strings. Hint: pass --pos-label, the label of the event.'
-    """
-    for argument, option in IN_OPTIONS.items():
-        text = re.sub(argument, option, text)
-    return text

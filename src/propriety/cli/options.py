@@ -8,6 +8,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
+from propriety.cli.numbers import THRESHOLDS
+
 __all__ = ["case_options", "file_arguments", "json_option", "problem_options", "threshold_options"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -62,12 +64,10 @@ def threshold_options(command: Decorated) -> Decorated:
         command,
         click.option(
             "--thresholds",
-            nargs=2,
-            type=float,
-            metavar="LOW HIGH",
-            help="Interval that holds the probability from which somebody would act.",
+            type=THRESHOLDS,
+            metavar="P | LOW HIGH",
+            help="The probability from which somebody would act, or the range it lies in.",
         ),
-        click.option("--threshold", type=float, metavar="P", help="The same where it is known."),
     )
 
 

@@ -14,7 +14,7 @@ import click
 from propriety.cli.interrupts import check_interrupt
 from propriety.cli.messages import visible
 from propriety.cli.places import Identity, followed, identity
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 
 __all__ = ["STDOUT", "check_targets", "replaced", "write"]
 
@@ -35,7 +35,7 @@ def check_targets(targets: Sequence[str | None], files: Sequence[Path] = ()) -> 
             _check_place(followed(target), target)
             place = identity(followed(target))
         if place in taken:
-            raise InputValueError(sentence(f"{target} cannot be written; {taken[place]}", hint="name another file."))
+            raise InputValueError(f"{target} cannot be written; {taken[place]}", hint="name another file.")
         taken[place] = "it is named twice"
 
 
@@ -72,15 +72,15 @@ def write(target: str, text: str) -> None:
 
 def _check_place(path: Path, target: str) -> None:
     if not target:
-        raise InputValueError(sentence("a file to write must have a name; got an empty one"))
+        raise InputValueError("a file to write must have a name; got an empty one")
     if path.is_dir() or target.endswith(("/", os.sep)):
-        raise InputValueError(sentence(f"{target} cannot be written; it is a folder"))
+        raise InputValueError(f"{target} cannot be written; it is a folder")
     if path.exists() and not path.is_file():
         hint = "- writes JSON to the output."
-        raise InputValueError(sentence(f"{target} cannot be written; it is not a regular file", hint=hint))
+        raise InputValueError(f"{target} cannot be written; it is not a regular file", hint=hint)
     if path.exists() and not os.access(path, os.W_OK):
-        raise InputValueError(sentence(f"{target} cannot be written; it is marked as read-only"))
+        raise InputValueError(f"{target} cannot be written; it is marked as read-only")
     if not path.parent.is_dir():
-        raise InputValueError(sentence(f"{target} cannot be written; there is no folder {path.parent}"))
+        raise InputValueError(f"{target} cannot be written; there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise InputValueError(sentence(f"{target} cannot be written; the folder {path.parent} does not allow it"))
+        raise InputValueError(f"{target} cannot be written; the folder {path.parent} does not allow it")

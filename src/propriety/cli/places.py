@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TypeAlias
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 
 __all__ = ["Identity", "followed", "identity"]
 
@@ -18,7 +18,7 @@ def followed(name: str) -> Path:
     # Not `Path.resolve`, whose answer to links in a circle differs between versions of Python.
     place = Path(os.path.realpath(name))
     if place.is_symlink():
-        raise InputValueError(sentence(f"{name} cannot be followed; its links lead in a circle"))
+        raise InputValueError(f"{name} cannot be followed; its links lead in a circle")
     return place
 
 

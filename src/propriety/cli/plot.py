@@ -11,10 +11,13 @@ import click
 from propriety.cli.evaluate import evaluation_of_files
 from propriety.cli.inputs import found_files
 from propriety.cli.messages import block
+from propriety.cli.numbers import GRID
 from propriety.cli.options import case_options, file_arguments, problem_options
 from propriety.cli.outputs import check_targets, replaced
 from propriety.cli.stages import Stages
-from propriety.errors import InputValueError, sentence
+from propriety.decisions.murphy import murphy_curve
+from propriety.decisions.net_benefit import decision_curve
+from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ __all__ = ["plot"]
 FORMATS = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 200
 KINDS = ("page", "reliability", "decision", "murphy", "roc", "ranking")
+ON_A_GRID = ("decision", "murphy")
 
 
 @click.command(
@@ -34,6 +38,7 @@ KINDS = ("page", "reliability", "decision", "murphy", "roc", "ranking")
         "Examples",
         "propriety plot predictions.parquet --outcome y --forecast a --forecast b -o page.pdf",
         "propriety plot predictions.csv --outcome y --forecast a --kind reliability -o reliability.png",
+        "propriety plot predictions.csv --outcome y --forecast a --kind decision --thresholds 0.05 0.2 -o decision.png",
         "propriety plot predictions.csv --outcome y --forecast a --forecast b --kind ranking -o ranking.svg",
     ),
 )
@@ -41,16 +46,24 @@ KINDS = ("page", "reliability", "decision", "murphy", "roc", "ranking")
 @case_options
 @problem_options
 @click.option("--kind", type=click.Choice(KINDS), default="page", show_default=True, help="What to draw.")
+@click.option(
+    "--grid",
+    type=GRID,
+    metavar="P P ...",
+    help="Thresholds at which to evaluate the curves of --kind decision or murphy.",
+)
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Picture: .png, .svg or .pdf.")
-def plot(files: Sequence[str], kind: str, output: str, **asked: Any) -> None:
+def plot(files: Sequence[str], kind: str, grid: float | tuple[float, ...] | None, output: str, **asked: Any) -> None:
     """Draw the models: a page of pictures, or one of them.
 
     Rows of classes have the page alone. FILEs are those of `propriety evaluate`.
     """
     suffix = Path(output).suffix.lower()
     if suffix not in FORMATS:
-        law = f"--output must end in {', '.join(FORMATS)}; got {output!r}"
-        raise InputValueError(sentence(law))
+        law = f"must end in {', '.join(FORMATS)}"
+        raise InputValueError(law, argument="--output", offender=f"got {output!r}")
+    if grid is not None and kind not in ON_A_GRID:
+        raise InputValueError(f"belongs to --kind {' or '.join(ON_A_GRID)}", argument="--grid", offender=f"got {kind}")
     check_targets([output])
     _draw_unseen()
     stages = Stages()
@@ -62,39 +75,43 @@ def plot(files: Sequence[str], kind: str, output: str, **asked: Any) -> None:
             stages.stage("drawing"),
             replaced(output) as path,
         ):
-            _figure(evaluation, kind).savefig(path, format=suffix[1:], dpi=DOTS_PER_INCH)
+            _figure(evaluation, kind, grid).savefig(path, format=suffix[1:], dpi=DOTS_PER_INCH)
 
 
-def _figure(evaluation: Evaluation, kind: str) -> Figure:
+def _figure(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] | None) -> Figure:
     if kind == "page":
         return evaluation.plot()
     if evaluation.kind != "binary":
-        raise InputValueError(sentence(f"--kind {kind} is of one event; rows of classes have --kind page"))
-    return _axes(evaluation, kind).figure.figure  # The whole, also where the axes are on a part of a figure.
+        raise InputValueError(f"--kind {kind} is of one event; rows of classes have --kind page")
+    return _axes(evaluation, kind, grid).figure.figure  # The whole, also where the axes are on a part of a figure.
 
 
-def _axes(evaluation: Evaluation, kind: str) -> Axes:
+def _axes(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] | None) -> Axes:
     """Draw one of the pictures of an event."""
     from propriety import plots
 
+    events = {model: own["event"] for model, own in evaluation.tables.items()}
+    options: Any = {"thresholds": evaluation.thresholds, "grid": grid}
     match kind:
         case "reliability":
             curves = {model: own["event"] for model, own in evaluation.reliability.items()}
             # Alone, a curve has room for its band and its decomposition.
             return next(iter(curves.values())).plot() if len(curves) == 1 else plots.plot_curves(curves)
         case "decision":
-            return plots.plot_decision_curves(evaluation.decision_curves)
+            return plots.plot_decision_curves(
+                {model: decision_curve(table, **options) for model, table in events.items()}
+            )
         case "murphy":
-            return plots.plot_murphy_curves(evaluation.murphy_curves)
+            return plots.plot_murphy_curves({model: murphy_curve(table, **options) for model, table in events.items()})
         case "roc":
             if not evaluation.roc_curves:
-                raise InputValueError(sentence("--kind roc needs both outcomes; all cases have the same"))
+                raise InputValueError("--kind roc needs both outcomes; all cases have the same")
             return plots.plot_roc_curves(evaluation.roc_curves)
         case _:
             if evaluation.ranking is None:
                 hint = "" if len(evaluation.models) > 1 else "repeat --forecast."
                 law = "--kind ranking needs two models or more of the same cases, and no forecast tables"
-                raise InputValueError(sentence(law, hint=hint))
+                raise InputValueError(law, hint=hint)
             return evaluation.ranking.plot()
 
 

@@ -15,7 +15,8 @@ from propriety.cli.audit import audit
 from propriety.cli.compare import compare
 from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
-from propriety.cli.messages import block, in_options, one_line, visible
+from propriety.cli.messages import block, one_line, visible
+from propriety.cli.numbers import numbers_joined
 from propriety.cli.plot import plot
 from propriety.cli.tables import merge, table
 from propriety.errors import MissingDependencyError, ProprietyError
@@ -44,13 +45,15 @@ class Program(click.Group):
             code = _fail(STOPPED, exit_code())
         except MissingDependencyError as error:
             code = _fail(one_line(error), EXTRA)
-        except ProprietyError as error:
-            code = _fail(in_options(one_line(error)), USAGE)
-        except OSError as error:
+        except (ProprietyError, OSError) as error:
             code = _fail(one_line(error), USAGE)
         except Exception:  # noqa: BLE001  (the last resort: a fault of the program must not look like a failed gate)
             code = _last_resort()
         sys.exit(code if isinstance(code, int) else 0)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; some options take one number or more."""
+        return super().parse_args(ctx, numbers_joined(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's)
         """Return the commands in the order of use."""

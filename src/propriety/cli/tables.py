@@ -15,7 +15,7 @@ from propriety.cli.messages import block, say
 from propriety.cli.options import case_options, file_arguments
 from propriety.cli.outputs import STDOUT, check_targets, replaced
 from propriety.cli.stages import Stages
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["merge", "table"]
@@ -54,7 +54,7 @@ def table(files: Sequence[str], cells: int | None, output: str, **columns: Any) 
         check_targets([output], paths)
         if are_tables(paths):
             hint = "`propriety merge` adds forecast tables."
-            raise InputValueError(sentence("table reads files of cases; these are forecast tables", hint=hint))
+            raise InputValueError("table reads files of cases; these are forecast tables", hint=hint)
         with open_relation(paths, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
             stages.watch(opened)
             options = cases.event(opened)
@@ -82,7 +82,7 @@ def merge(files: Sequence[str], cells: int | None, output: str) -> None:
         check_targets([output], paths)
         if not are_tables(paths):
             hint = "`propriety table` makes them."
-            raise InputValueError(sentence("merge adds forecast tables; these are files of cases", hint=hint))
+            raise InputValueError("merge adds forecast tables; these are files of cases", hint=hint)
         tables = [ForecastTable.from_parquet(path) for path in paths]
     if cells is not None:
         tables = [one.grid(cells) for one in tables]
@@ -91,7 +91,7 @@ def merge(files: Sequence[str], cells: int | None, output: str) -> None:
 
 def _check_name(output: str) -> None:
     if output == STDOUT:
-        raise InputValueError(sentence("--output must be a file; a table cannot go to the output"))
+        raise InputValueError("must be a file; a table cannot go to the output", argument="--output")
     check_targets([output])
 
 

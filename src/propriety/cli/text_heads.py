@@ -11,20 +11,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from propriety.cli.inputs import shown
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
 
-__all__ = ["LINE", "TOO_LONG", "Compression", "Head", "first_offender", "ragged_line", "read_heads"]
+__all__ = ["LINE", "Compression", "Head", "first_offender", "line_too_long", "ragged_line", "read_heads"]
 
 Compression: TypeAlias = Literal["none", "gzip", "zstd"]
 
 LINE = 2**21  # Bytes of the longest line.
 SEPARATORS = (",", ";", "\t", "|")
 LETTERS = 60  # Of a line that is shown.
-TOO_LONG = sentence(
-    f"lines of text must have at most {LINE // 2**20} MB; there is a longer one",
-    hint="look for a quote that is not closed, and for too many columns.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +41,21 @@ def read_heads(files: Sequence[Path], form: Compression) -> dict[Path, Head]:
         twice = next((name for place, name in enumerate(named) if name in named[:place]), None)
         if twice is not None:
             law = f"columns must have different names; line 1 of {shown(path)} has {twice!r} twice"
-            raise InputValueError(sentence(law, hint="rename one of them."))
+            raise InputValueError(law, hint="rename one of them.")
         if head.separator != known[first].separator:
             law = f"files must have the same separator; {shown(first)} has {known[first].separator!r}"
-            raise InputValueError(sentence(law, offender=f"{shown(path)} has {head.separator!r}"))
+            raise InputValueError(law, offender=f"{shown(path)} has {head.separator!r}")
     return known if len(known) == len(heads) else {}
 
 
-def ragged_line(path: Path, form: Compression, head: Head) -> str | None:
-    """Say which line has more or fewer fields than the header; None where none has."""
+def line_too_long() -> InputValueError:
+    """Return the error for a line that is not read."""
+    law = f"lines of text must have at most {LINE // 2**20} MB; there is a longer one"
+    return InputValueError(law, hint="look for a quote that is not closed, and for too many columns.")
+
+
+def ragged_line(path: Path, form: Compression, head: Head) -> InputValueError | None:
+    """Return the error for the first line with more or fewer fields than the header; None where none has."""
     width = len(head.names)
     for line, fields in _records(path, form, head):
         if not fields or len(fields) == width:  # An empty line is skipped.
@@ -61,9 +63,9 @@ def ragged_line(path: Path, form: Compression, head: Head) -> str | None:
         law = "every line must have a field for each column"
         told = f"line {line:,} of {shown(path)} has {_count(len(fields))} and the header {width:,}"
         if len(fields) < width:
-            return sentence(law, offender=f"{told}: it ends before {head.names[len(fields)]!r}")
+            return InputValueError(law, offender=f"{told}: it ends before {head.names[len(fields)]!r}")
         hint = f"put a field that holds {head.separator!r} in double quotes."
-        return sentence(law, offender=f"{told}: it is {_cut(fields)!r}", hint=hint)
+        return InputValueError(law, offender=f"{told}: it is {_cut(fields)!r}", hint=hint)
     return None
 
 
@@ -87,11 +89,11 @@ def _read_head(path: Path, form: Compression) -> Head | None:
             beginning = text.read(LINE + 1)
     except UnicodeError as error:
         law = f"text must be UTF-8; {shown(path)} is not"
-        raise InputValueError(sentence(law, hint="convert it, for example with iconv -t utf-8.")) from error
+        raise InputValueError(law, hint="convert it, for example with iconv -t utf-8.") from error
     except (pa.ArrowException, OSError):
         return None  # What is broken is for the reader of the cases to say.
     if len(beginning) > LINE and "\n" not in beginning and "\r" not in beginning:
-        raise InputValueError(TOO_LONG)
+        raise line_too_long()
     candidates = [Head(sign, tuple(_first_record(beginning, sign))) for sign in SEPARATORS]
     return max(candidates, key=lambda head: len(head.names))
 
@@ -100,7 +102,7 @@ def _first_record(text: str, separator: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     except csv.Error:  # A field is longer than Python takes.
-        raise InputValueError(TOO_LONG) from None
+        raise line_too_long() from None
 
 
 def _records(path: Path, form: Compression, head: Head) -> Iterator[tuple[int, list[str]]]:
@@ -116,9 +118,9 @@ def _records(path: Path, form: Compression, head: Head) -> Iterator[tuple[int, l
                 start = reader.line_num + 1
     except csv.Error as error:
         if "limit" in str(error):
-            raise InputValueError(TOO_LONG) from None
+            raise line_too_long() from None
         law = f"quotes must be closed, and doubled within a field; from line {start:,} of {shown(path)} on one is not"
-        raise InputValueError(sentence(law)) from error
+        raise InputValueError(law) from error
     finally:
         csv.field_size_limit(before)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from propriety.cli.expansion import check_expansion
 from propriety.cli.inputs import shown
 from propriety.cli.text_heads import LINE, Compression, Head, first_offender, ragged_line, read_heads
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 
 if TYPE_CHECKING:
     import duckdb
@@ -67,8 +67,8 @@ class Texts:
         ]
         return texts.project(", ".join(columns))
 
-    def reason(self, error: Exception) -> str | None:
-        """Say which line and column DuckDB could not read; None where it is something else."""
+    def reason(self, error: Exception) -> InputValueError | None:
+        """Return an error that says which line and column DuckDB could not read; None where it is something else."""
         told = (ragged_line(path, self.form, head) for path, head in self.heads.items())
         ragged = next((one for one in told if one is not None), None)
         if ragged is not None:
@@ -77,7 +77,7 @@ class Texts:
         if found is None:
             return None
         only = self.files[0] if len(self.files) == 1 else None
-        return _told(found["column"], int(found["line"]), found["text"], path=only)
+        return _not_a_number(found["column"], int(found["line"]), found["text"], path=only)
 
     def check_numbers(self, relation: duckdb.DuckDBPyRelation, names: Sequence[str]) -> None:
         """Refuse columns of numbers in which there is text, and name the first of it."""
@@ -86,7 +86,7 @@ class Texts:
             for path, head in self.heads.items():
                 found = first_offender(path, self.form, head, name, self._is_number)
                 if found is not None:
-                    raise InputValueError(_told(name, *found, path=path))
+                    raise _not_a_number(name, *found, path=path)
 
     def _read(
         self, connection: duckdb.DuckDBPyConnection, names: list[str], texts: Sequence[str] = ()
@@ -116,14 +116,14 @@ class Texts:
         return True
 
 
-def _told(column: str, line: int, text: str, *, path: Path | None) -> str:
+def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> InputValueError:
     shortened = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     where = "" if path is None else f" of {shown(path)}"
     law = f"column {column!r} must hold numbers; line {line:,}{where} has {shortened!r}"
     hint = f"--null {text} if that means a missing value." if text.isalnum() and len(text) <= SHORT else ""
     if DECIMAL_COMMA.fullmatch(text):
         hint = 'write numbers with a decimal point; in Python, pandas.read_csv(..., decimal=",") reads them.'
-    return sentence(law, hint=hint)
+    return InputValueError(law, hint=hint)
 
 
 def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole) -> str:

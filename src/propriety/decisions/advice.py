@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from propriety.checks import check_choice
 from propriety.decisions.recommendations import Misleading, Problem, Recommendation, misleading_for, recommended_for
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Result
-from propriety.rules.bounded import BoundedBrier
-from propriety.rules.elementary import check_inside
-from propriety.rules.rule import is_number
+from propriety.result import Result
+from propriety.rules.thresholds import Thresholds, read_thresholds
 
 __all__ = ["Advice", "advise"]
 
@@ -46,7 +44,7 @@ class Advice(Result):
     """
 
     decisions: Decisions
-    thresholds: float | tuple[float, float] | None
+    thresholds: Thresholds | None
     outcome: Outcome
     rare: bool
     need: Need
@@ -70,7 +68,7 @@ class Advice(Result):
         rare = "rare " if self.rare else ""
         return f"{kind}, {where}, {rare}{self.outcome} outcomes, {self.need} needed"
 
-    def rows(self) -> Mapping[str, Sequence[Any]]:
+    def columns(self) -> Mapping[str, Sequence[Any]]:
         """Columns of the table: one row per measure, those to use first."""
         entries: list[Recommendation | Misleading] = [*self.recommended, *self.misleading]
         return {
@@ -91,12 +89,12 @@ class Advice(Result):
         return "\n".join([*lines, "", LEGEND[self.outcome]])
 
     def _repr_html_(self) -> str:
-        columns = self.rows()
+        columns = self.columns()
         head = "".join(f"<th>{name}</th>" for name in columns)
         body = ""
         for advice, measure, call, why, reference in zip(*columns.values(), strict=True):
-            cells = (advice, measure, f"<code>{html.escape(call)}</code>" if call else "", why, reference)
-            texts = (cell if cell.startswith("<code>") else html.escape(cell) for cell in cells)
+            told = [html.escape(cell) for cell in (advice, measure, call, why, reference)]
+            texts = (*told[:2], f"<code>{told[2]}</code>" if call else "", *told[3:])
             body += "<tr>" + "".join(f"<td style='text-align: left'>{text}</td>" for text in texts) + "</tr>"
         title = html.escape(f"Advice for {self.problem}. {LEGEND[self.outcome]}")
         return f"<p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -105,7 +103,7 @@ class Advice(Result):
 def advise(
     *,
     decisions: Decisions = "independent",
-    thresholds: float | tuple[float, float] | None = None,
+    thresholds: Thresholds | None = None,
     outcome: Outcome = "binary",
     rare: bool = False,
     need: Need = "probabilities",
@@ -139,12 +137,12 @@ def advise(
     >>> [entry.measure for entry in advice.misleading]
     ['accuracy', 'AUC', 'F1', 'full Brier and log score', 'mean net benefit beside a bounded score']
     """
-    _check_choice("decisions", decisions, get_args(Decisions))
-    _check_choice("outcome", outcome, get_args(Outcome))
-    _check_choice("need", need, get_args(Need))
+    check_choice("decisions", decisions, get_args(Decisions))
+    check_choice("outcome", outcome, get_args(Outcome))
+    check_choice("need", need, get_args(Need))
     problem = Problem(
         capacity=decisions == "capacity",
-        thresholds=_read_thresholds(thresholds),
+        thresholds=read_thresholds(thresholds),
         outcome=outcome,
         rare=bool(rare),
         need=need,
@@ -162,23 +160,3 @@ def advise(
 
 def _indented(entry: Recommendation | Misleading) -> list[str]:
     return textwrap.wrap(f"{entry.why} [{entry.reference}]", WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
-
-
-def _check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        named = ", ".join(f'"{choice}"' for choice in choices)
-        raise InputValueError(sentence(f"{argument} must be one of {named}; got {value!r}"))
-
-
-def _read_thresholds(thresholds: object) -> float | tuple[float, float] | None:
-    """Judge the thresholds: None, a number strictly between 0 and 1, or two in order."""
-    if thresholds is None:
-        return None
-    if isinstance(thresholds, tuple | list) and len(thresholds) == 2:
-        interval = BoundedBrier(*thresholds)
-        return float(interval.low), float(interval.high)
-    if is_number(thresholds):
-        check_inside(thresholds, "thresholds")  # type: ignore[arg-type]  # a number
-        return float(thresholds)  # type: ignore[arg-type]  # a number
-    law = f"thresholds must be None, a number, or a pair (low, high); got {thresholds!r}"
-    raise InputTypeError(sentence(law))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
-from propriety.results import Floats, Score
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
+from propriety.result import Floats, Score
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, missing_cases, read_array
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_outcomes
@@ -25,6 +25,7 @@ __all__ = [
     "read_decisions",
 ]
 
+CLASSES_HINT = Wording("pass {labels=}, the classes in their order.")
 MANY = 1000  # Whole numbers beyond are no class indices, and their confusion matrix would not fit.
 
 
@@ -51,10 +52,10 @@ class DecidedCases:
 
 
 def quadratic_weighted_kappa(
-    y_true: object,
-    y_pred: object,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
     *,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -180,7 +181,7 @@ def read_decisions(
             cases = read_cases(y_true, y_pred, labels=labels, missing=missing, kind="classes", **options)
             forecast, outcomes, weight = cases.gathered()
         except ProprietyError as error:
-            error.add_note("y_proba is y_pred.")
+            error.aliases["y_proba"] = "y_pred"
             raise
         return DecidedCases(outcomes, decide(forecast), weight, cases.labels or (), dropped=cases.dropped)
     outcome = read_array(y_true, "y_true", role="outcomes")
@@ -197,22 +198,22 @@ def _names(outcome: Reading, decided: Reading, classes: int | None) -> tuple[Any
     for reading in (outcome, decided):
         values = np.asarray(reading.values[~missing_cases(reading)].tolist() or [0])
         if values.dtype.kind not in "biuf":
-            law = f"{reading.argument} must hold whole numbers where no labels are given"
-            raise InputValueError(sentence(law, hint="pass labels=, the classes in their order."))
+            law = Wording("must hold whole numbers where no {labels} are given")
+            raise InputValueError(law, argument=reading.argument, hint=CLASSES_HINT)
         held.append(float(values.max()))
     if classes is not None:
         return tuple(range(classes))
     largest = max(held)
     if largest >= MANY:
-        law = f"class indices must be below {MANY:,} where no labels are given; got {largest:g}"
-        raise InputValueError(sentence(law, hint="pass labels=, the classes in their order."))
+        below = f"class indices must be below {MANY:,} where no labels are given; got {largest:g}"
+        raise InputValueError(below, hint=CLASSES_HINT)
     return tuple(range(max(int(largest) + 1, 2)))
 
 
 def _listed(labels: Labels) -> tuple[Any, ...]:
     if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
-        law = f"labels must be a list of the classes in their order; got {type(labels).__name__}"
-        raise InputTypeError(sentence(law))
+        law = "must be a list of the classes in their order"
+        raise InputTypeError(law, argument="labels", offender=f"got {type(labels).__name__}")
     return tuple(labels)
 
 
@@ -226,6 +227,9 @@ def _places(decided: Reading, names: tuple[Any, ...], rows: NDArray[np.intp] | N
     index = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)
     index = index if inverse is None else index[inverse]
     if (index < 0).any():
-        hint = "name every class in labels=, or pass rows of probabilities, such as numpy.column_stack([1 - p, p])."
-        laws.refuse(f"y_pred must hold only the labels {list(names)}", index < 0, kept, rows, hint)
+        hint = Wording(
+            "name every class in {labels=}, or pass rows of probabilities, such as {rows}.",
+            rows="numpy.column_stack([1 - p, p])",
+        )
+        laws.refuse("y_pred", laws.labels_law(names), index < 0, kept, rows, hint=hint)
     return index

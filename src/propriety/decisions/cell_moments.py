@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.results import Floats
+from propriety.result import Floats
+from propriety.rules.weights import IntervalWeight
 from propriety.tables.cases import Chunk
 
-__all__ = ["ModelMoments", "PairMoments", "Scale"]
-
-Scale: TypeAlias = Literal["linear", "log-odds"]
+__all__ = ["ModelMoments", "PairMoments"]
 
 
 class _Placed(NamedTuple):
@@ -27,11 +26,11 @@ class _Placed(NamedTuple):
 
 
 class Cells:
-    """The cells between the neighbouring thresholds of a grid."""
+    """The cells between the neighbouring thresholds of a grid, with a weight on the thresholds of all."""
 
-    def __init__(self, grid: Floats, scale: Scale) -> None:
-        self.grid, self.scale, self.size = grid, scale, len(grid) - 1
-        self.edges = np.stack([_regret_up_to(grid, scale, event=event) for event in (False, True)])
+    def __init__(self, grid: Floats, weight: IntervalWeight) -> None:
+        self.grid, self.weight, self.size = grid, weight, len(grid) - 1
+        self.edges = np.stack([weight.cost(grid[0], grid, event=event) for event in (False, True)])
         self.width = np.diff(self.edges)
         self.below = np.tri(self.size, k=-1)  # [j, a] is 1 where cell a lies below cell j.
 
@@ -39,7 +38,7 @@ class Cells:
         """Return where forecasts lie."""
         clipped = np.clip(forecast, self.grid[0], self.grid[-1])
         cell = np.minimum(np.searchsorted(self.grid, clipped, side="right") - 1, self.size - 1)
-        regrets = (_regret_up_to(clipped, self.scale, event=happened) for happened in (True, False))
+        regrets = (self.weight.cost(self.grid[0], clipped, event=happened) for happened in (True, False))
         value = np.where(event, *regrets)
         kind = event.astype(np.intp)
         return _Placed(cell, value, self.edges[kind, cell + 1] - value, value - self.edges[kind, cell])
@@ -48,8 +47,8 @@ class Cells:
 class ModelMoments:
     """Sums over cases of each model's loss on each cell."""
 
-    def __init__(self, models: int, grid: Floats, scale: Scale) -> None:
-        self.cells = Cells(grid, scale)
+    def __init__(self, models: int, grid: Floats, weight: IntervalWeight) -> None:
+        self.cells = Cells(grid, weight)
         self.n, self.weight = 0, 0.0
         self.loss = np.zeros((models, 2, 2, self.cells.size))
 
@@ -79,8 +78,8 @@ class PairMoments:
     z^2 over the cases of each a and b, for each sign of the difference and each outcome.
     """
 
-    def __init__(self, pairs: Sequence[tuple[int, int]], grid: Floats, scale: Scale) -> None:
-        self.cells, self.pairs = Cells(grid, scale), pairs
+    def __init__(self, pairs: Sequence[tuple[int, int]], grid: Floats, weight: IntervalWeight) -> None:
+        self.cells, self.pairs = Cells(grid, weight), pairs
         self.n, self.weight, self.weight_squares = 0, 0.0, 0.0
         grouped = (2, 2, self.cells.size, self.cells.size)
         self.plain = np.zeros((len(pairs), 3, *grouped))
@@ -132,13 +131,6 @@ class PairMoments:
         mixed = np.triu(xz + (x @ below) * right + left * (below @ z), 1)
         ends = (xx.sum(axis=-1) + zz.sum(axis=-2))[..., None] * np.eye(self.cells.size)
         return np.asarray((both + mixed + ends).sum(axis=1))
-
-
-def _regret_up_to(c: Floats, scale: Scale, *, event: bool) -> Floats:
-    """Integrate the cost of an error, 1 - c in an event and c otherwise, over the thresholds up to c."""
-    if scale == "linear":
-        return c * (1.0 - 0.5 * c) if event else 0.5 * c * c
-    return np.log(c) if event else -np.log1p(-c)
 
 
 def _grouped(key: NDArray[np.intp], parts: Sequence[Any], weight: Floats | None, shape: tuple[int, ...]) -> Floats:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.decisions.agreement import first_argmax, labels_at, read_decisions
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Score
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.result import Floats, Score
 from propriety.tables.arrays import read_array
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_forecast
 
@@ -23,13 +23,13 @@ NOISE = 1e-12  # Expected costs that differ by no more of the largest cost are t
 
 
 def expected_cost(
-    y_true: object,
-    y_pred: object,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
     *,
     cost: Cost = "zero-one",
     decisions: Literal["bayes", "argmax"] = "bayes",
     normalized: bool = False,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -78,11 +78,13 @@ def expected_cost(
     4.0
     """
     if not isinstance(decisions, str) or decisions not in ("bayes", "argmax"):
-        raise InputValueError(sentence(f'decisions must be "bayes" or "argmax"; got {decisions!r}'))
+        raise InputValueError('must be "bayes" or "argmax"', argument="decisions", offender=f"got {decisions!r}")
     classes = None if isinstance(cost, str) else len(cost_matrix(cost))
     if classes is None and labels is None and cost != "zero-one" and read_array(y_pred, "y_pred").values.ndim == 1:
-        law = f"labels must be given with decisions and {cost} costs, which depend on the number of classes"
-        raise InputValueError(sentence(law, hint="pass the classes in their order, such as labels=range(5)."))
+        law = f"must be given with decisions and {cost} costs, which depend on the number of classes"
+        raise InputValueError(
+            law, argument="labels", hint=Wording("pass the classes in their order, such as {labels}=range(5).")
+        )
     cases = read_decisions(
         y_true,
         y_pred,
@@ -104,7 +106,7 @@ def expected_cost(
 
 
 def bayes_decisions(
-    y_proba: object, *, cost: Cost = "zero-one", labels: Labels | None = None, tolerance: float = TOLERANCE
+    y_proba: ArrayLike, *, cost: Cost = "zero-one", labels: Labels | None = None, tolerance: float = TOLERANCE
 ) -> NDArray[Any]:
     r"""Decide on the class with the least expected cost, :math:`\arg\min_d \sum_k p_k\, c(k, d)`.
 
@@ -152,26 +154,27 @@ def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
     """
     if isinstance(cost, str):
         if cost not in POWERS or classes is None:
-            law = f'cost must be "zero-one", "linear", "quadratic" or a matrix; got {cost!r}'
-            raise InputValueError(sentence(law))
+            law = 'must be "zero-one", "linear", "quadratic" or a matrix'
+            raise InputValueError(law, argument="cost", offender=f"got {cost!r}")
         distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
         # Zero to the power zero is one, and a right decision costs nothing.
         named: Floats = np.where(distance == 0, 0.0, (distance / (classes - 1.0)) ** POWERS[cost])
         return named
     matrix = read_array(cost, "cost").values
     if matrix.dtype.kind not in "biuf":
-        raise InputTypeError(sentence(f"cost must hold numbers; got {matrix.dtype}"))
+        raise InputTypeError("must hold numbers", argument="cost", offender=f"got {matrix.dtype}")
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 2
     if not square or (classes is not None and len(matrix) != classes):
-        law = f"cost must have a row and a column for each of the {classes or 'K'} classes; got shape {matrix.shape}"
-        raise InputValueError(sentence(law))
+        law = f"must have a row and a column for each of the {classes or 'K'} classes"
+        raise InputValueError(law, argument="cost", offender=f"got shape {matrix.shape}")
     bad = ~((matrix >= 0) & (matrix < np.inf))
     if bad.any():
         row, column = (int(place[0]) for place in np.nonzero(bad))
-        offender = f"row {row}, column {column} is {matrix[row, column].item()!r}"
-        law = "cost must be finite and not negative"
+        offender = f"is {matrix[row, column].item()!r}"
+        law = "must be finite and not negative"
         hint = "add a constant to a row where it holds gains; that changes no decision."
-        raise InputValueError(sentence(law, offender=offender, count=f"{bad.sum()} of {bad.size}", hint=hint))
+        count = f"{bad.sum()} of {bad.size}"
+        raise InputValueError(law, argument="cost", row=row, column=column, offender=offender, count=count, hint=hint)
     return matrix.astype(np.float64)
 
 

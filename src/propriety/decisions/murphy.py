@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from numpy.typing import ArrayLike
 
 from propriety.calibration.decomposition import Decomposition, decompose_table
+from propriety.checks import check_choice
 from propriety.decisions.regret import regret_curve
-from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
+from propriety.rules.thresholds import Thresholds, read_grid, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["MurphyCurve", "MurphyScaling", "murphy_curve"]
+__all__ = ["MurphyCurve", "MurphyNormalize", "murphy_curve"]
 
-MurphyScaling: TypeAlias = Literal["regret", "brier", "expectile"]
+MurphyNormalize: TypeAlias = Literal["regret", "brier", "expectile"]
 
-FACTORS: dict[MurphyScaling, float] = {"regret": 1.0, "brier": 2.0, "expectile": 0.5}
+FACTORS: dict[MurphyNormalize, float] = {"regret": 1.0, "brier": 2.0, "expectile": 0.5}
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
 BRIER = Brier()
 
@@ -37,12 +38,14 @@ class MurphyCurve(Result):
         Mean elementary score: miscalibration - discrimination + uncertainty.
     miscalibration, discrimination, uncertainty : array of shape (rows,), optional
         Its parts, none of them negative.
-    scaling : {"regret", "brier", "expectile"}
+    normalize : {"regret", "brier", "expectile"}
         What the elementary score is multiplied by; see `murphy_curve`.
     area : float
         Area under `score` over [0, 1], exact.
     exact : bool
         Whether straight lines through the rows are the whole curves.
+    thresholds : float or (float, float), optional
+        The decision maker's, around which the curves are drawn.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -52,9 +55,10 @@ class MurphyCurve(Result):
     miscalibration: Floats | None = None
     discrimination: Floats | None = None
     uncertainty: Floats | None = None
-    scaling: MurphyScaling
+    normalize: MurphyNormalize
     area: float
     exact: bool
+    thresholds: Thresholds | None = None
     n: int
     dropped: int = 0
     decomposition: Decomposition | None = field(default=None, metadata={"hidden": True})
@@ -64,22 +68,28 @@ class MurphyCurve(Result):
         """Exact areas under the score and, if they are there, its parts."""
         if self.decomposition is None:
             return {"score": self.area}
-        return {name: FACTORS[self.scaling] / 2.0 * getattr(self.decomposition, name) for name in PARTS}
+        return {name: FACTORS[self.normalize] / 2.0 * getattr(self.decomposition, name) for name in PARTS}
 
     def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"rows": len(self.threshold), "scaling": self.scaling, "area": self.area, "n": self.n}
+        facts: dict[str, Any] = {
+            "rows": len(self.threshold),
+            "normalize": self.normalize,
+            "area": self.area,
+            "n": self.n,
+        }
         return facts | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def murphy_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
-    thresholds: ArrayLike | None = None,
-    scaling: MurphyScaling = "regret",
+    thresholds: Thresholds | None = None,
+    grid: ArrayLike | None = None,
+    normalize: MurphyNormalize = "regret",
     parts: bool = True,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> MurphyCurve:
@@ -93,10 +103,12 @@ def murphy_curve(
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
-    thresholds : array-like in [0, 1], optional
+    thresholds : float or (float, float), optional
+        The probability from which somebody would act, or the range it lies in. The curves are drawn around it.
+    grid : array-like in [0, 1], optional
         Where to evaluate the curves. Without it they are exact: straight between the rows, and where they jump the
         threshold stands twice, first with the value there and then with the limit from above.
-    scaling : {"regret", "brier", "expectile"}
+    normalize : {"regret", "brier", "expectile"}
         "regret" is the mean of ``Elementary(c)``, and the area is half the Brier score, as in model-diagnostics.
         "brier" is twice that, and the area is the Brier score, as in triptych. "expectile" is half of it, the
         elementary score of the expectile at level 1/2, and the area is a quarter of the Brier score, as in scores.
@@ -111,25 +123,25 @@ def murphy_curve(
     Examples
     --------
     >>> from propriety.decisions.murphy import murphy_curve
-    >>> murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], scaling="brier")
-    MurphyCurve(rows=11, scaling=brier, area=0.175, n=4)
-    >>> curve = murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], thresholds=[0.35])
+    >>> murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], normalize="brier")
+    MurphyCurve(rows=11, normalize=brier, area=0.175, n=4)
+    >>> curve = murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.35])
     >>> curve.score, curve.uncertainty
     (array([0.25]), array([0.175]))
     """
-    if scaling not in FACTORS:
-        raise InputValueError(sentence(f"scaling must be one of {get_args(MurphyScaling)}; got {scaling!r}"))
+    check_choice("normalize", normalize, get_args(MurphyNormalize))
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
-    factor, given = FACTORS[scaling], None if thresholds is None else read_thresholds(thresholds)
-    facts: dict[str, Any] = {"scaling": scaling, "exact": given is None, "n": table.n, "dropped": table.dropped}
+    factor, given = FACTORS[normalize], None if grid is None else read_grid(grid)
+    facts: dict[str, Any] = {"normalize": normalize, "exact": given is None, "thresholds": read_thresholds(thresholds)}
+    facts |= {"n": table.n, "dropped": table.dropped}
     if not parts:
-        regret = regret_curve(table, thresholds=given)
+        regret = regret_curve(table, grid=given)
         return MurphyCurve(
             threshold=regret.threshold, score=factor * regret.regret, area=factor * regret.area(), **facts
         )
-    whole = decompose_table(table, BRIER, curve=True if given is None else given)
+    whole = decompose_table(table, BRIER, curve=True, grid=given)
     curves: dict[str, Any] = {name: factor * getattr(whole, f"{name}_curve") for name in PARTS}
-    curves["threshold"] = whole.thresholds
+    curves["threshold"] = whole.threshold
     return MurphyCurve(**curves, area=factor / 2.0 * whole.score, **facts, decomposition=whole)

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.decisions.regret import RegretScale, area_under_regret, read_interval
-from propriety.decisions.thresholds import counts_at, read_thresholds
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
-from propriety.rules.bounded import BoundedLog
+from propriety.checks import check_choice, check_inside
+from propriety.decisions.regret import area_under_regret
+from propriety.decisions.thresholds import counts_at
+from propriety.errors import InputTypeError, InputValueError
+from propriety.result import Floats, Result
+from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
+from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["DecisionCurve", "NetBenefitDifference", "ThresholdAxis", "decision_curve"]
+__all__ = ["DecisionCurve", "NetBenefitAxis", "NetBenefitDifference", "decision_curve"]
 
-ThresholdAxis: TypeAlias = Literal["threshold", "quadratic", "logarithmic"]
+NetBenefitAxis: TypeAlias = Literal["linear", "quadratic", "logarithmic"]
 
-SCALES: dict[ThresholdAxis, RegretScale] = {"threshold": "odds", "quadratic": "linear", "logarithmic": "log-odds"}
+WEIGHTS: dict[NetBenefitAxis, type[IntervalWeight]] = {
+    "linear": NetBenefitWeight,
+    "quadratic": UniformWeight,
+    "logarithmic": LogOddsWeight,
+}
 GRID = np.arange(1, 100) / 100  # Not linspace, whose 0.7 is more than 0.7: a forecast of 0.7 would not be acted on.
 
 
@@ -36,11 +44,14 @@ class NetBenefitDifference(Result):
         Net benefit of the first model minus that of the second.
     interventions_avoided : array of shape (rows,)
         The same in interventions avoided per 100 cases.
+    thresholds : float or (float, float), optional
+        The decision maker's, around which the difference is drawn.
     """
 
     threshold: Floats
     net_benefit: Floats
     interventions_avoided: Floats
+    thresholds: Thresholds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -61,6 +72,8 @@ class DecisionCurve(Result):
         Needless interventions avoided per 100 cases, against acting on everybody and at no loss of true positives.
     true_positive_rate, false_positive_rate : array of shape (rows,)
         Share of the events, and of the non-events, that are acted on; NaN if there are none.
+    thresholds : float or (float, float), optional
+        The decision maker's, around which the curve is drawn.
     prevalence : float
         Share of events in the population.
     harm : float
@@ -77,6 +90,7 @@ class DecisionCurve(Result):
     interventions_avoided: Floats
     true_positive_rate: Floats
     false_positive_rate: Floats
+    thresholds: Thresholds | None = None
     prevalence: float
     harm: float = 0.0
     n: int
@@ -90,37 +104,40 @@ class DecisionCurve(Result):
         --------
         >>> from propriety.decisions.net_benefit import decision_curve
         >>> y, grid = [0, 1, 0, 1], [0.2, 0.5]
-        >>> a = decision_curve(y, [0.1, 0.6, 0.4, 0.8], thresholds=grid)
-        >>> b = decision_curve(y, [0.1, 0.3, 0.4, 0.8], thresholds=grid)
+        >>> a = decision_curve(y, [0.1, 0.6, 0.4, 0.8], grid=grid)
+        >>> b = decision_curve(y, [0.1, 0.3, 0.4, 0.8], grid=grid)
         >>> a.minus(b).net_benefit
         array([0.  , 0.25])
         """
         if not isinstance(other, DecisionCurve):
-            raise InputTypeError(sentence(f"other must be a DecisionCurve; got {type(other).__name__}"))
+            raise InputTypeError("must be a DecisionCurve", argument="other", offender=f"got {type(other).__name__}")
         if not np.array_equal(self.threshold, other.threshold):
-            law = "two decision curves need the same thresholds to be compared"
-            raise InputValueError(sentence(law, hint="give both the same thresholds=."))
+            law = "two decision curves must be evaluated at the same thresholds to be compared"
+            raise InputValueError(law, hint="give both the same grid=, or the same thresholds=.")
         if not np.isclose(self.prevalence, other.prevalence, rtol=1e-9, atol=0.0):
             law = f"two decision curves need the same prevalence; got {self.prevalence:g} and {other.prevalence:g}"
-            raise InputValueError(sentence(law, hint="make both from the same cases, or give both prevalence=."))
+            raise InputValueError(law, hint="make both from the same cases, or give both prevalence=.")
         gain = self.net_benefit - other.net_benefit
         return NetBenefitDifference(
-            threshold=self.threshold, net_benefit=gain, interventions_avoided=_avoided(gain, self.threshold)
+            threshold=self.threshold,
+            net_benefit=gain,
+            interventions_avoided=_avoided(gain, self.threshold),
+            thresholds=self.thresholds,
         )
 
-    def position(self, axis: ThresholdAxis = "threshold") -> Floats:
+    def position(self, axis: NetBenefitAxis = "linear") -> Floats:
         r"""Return where each threshold stands on an axis on which areas are means of regret.
 
-        "threshold" is :math:`c` itself, "quadratic" is :math:`-(1 - c)^2 / 2` (theorem E.3), and "logarithmic" is
+        "linear" is :math:`c` itself, "quadratic" is :math:`-(1 - c)^2 / 2` (theorem E.3), and "logarithmic" is
         :math:`\ln c` (theorem E.4). See `area`.
 
         Examples
         --------
         >>> from propriety.decisions.net_benefit import decision_curve
-        >>> decision_curve([0, 1], [0.1, 0.8], thresholds=[0.2, 1 / 2]).position("quadratic")
+        >>> decision_curve([0, 1], [0.1, 0.8], grid=[0.2, 1 / 2]).position("quadratic")
         array([-0.32 , -0.125])
         """
-        _check_axis(axis)
+        check_choice("axis", axis, get_args(NetBenefitAxis))
         if axis == "quadratic":
             return -((1.0 - self.threshold) ** 2) / 2.0
         if axis == "logarithmic":
@@ -128,7 +145,7 @@ class DecisionCurve(Result):
                 return np.log(self.threshold)
         return self.threshold
 
-    def area(self, low: float, high: float, *, axis: ThresholdAxis = "threshold") -> float:
+    def area(self, thresholds: tuple[float, float], *, axis: NetBenefitAxis = "linear") -> float:
         r"""Return the exact area between the curve and the best net benefit there could be, the prevalence.
 
         .. math:: \int_a^b \bigl(\pi - \mathrm{NB}(c)\bigr)\,d\phi(c) = \int_a^b \frac{R^*(c)}{1 - c}\,\phi'(c)\,dc
@@ -146,14 +163,15 @@ class DecisionCurve(Result):
         --------
         >>> from propriety.decisions.net_benefit import decision_curve
         >>> curve = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-        >>> round(2 * curve.area(0, 1, axis="quadratic"), 6)
+        >>> round(2 * curve.area((0, 1), axis="quadratic"), 6)
         0.175
         """
-        _check_axis(axis)
-        low, high = read_interval(low, high)
-        events, non_events = _in_population(self.table, self.prevalence)
-        loss = area_under_regret(self.table.forecast, events, non_events, low=low, high=high, scale=SCALES[axis])
-        return loss + self.harm * _width(low, high, axis) if self.harm > 0.0 else loss
+        check_choice("axis", axis, get_args(NetBenefitAxis))
+        low, high = read_range(thresholds)
+        weight = WEIGHTS[axis](low, high)
+        forgone = area_under_regret(self.table.forecast, *_in_population(self.table, self.prevalence), weight)
+        # The harm stands for an event missed at every threshold, whose regret over 1 - c is one.
+        return forgone + self.harm * float(weight.loss(low, event=True)) if self.harm > 0.0 else forgone
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"rows": len(self.threshold), "prevalence": self.prevalence}
@@ -162,14 +180,15 @@ class DecisionCurve(Result):
 
 
 def decision_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
-    thresholds: ArrayLike | None = None,
+    thresholds: Thresholds | None = None,
+    grid: ArrayLike | None = None,
     prevalence: float | None = None,
     harm: float = 0.0,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> DecisionCurve:
@@ -186,8 +205,11 @@ def decision_curve(
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
-    thresholds : array-like in [0, 1), optional
-        Threshold probabilities; 0.01, 0.02, ..., 0.99 if not given.
+    thresholds : float or (float, float), optional
+        The probability from which somebody would act, or the range it lies in. The curve is drawn around it.
+    grid : array-like in [0, 1), optional
+        Threshold probabilities at which to evaluate the curve. By default 0.01, 0.02, ..., 0.99, and `thresholds` with
+        some finer steps around them.
     prevalence : float in (0, 1), optional
         Share of events in the population, where the sample has another, as in a case-control study.
     harm : float
@@ -202,7 +224,7 @@ def decision_curve(
     Examples
     --------
     >>> from propriety.decisions.net_benefit import decision_curve
-    >>> curve = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], thresholds=[0.2, 0.5])
+    >>> curve = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.2, 0.5])
     >>> curve.net_benefit, curve.treat_all
     (array([0.4375, 0.25  ]), array([0.375, 0.   ]))
     >>> curve.interventions_avoided
@@ -211,10 +233,11 @@ def decision_curve(
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
-    cost = GRID.copy() if thresholds is None else read_thresholds(thresholds)
+    thresholds = read_thresholds(thresholds)
+    cost = _default_grid(thresholds) if grid is None else read_grid(grid)
     if cost.max() >= 1.0:
-        law = "thresholds must be below 1, at which a false positive counts without end"
-        raise InputValueError(sentence(law, offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}"))
+        law = "must be below 1, at which a false positive counts without end"
+        raise InputValueError(law, argument="grid", offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}")
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
     harm = _read_harm(harm)
     counts, odds = counts_at(table, cost), cost / (1.0 - cost)
@@ -237,6 +260,7 @@ def decision_curve(
         interventions_avoided=_avoided(net_benefit - treat_all, cost),
         true_positive_rate=true_rate,
         false_positive_rate=false_rate,
+        thresholds=thresholds,
         prevalence=rate,
         harm=harm,
         n=table.n,
@@ -264,29 +288,26 @@ def _in_population(table: ForecastTable, prevalence: float) -> tuple[Floats, Flo
     return table.events * (prevalence / events), table.non_events * ((1.0 - prevalence) / non_events)
 
 
-def _width(low: float, high: float, axis: ThresholdAxis) -> float:
-    if axis == "quadratic":
-        return (high - low) * ((1.0 - low) + (1.0 - high)) / 2.0
-    if axis == "logarithmic":
-        # log(high / low) is what the log score takes from an event whose forecast is no higher than `low`.
-        return float(BoundedLog(low, high, normalize="none").loss(low, event=True))
-    return high - low
-
-
-def _check_axis(axis: ThresholdAxis) -> None:
-    if axis not in SCALES:
-        raise InputValueError(sentence(f"axis must be one of {get_args(ThresholdAxis)}; got {axis!r}"))
+def _default_grid(thresholds: Thresholds | None) -> Floats:
+    """Return whole percentages, and around the thresholds steps of a tenth to a hundredth of their range."""
+    if thresholds is None:
+        return GRID.copy()
+    low, high = thresholds if isinstance(thresholds, tuple) else (0.5 * thresholds, thresholds)
+    whole = 10.0 ** min(1 + math.ceil(-math.log10(high - low)), 16)
+    first, last = math.floor((2.0 * low - high) * whole), math.ceil((2.0 * high - low) * whole)
+    around = np.arange(max(first, 1.0), min(last, whole - 1.0) + 1.0) / whole
+    ends = [end for end in np.atleast_1d(thresholds) if end < 1.0]
+    return np.unique(np.concatenate([GRID, around, ends]))
 
 
 def _read_prevalence(prevalence: float, table: ForecastTable) -> float:
-    if not isinstance(prevalence, int | float | np.integer | np.floating) or not 0.0 < prevalence < 1.0:
-        raise InputValueError(sentence(f"prevalence must lie strictly between 0 and 1; got {prevalence!r}"))
+    check_inside("prevalence", prevalence)
     if not 0.0 < table.event_rate < 1.0:
-        raise InputValueError(sentence("prevalence needs cases with and without the event; the sample has one kind"))
+        raise InputValueError("needs cases with and without the event; the sample has one kind", argument="prevalence")
     return float(prevalence)
 
 
 def _read_harm(harm: float) -> float:
     if not isinstance(harm, int | float | np.integer | np.floating) or not 0.0 <= harm < np.inf:
-        raise InputValueError(sentence(f"harm must be a number of at least 0; got {harm!r}"))
+        raise InputValueError("must be a number of at least 0", argument="harm", offender=f"got {harm!r}")
     return float(harm)

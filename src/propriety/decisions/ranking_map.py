@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
-from propriety.calibration.resampling import check_level
-from propriety.decisions.cell_moments import ModelMoments, PairMoments, Scale
-from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.checks import check_choice, check_level
+from propriety.decisions.cell_moments import ModelMoments, PairMoments
+from propriety.decisions.regret import WEIGHTS, ThresholdAxis
+from propriety.errors import InputValueError
+from propriety.result import Floats, Result
 from propriety.rules.bounded import BoundedBrier, BoundedLog
+from propriety.rules.thresholds import read_grid, read_range
+from propriety.rules.weights import IntervalWeight
 from propriety.tables.cases import Cases
 from propriety.tables.validation import Labels, Missing, read_cases
 
-__all__ = ["RankedInterval", "RankingMap", "Scale", "ranking_map", "ranking_of"]
+__all__ = ["RankedInterval", "RankingMap", "ranking_map", "ranking_of"]
 
 Names: TypeAlias = NDArray[np.str_]
 
-RULES = {"linear": BoundedBrier, "log-odds": BoundedLog}
+RULES: dict[ThresholdAxis, type[BoundedBrier | BoundedLog]] = {"linear": BoundedBrier, "log-odds": BoundedLog}
 THRESHOLDS = 41
 MOST_SUMS = 2**17  # Pairs of models times cells squared that are kept at a time; there are 36 sums for each.
 RAREST = 0.001  # The first of the default thresholds that are even in log-odds; the last is 1 minus it.
@@ -43,10 +45,10 @@ class RankedInterval(Result):
     standard_error: float
     is_noise: bool
     regrets: Mapping[str, float]
-    scale: Scale
+    axis: ThresholdAxis
     level: float
 
-    def rows(self) -> Mapping[str, list[Any]]:
+    def columns(self) -> Mapping[str, list[Any]]:
         """Return one row, with a column for the regret of each model."""
         own = {f"regret {model}": [regret] for model, regret in self.regrets.items()}
         return {name: [getattr(self, name)] for name in COLUMNS} | own
@@ -68,12 +70,12 @@ class RankingMap(Result):
         Standard error of the margin, NaN for a single case, and whether the margin is within z of them.
     regrets : ndarray of shape (intervals, models)
         Mean regret of each model.
-    grid, models, scale, level
+    grid, models, axis, level
         The thresholds that end the intervals, the names in the order given, and what was asked for.
     n, dropped : int
         Number of cases with weight, and of rows left out because of missing values.
     marked : RankedInterval, optional
-        The answer for the user's own interval.
+        The answer for the decision maker's own range.
     """
 
     low: Floats
@@ -87,57 +89,56 @@ class RankingMap(Result):
     regrets: Floats
     grid: Floats
     models: tuple[str, ...]
-    scale: Scale
+    axis: ThresholdAxis
     level: float
     n: int
     dropped: int = 0
     marked: RankedInterval | None = None
     cases: Cases = field(metadata={"hidden": True})
 
-    def rows(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per interval, with a column for the regret of each model."""
         own = {f"regret {model}": self.regrets[:, place] for place, model in enumerate(self.models)}
         return {name: getattr(self, name) for name in COLUMNS} | own
 
-    def at(self, low: float, high: float) -> RankedInterval:
-        """Return the answer for one interval, exactly: it need not end on the grid.
+    def at(self, thresholds: tuple[float, float]) -> RankedInterval:
+        """Return the answer for one range of thresholds, exactly: it need not end on the grid.
 
         This takes another pass over the cases.
 
         Examples
         --------
         >>> ranking = ranking_map([0, 1, 0, 1], {"a": [0.1, 0.7, 0.2, 0.9], "b": [0.4, 0.4, 0.3, 0.6]})
-        >>> answer = ranking.at(0.35, 0.5)
+        >>> answer = ranking.at((0.35, 0.5))
         >>> answer.winner, round(answer.margin, 6)
         ('a', 0.122917)
         """
-        RULES[self.scale](low, high)  # It judges the thresholds.
-        only = _rank(self.cases, np.array([low, high], dtype=np.float64), self.scale, self.level)
+        only = _rank(self.cases, _read_grid(read_range(thresholds), self.axis), self.axis, self.level)
         return RankedInterval(
             **{name: getattr(only, name).item() for name in COLUMNS},
             regrets=dict(zip(only.models, only.regrets[0].tolist(), strict=True)),
-            scale=self.scale,
+            axis=self.axis,
             level=self.level,
         )
 
 
 def ranking_map(
-    y_true: object,
+    y_true: ArrayLike,
     forecasts: Mapping[str, object],
     *,
+    thresholds: tuple[float, float] | None = None,
     grid: ArrayLike | None = None,
-    scale: Scale = "linear",
+    axis: ThresholdAxis = "linear",
     level: float = 0.95,
-    interval: tuple[float, float] | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> RankingMap:
     r"""Rank models on every interval of thresholds by their mean regret over it.
 
     The regret of a model over the thresholds from low to high is :math:`\int R^*(c)\,dc / (\text{high} - \text{low})`,
-    or on the scale of log-odds
+    or on the axis of log-odds
     :math:`\int R^*(c) / (c (1 - c))\,dc / (\operatorname{logit} \text{high} - \operatorname{logit} \text{low})`:
     the score of `BoundedBrier` or `BoundedLog`. With :math:`d_i` the loss of the runner-up minus that of the winner in
     case :math:`i`, the margin is :math:`\bar d = \sum w_i d_i / \sum w_i`, and its squared standard error
@@ -150,15 +151,15 @@ def ranking_map(
         Outcomes.
     forecasts : mapping of str to array-like of shape (n,)
         Probability of the event by each model; two models or more.
+    thresholds : (float, float), optional
+        The range of the probability from which somebody would act, to be marked; it need not end on the grid.
     grid : array-like, optional
         Thresholds that end the intervals, in any order: by default 41, even from 0 to 1, or even in log-odds
         from 0.001 to 0.999. A narrow grid zooms in, as rare events need.
-    scale : {"linear", "log-odds"}
-        On which scale the thresholds of an interval count evenly.
+    axis : {"linear", "log-odds"}
+        On which axis the thresholds of an interval count evenly.
     level : float
         Level at which a margin is told from noise, strictly between 0 and 1.
-    interval : (low, high), optional
-        The user's own interval, to be marked; it need not end on the grid.
     sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
 
@@ -204,38 +205,36 @@ def ranking_map(
         fewest=2,
         kind="event",
     )
-    return ranking_of(cases, grid=grid, scale=scale, level=level, interval=interval)
+    return ranking_of(cases, thresholds=thresholds, grid=grid, axis=axis, level=level)
 
 
 def ranking_of(
     cases: Cases,
     *,
+    thresholds: tuple[float, float] | None = None,
     grid: ArrayLike | None = None,
-    scale: Scale = "linear",
+    axis: ThresholdAxis = "linear",
     level: float = 0.95,
-    interval: tuple[float, float] | None = None,
 ) -> RankingMap:
     """Rank the models of judged cases; see `ranking_map`."""
-    ranking = _rank(cases, _read_grid(grid, scale), scale, level)
-    if interval is None:
-        return ranking
-    if not isinstance(interval, tuple | list) or len(interval) != 2:
-        raise InputTypeError(sentence(f"interval must be a pair (low, high); got {interval!r}"))
-    return replace(ranking, marked=ranking.at(*interval))
+    own = None if thresholds is None else read_range(thresholds)
+    ranking = _rank(cases, _read_grid(grid, axis), axis, level)
+    return ranking if own is None else replace(ranking, marked=ranking.at(own))
 
 
-def _rank(cases: Cases, grid: Floats, scale: Scale, level: float) -> RankingMap:
+def _rank(cases: Cases, grid: Floats, axis: ThresholdAxis, level: float) -> RankingMap:
     models = cases.models
-    moments = ModelMoments(len(models), grid, scale)
+    weight = WEIGHTS[axis](*grid[[0, -1]].tolist())
+    moments = ModelMoments(len(models), grid, weight)
     for chunks in zip(*(cases.chunks(model) for model in models), strict=True):
         moments.add(chunks)
     starts, last_cells = np.triu_indices(len(grid) - 1)
-    place = grid if scale == "linear" else logit(grid)
+    place = grid if axis == "linear" else logit(grid)
     width = place[last_cells + 1] - place[starts]
     regret = moments.regrets() / width
     winner, runner_up = np.argsort(regret, axis=0, kind="stable")[:2]
     each = np.arange(len(width))
-    difference, error = (values / width for values in _differences(cases, grid, scale, winner, runner_up))
+    difference, error = (values / width for values in _differences(cases, grid, weight, winner, runner_up))
     margin = np.abs(difference)
     return RankingMap(
         low=grid[starts],
@@ -250,7 +249,7 @@ def _rank(cases: Cases, grid: Floats, scale: Scale, level: float) -> RankingMap:
         regrets=regret.T,
         grid=grid,
         models=models,
-        scale=scale,
+        axis=axis,
         level=level,
         n=moments.n,
         dropped=cases.dropped,
@@ -259,7 +258,7 @@ def _rank(cases: Cases, grid: Floats, scale: Scale, level: float) -> RankingMap:
 
 
 def _differences(
-    cases: Cases, grid: Floats, scale: Scale, winner: NDArray[np.intp], runner_up: NDArray[np.intp]
+    cases: Cases, grid: Floats, weight: IntervalWeight, winner: NDArray[np.intp], runner_up: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """Return the mean difference of the two best on each interval and its error, from another pass over the cases.
 
@@ -273,7 +272,7 @@ def _differences(
     for start in range(0, pairs.shape[1], most):
         some: list[tuple[int, int]] = [(one, other) for one, other in pairs[:, start : start + most].T.tolist()]
         used = sorted({model for pair in some for model in pair})
-        moments = PairMoments(some, grid, scale)
+        moments = PairMoments(some, grid, weight)
         for chunks in zip(*(cases.chunks(cases.models[model]) for model in used), strict=True):
             moments.add(dict(zip(used, chunks, strict=True)))
         here = np.flatnonzero((pair_of >= start) & (pair_of < start + most))
@@ -282,14 +281,14 @@ def _differences(
     return difference, error
 
 
-def _read_grid(grid: ArrayLike | None, scale: Scale) -> Floats:
-    if not isinstance(scale, str) or scale not in RULES:
-        raise InputValueError(sentence(f'scale must be "linear" or "log-odds"; got {scale!r}'))
+def _read_grid(grid: ArrayLike | None, axis: ThresholdAxis) -> Floats:
+    check_choice("axis", axis, get_args(ThresholdAxis))
     if grid is None:
         even = np.linspace(logit(RAREST), -logit(RAREST), THRESHOLDS)
-        return np.linspace(0.0, 1.0, THRESHOLDS) if scale == "linear" else np.asarray(expit(even))
-    thresholds = np.unique(read_thresholds(grid, "grid"))
+        return np.linspace(0.0, 1.0, THRESHOLDS) if axis == "linear" else np.asarray(expit(even))
+    thresholds = np.unique(read_grid(grid))
     if len(thresholds) < 2:
-        raise InputValueError(sentence(f"grid must hold two different thresholds or more; got {len(thresholds)}"))
-    RULES[scale](*thresholds[[0, -1]].tolist())  # It judges the ends.
+        law = "must hold two different thresholds or more"
+        raise InputValueError(law, argument="grid", offender=f"got {len(thresholds)}")
+    RULES[axis](*thresholds[[0, -1]].tolist())  # It checks the ends.
     return thresholds

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from propriety.rules.thresholds import Thresholds
+
 __all__ = ["Misleading", "Problem", "Recommendation", "misleading_for", "recommended_for"]
 
 FLORES = "Flores et al. (2025), arXiv:2504.04528"
@@ -48,7 +50,7 @@ class Problem:
     """A decision, as `propriety.advise` was told of it."""
 
     capacity: bool
-    thresholds: float | tuple[float, float] | None
+    thresholds: Thresholds | None
     outcome: str
     rare: bool
     need: str
@@ -118,11 +120,11 @@ def misleading_for(problem: Problem) -> Iterator[Misleading]:
 
 
 def _by_capacity(problem: Problem) -> Iterator[Recommendation]:
-    cost = f", cost={problem.thresholds!r}" if isinstance(problem.thresholds, float) else ""
+    at = f", thresholds={problem.thresholds!r}" if isinstance(problem.thresholds, float) else ""
     yield _event(
         problem,
         "net benefit of the top k",
-        f"pr.top_k({problem.data}, k=10{cost})",
+        f"pr.top_k({problem.data}, k=10{at})",
         "Only k cases can be acted on, so those with the highest forecasts are. Put your capacity for k. At the same k "
         "net benefit, precision and recall rank models alike, because only the events found differ.",
         FLORES,
@@ -130,7 +132,7 @@ def _by_capacity(problem: Problem) -> Iterator[Recommendation]:
     yield _event(
         problem,
         "the top k at several capacities",
-        f"pr.top_k({problem.data}, k=[5, 10, 20]{cost})",
+        f"pr.top_k({problem.data}, k=[5, 10, 20]{at})",
         "Where the capacity may change, look at the ones that may come, not at all of them.",
         FLORES,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -10,25 +11,27 @@ from numpy.typing import ArrayLike
 
 from propriety.calibration.decomposition import regret_of_errors
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.decisions.thresholds import read_thresholds
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
-from propriety.rules.bounded import BoundedBrier, BoundedLog, forgone_on_alarms
+from propriety.checks import check_choice
+from propriety.errors import InputTypeError
+from propriety.result import Floats, Result
 from propriety.rules.scoring import weighted_sum
+from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
+from propriety.rules.weights import IntervalWeight, LogOddsWeight, ThresholdWeight, UniformWeight
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
 __all__ = [
     "CostCurve",
     "RegretCurve",
-    "RegretScale",
+    "ThresholdAxis",
     "area_under_regret",
     "cost_curve",
-    "read_interval",
     "regret_curve",
 ]
 
-RegretScale: TypeAlias = Literal["linear", "log-odds", "odds"]
+ThresholdAxis: TypeAlias = Literal["linear", "log-odds"]
+
+WEIGHTS: dict[ThresholdAxis, type[IntervalWeight]] = {"linear": UniformWeight, "log-odds": LogOddsWeight}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -45,6 +48,8 @@ class RegretCurve(Result):
         The threshold that decides, where it is not the cost ratio itself.
     exact : bool
         Whether straight lines through the rows are the whole curve.
+    thresholds : float or (float, float), optional
+        The decision maker's, around which the curve is drawn.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -53,34 +58,34 @@ class RegretCurve(Result):
     regret: Floats
     act_at: float | None = None
     exact: bool
+    thresholds: Thresholds | None = None
     n: int
     dropped: int = 0
     table: ForecastTable = field(metadata={"hidden": True})
 
-    def area(self, low: float = 0.0, high: float = 1.0, *, scale: RegretScale = "linear") -> float:
+    def area(self, thresholds: tuple[float, float] = (0.0, 1.0), *, axis: ThresholdAxis = "linear") -> float:
         r"""Return the exact area under the curve between two cost ratios, whatever rows it has.
 
-        "linear" is :math:`\int R(c)\,dc`, over [0, 1] half the Brier score. "log-odds" is the area over the axis
-        :math:`\ln(c / (1 - c))`, which is :math:`\int R(c) / (c (1 - c))\,dc`, over [0, 1] the log loss. "odds" is
-        :math:`\int R(c) / (1 - c)\,dc`, the area between a decision curve and the best net benefit there could be.
+        On the linear axis it is :math:`\int R(c)\,dc`, over [0, 1] half the Brier score. On the axis of log-odds,
+        :math:`\ln(c / (1 - c))`, it is :math:`\int R(c) / (c (1 - c))\,dc`, over [0, 1] the log loss.
 
         References
         ----------
-        Flores et al. (2025), theorems 2.4, 2.5 and 3.2, arXiv:2504.04528, corrected.
+        Flores et al. (2025), theorems 2.4 and 2.5, arXiv:2504.04528, corrected.
 
         Examples
         --------
         >>> from propriety.decisions.regret import regret_curve
         >>> curve = regret_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-        >>> round(2 * curve.area(), 6), round(curve.area(scale="log-odds"), 6)
+        >>> round(2 * curve.area(), 6), round(curve.area(axis="log-odds"), 6)
         (0.175, 0.510826)
         """
-        low, high = read_interval(low, high)
+        check_choice("axis", axis, get_args(ThresholdAxis))
+        weight = WEIGHTS[axis](*read_range(thresholds))
         forecast = self.table.forecast
         if self.act_at is not None:
             forecast = np.where(forecast >= self.act_at, 1.0, 0.0)
-        total = area_under_regret(forecast, self.table.events, self.table.non_events, low=low, high=high, scale=scale)
-        return total / self.table.weight
+        return area_under_regret(forecast, self.table.events, self.table.non_events, weight) / self.table.weight
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"rows": len(self.threshold), "area": self.area()}
@@ -104,6 +109,8 @@ class CostCurve(Result):
         Regret of always acting and of never acting.
     exact : bool
         Whether straight lines through the rows are the whole curve.
+    thresholds : float or (float, float), optional
+        The decision maker's, around which the curve is drawn.
     event_rate : float
         Share of the cases with the event.
     n, dropped : int
@@ -116,6 +123,7 @@ class CostCurve(Result):
     treat_all: Floats
     treat_none: Floats
     exact: bool
+    thresholds: Thresholds | None = None
     event_rate: float
     n: int
     dropped: int = 0
@@ -132,13 +140,14 @@ class CostCurve(Result):
 
 
 def regret_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
-    thresholds: ArrayLike | None = None,
+    thresholds: Thresholds | None = None,
+    grid: ArrayLike | None = None,
     act_at: float | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> RegretCurve:
@@ -153,7 +162,9 @@ def regret_curve(
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
-    thresholds : array-like in [0, 1], optional
+    thresholds : float or (float, float), optional
+        The probability from which somebody would act, or the range it lies in. The curve is drawn around it.
+    grid : array-like in [0, 1], optional
         Where to evaluate the curve. Without it the whole curve is returned: it is straight between forecasts and
         jumps at them, so that each forecast stands twice, first with the value there and then with the limit from
         above.
@@ -168,9 +179,9 @@ def regret_curve(
     --------
     >>> from propriety.decisions.regret import regret_curve
     >>> y, p = [0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]
-    >>> regret_curve(y, p, thresholds=[0.2, 0.5]).regret
+    >>> regret_curve(y, p, grid=[0.2, 0.5]).regret
     array([0.05 , 0.125])
-    >>> regret_curve(y, p, thresholds=[0.2, 0.5], act_at=0.5).regret
+    >>> regret_curve(y, p, grid=[0.2, 0.5], act_at=0.5).regret
     array([0.2  , 0.125])
     >>> regret_curve(y, p)
     RegretCurve(rows=10, area=0.0875, n=4)
@@ -179,9 +190,10 @@ def regret_curve(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
     if act_at is not None:
-        act_at = _read_threshold(act_at)
-    if thresholds is not None:
-        cost = read_thresholds(thresholds)
+        act_at = _read_act_at(act_at)
+    thresholds = read_thresholds(thresholds)
+    if grid is not None:
+        cost = read_grid(grid)
         regret = _regret(table, cost, cost if act_at is None else np.full(len(cost), act_at))
     elif act_at is not None:
         cost = np.array([0.0, 1.0])
@@ -192,7 +204,8 @@ def regret_curve(
         threshold=cost,
         regret=regret,
         act_at=act_at,
-        exact=thresholds is None,
+        exact=grid is None,
+        thresholds=thresholds,
         n=table.n,
         dropped=table.dropped,
         table=table,
@@ -200,12 +213,13 @@ def regret_curve(
 
 
 def cost_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
-    thresholds: ArrayLike | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    thresholds: Thresholds | None = None,
+    grid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> CostCurve:
@@ -220,7 +234,9 @@ def cost_curve(
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
-    thresholds : array-like in [0, 1], optional
+    thresholds : float or (float, float), optional
+        The probability from which somebody would act, or the range it lies in. The curve is drawn around it.
+    grid : array-like in [0, 1], optional
         Cost ratios at which to evaluate the curve. Without it the rows are its corners.
 
     References
@@ -230,7 +246,7 @@ def cost_curve(
     Examples
     --------
     >>> from propriety.decisions.regret import cost_curve
-    >>> curve = cost_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], thresholds=[0.2, 0.5, 0.9])
+    >>> curve = cost_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.2, 0.5, 0.9])
     >>> curve.regret, curve.act_at
     (array([0.05 , 0.125, 0.025]), array([0.3, 0.3, 0.8]))
     """
@@ -239,10 +255,8 @@ def cost_curve(
     )
     blocks = pool_adjacent_violators(table)
     rate = table.event_rate
-    if thresholds is None:
-        cost = np.unique(np.concatenate([[0.0, 1.0, rate], blocks.event_rate]))
-    else:
-        cost = read_thresholds(thresholds)
+    corners = np.unique(np.concatenate([[0.0, 1.0, rate], blocks.event_rate]))
+    cost = corners if grid is None else read_grid(grid)
     passive = np.searchsorted(blocks.event_rate, cost, side="left")
     first = np.append(table.forecast[blocks.start[:-1]], np.inf)
     return CostCurve(
@@ -251,58 +265,30 @@ def cost_curve(
         act_at=first[passive],
         treat_all=cost * table.non_events.sum() / table.weight,
         treat_none=(1.0 - cost) * rate,
-        exact=thresholds is None,
+        exact=grid is None,
+        thresholds=read_thresholds(thresholds),
         event_rate=rate,
         n=table.n,
         dropped=table.dropped,
     )
 
 
-def area_under_regret(
-    forecast: Floats,
-    events: Floats,
-    non_events: Floats,
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    scale: RegretScale = "linear",
-) -> float:
-    """Integrate the regret of weighted cases between two cost ratios, in closed form; see `RegretCurve.area`.
-
-    An event costs at every ratio from its forecast up to `high`, a non-event from `low` up to its forecast. The
-    area is that of the total, not of the mean.
+def area_under_regret(forecast: Floats, events: Floats, non_events: Floats, weight: ThresholdWeight) -> float:
+    """Integrate the regret of weighted cases under a weight on cost ratios: that of the total, not of the mean.
 
     Examples
     --------
-    >>> area_under_regret(np.array([0.2]), np.array([1.0]), np.array([0.0]))
+    >>> area_under_regret(np.array([0.2]), np.array([1.0]), np.array([0.0]), UniformWeight())
     0.32000000000000006
     """
-    if scale not in get_args(RegretScale):
-        raise InputValueError(sentence(f"scale must be one of {get_args(RegretScale)}; got {scale!r}"))
-    if scale == "odds":
-        inside = np.clip(forecast, low, high)
-        with np.errstate(divide="ignore", invalid="ignore"):  # A forecast of 1 beside a bound of 1 costs infinity.
-            missed, alarmed = high - inside, forgone_on_alarms(inside, low)
-        return weighted_sum(missed, events) + weighted_sum(alarmed, non_events)
-    rule, share = (BoundedBrier, 0.5) if scale == "linear" else (BoundedLog, 1.0)
-    losses = rule(low, high, normalize="none")
-    missed, alarmed = (share * losses.loss(forecast, event=event) for event in (True, False))
+    missed, alarmed = (weight.loss(forecast, event=event) for event in (True, False))
     return weighted_sum(missed, events) + weighted_sum(alarmed, non_events)
 
 
-def read_interval(low: float, high: float) -> tuple[float, float]:
-    """Judge the ends of an interval of thresholds: numbers with 0 <= low < high <= 1."""
-    numbers = all(isinstance(end, int | float | np.integer | np.floating) for end in (low, high))
-    if not numbers or not 0.0 <= low < high <= 1.0:
-        law = f"low and high must be numbers with 0 <= low < high <= 1; got low={low!r}, high={high!r}"
-        raise InputValueError(sentence(law))
-    return float(low), float(high)
-
-
-def _read_threshold(act_at: float) -> float:
+def _read_act_at(act_at: float) -> float:
     if not isinstance(act_at, int | float | np.integer | np.floating):
-        raise InputTypeError(sentence(f"act_at must be a number; got {type(act_at).__name__}"))
-    return float(read_thresholds(act_at, "act_at")[0])
+        raise InputTypeError("must be a number", argument="act_at", offender=f"got {type(act_at).__name__}")
+    return float(read_grid(act_at, "act_at")[0])
 
 
 def _regret(table: ForecastTable, cost: Floats, act_at: Floats) -> Floats:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.decisions.regret import read_interval
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.errors import InputValueError
+from propriety.result import Floats, Result
 from propriety.rules.scoring import weighted_sum
+from propriety.rules.thresholds import Thresholds, read_range, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing
@@ -65,6 +67,8 @@ class RocCurve(Result):
         half; higher is better.
     is_hull : bool
         Whether this is the convex hull of a curve.
+    thresholds : float or (float, float), optional
+        The decision maker's, which are marked on the curve.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -74,6 +78,7 @@ class RocCurve(Result):
     true_positive_rate: Floats
     auc: float
     is_hull: bool = False
+    thresholds: Thresholds | None = None
     n: int
     dropped: int = 0
     table: ForecastTable = field(metadata={"hidden": True})
@@ -123,7 +128,7 @@ class RocCurve(Result):
         PartialArea(low=0.2, high=0.5, pauc_plus=0.25, pauc_minus=0.25, delta_fpr=0.5, delta_tpr=0.5,
         balanced_average_accuracy=0.5, n=4)
         """
-        low, high = read_interval(low, high)
+        low, high = read_range((low, high))
         forecast, events, non_events = self.table.forecast, self.table.events, self.table.non_events
         if self.is_hull:
             blocks = pool_adjacent_violators(self.table)
@@ -151,11 +156,12 @@ class RocCurve(Result):
 
 
 def roc_curve(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
-    sample_weight: object = None,
-    pos_label: object = None,
+    thresholds: Thresholds | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> RocCurve:
@@ -171,6 +177,8 @@ def roc_curve(
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+    thresholds : float or (float, float), optional
+        The probability from which somebody would act, or the range it lies in, to be marked on the curve.
 
     References
     ----------
@@ -190,8 +198,9 @@ def roc_curve(
     )
     for name, weight in (("events", table.events), ("non-events", table.non_events)):
         if not weight.any():
-            raise InputValueError(sentence(f"a ROC curve needs cases with and without the event; there are no {name}"))
-    return _curve(table, table.forecast, table.events, table.non_events)
+            raise InputValueError(f"a ROC curve needs cases with and without the event; there are no {name}")
+    curve = _curve(table, table.forecast, table.events, table.non_events)
+    return replace(curve, thresholds=read_thresholds(thresholds))
 
 
 def _curve(

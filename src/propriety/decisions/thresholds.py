@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = ["Counts", "counts_at", "read_thresholds"]
+__all__ = ["Counts", "counts_at"]
 
 
 class Counts(NamedTuple):
@@ -34,21 +32,6 @@ def counts_at(table: ForecastTable, thresholds: Floats) -> Counts:
     below = np.searchsorted(table.forecast, thresholds, side="left")
     events, non_events = _from_the_top(table.events), _from_the_top(table.non_events)
     return Counts(events[below], non_events[below])
-
-
-def read_thresholds(thresholds: ArrayLike, argument: str = "thresholds") -> Floats:
-    """Judge thresholds: numbers in [0, 1], one or more, in any order."""
-    try:
-        values = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(sentence(f"{argument} must be numbers", offender=str(error))) from error
-    if values.ndim != 1 or len(values) == 0:
-        raise InputValueError(sentence(f"{argument} must be a number or a 1-D array; got shape {values.shape}"))
-    bad = ~((values >= 0.0) & (values <= 1.0))
-    if bad.any():
-        offender = f"entry {int(bad.argmax())} is {values[bad][0].item()!r}"
-        raise InputValueError(sentence(f"{argument} must lie in [0, 1]", offender=offender))
-    return values
 
 
 def _from_the_top(weight: Floats) -> Floats:

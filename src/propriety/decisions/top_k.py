@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
-from propriety.rules.elementary import check_inside
+from propriety.errors import InputTypeError, InputValueError
+from propriety.result import Floats, Result
+from propriety.rules.thresholds import read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing
@@ -40,11 +41,11 @@ class TopK(Result):
         Share of events among the cases acted on, and share of the events that are acted on; the second is NaN
         without events.
     net_benefit : float or array, optional
-        Net benefit per case, **higher is better**; None without a cost.
+        Net benefit per case, **higher is better**; None without `thresholds`.
     total_cost : float or array, optional
-        Cost of all errors, lower is better; None without a cost.
-    cost : float, optional
-        Share that a false alarm has in the cost of both errors.
+        Cost of all errors, lower is better; None without `thresholds`.
+    thresholds : float, optional
+        The decision maker's: the share that a false alarm has in the cost of both errors.
     event_rate : float
         Weighted share of events among all cases: the precision of acting on cases at random.
     n, dropped : int
@@ -60,7 +61,7 @@ class TopK(Result):
     recall: PerCapacity
     net_benefit: PerCapacity | None
     total_cost: PerCapacity | None
-    cost: float | None
+    thresholds: float | None
     event_rate: float
     n: int
     weight: float
@@ -68,13 +69,13 @@ class TopK(Result):
 
 
 def top_k(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     k: ArrayLike,
-    cost: float | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    thresholds: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> TopK:
@@ -98,9 +99,9 @@ def top_k(
     k : int or array-like of int
         Capacity, from 1 to the number of cases. With weights it is a capacity in weight, any positive number up
         to the total weight.
-    cost : float, optional
-        :math:`c` in (0, 1): acting without the event costs c, not acting on the event costs 1 - c. Without it there
-        is no net benefit and no total cost.
+    thresholds : float, optional
+        The probability :math:`c` in (0, 1) from which somebody would act if there were room for all: acting without
+        the event costs c, not acting on the event costs 1 - c. Without it there is no net benefit and no total cost.
 
     Notes
     -----
@@ -115,7 +116,7 @@ def top_k(
     --------
     >>> from propriety.decisions.top_k import top_k
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.6, 0.9]
-    >>> result = top_k(y, p, k=2, cost=0.2)
+    >>> result = top_k(y, p, k=2, thresholds=0.2)
     >>> result.true_positives, result.precision, result.recall, round(result.net_benefit, 6), result.threshold
     (1.5, 0.75, 0.5, 0.229167, 0.6)
     >>> top_k(y, p, k=[1, 3, 6]).recall.round(6)
@@ -124,8 +125,7 @@ def top_k(
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
-    if cost is not None:
-        check_inside(cost, "cost")
+    cost = _read_cost(thresholds)
     capacity = _read_capacity(k, table)
     taken, found = (np.append(0.0, running_sum(column[::-1])) for column in (table.weights, table.events))
     # A weight that the sums round away must not place the cut one row too far, or beyond the last.
@@ -150,7 +150,7 @@ def top_k(
         per_capacity = {name: None if value is None else value.item() for name, value in per_capacity.items()}
     return TopK(
         **per_capacity,
-        cost=cost,
+        thresholds=cost,
         event_rate=table.event_rate,
         n=table.n,
         weight=table.weight,
@@ -158,12 +158,20 @@ def top_k(
     )
 
 
+def _read_cost(thresholds: float | None) -> float | None:
+    """Return the threshold as the cost ratio; a range has no net benefit of a given capacity."""
+    cost = read_thresholds(thresholds)
+    if isinstance(cost, tuple):
+        raise InputTypeError("must be one number", argument="thresholds", offender=f"got {thresholds!r}")
+    return cost
+
+
 def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:
     """Judge capacities: positive, no more than there is, and whole where cases are counted."""
     given = np.asarray(k)
     if given.dtype.kind not in "iuf" or given.ndim > 1 or given.size == 0:
-        law = f"k must be a number or a 1-D array of numbers; got shape {given.shape} of {given.dtype}"
-        raise InputTypeError(sentence(law))
+        law = "must be a number or a 1-D array of numbers"
+        raise InputTypeError(law, argument="k", offender=f"got shape {given.shape} of {given.dtype}")
     capacity = given.astype(np.float64)
     most = table.weight * (1.0 + ROUNDING)
     if table.is_weighted:
@@ -176,5 +184,5 @@ def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:
         first = given[bad][0].item()
         offender = f"it is {first!r}" if given.ndim == 0 else f"entry {int(bad.argmax())} is {first!r}"
         count = f"{np.count_nonzero(bad)} of {given.size} entries" if given.ndim else ""
-        raise InputValueError(sentence(law, offender=offender, count=count, hint=hint))
+        raise InputValueError(law, offender=offender, count=count, hint=hint)
     return capacity

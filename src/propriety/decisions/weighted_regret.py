@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.recalibration import recalibrated_scores
-from propriety.decisions.weights import ThresholdWeight, read_weight
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Score
+from propriety.calibration.score_parts import recalibrated_scores
+from propriety.checks import check_choice
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.result import Floats, Score
+from propriety.rules.custom_weights import read_weight
 from propriety.rules.elementary import BetaRegret
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties
 from propriety.rules.scoring import mean_score
+from propriety.rules.weights import ThresholdWeight
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
 __all__ = ["WeightedRegret", "h_measure", "weighted_regret"]
+
+WeightNormalize: TypeAlias = Literal["none", "regret"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,8 +38,8 @@ class WeightedRegret(BinaryRule):
     ----------
     weight : ThresholdWeight
         Which thresholds count, and how much.
-    normalize : bool
-        Whether to divide by the total of the weight, which gives the mean regret over thresholds drawn by it.
+    normalize : {"none", "regret"}
+        "regret" divides by the total of the weight, which gives the mean regret over thresholds drawn by it.
 
     References
     ----------
@@ -45,8 +49,8 @@ class WeightedRegret(BinaryRule):
     --------
     >>> import propriety as pr
     >>> from propriety.decisions.weighted_regret import WeightedRegret
-    >>> from propriety.decisions.weights import UniformWeight
-    >>> rule = WeightedRegret(UniformWeight(0.0, 0.5), normalize=True)
+    >>> from propriety.rules.weights import UniformWeight
+    >>> rule = WeightedRegret(UniformWeight(0.0, 0.5), normalize="regret")
     >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], rule=rule).uncertainty
     0.125
     """
@@ -54,15 +58,16 @@ class WeightedRegret(BinaryRule):
     name: ClassVar[str] = "weighted_regret"
 
     weight: ThresholdWeight
-    normalize: bool = False
+    normalize: WeightNormalize = "none"
 
     def __post_init__(self) -> None:
         if not isinstance(self.weight, ThresholdWeight):
-            law = f"weight must be a weight on thresholds such as UniformWeight(); got {type(self.weight).__name__}"
-            raise InputTypeError(sentence(law))
-        if self.normalize and self.weight.total() == math.inf:
+            law = "must be a weight on thresholds such as UniformWeight()"
+            raise InputTypeError(law, argument="weight", offender=f"got {type(self.weight).__name__}")
+        check_choice("normalize", self.normalize, get_args(WeightNormalize))
+        if self.normalize == "regret" and self.weight.total() == math.inf:
             law = f"a weight needs a finite total to be normalised; that of {self.weight!r} is infinite"
-            raise InputValueError(sentence(law, hint="narrow the interval, or pass normalize=False."))
+            raise InputValueError(law, hint='narrow the interval, or pass normalize="none".')
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper; strictly or not depends on where the weight is 0, and is not claimed."""
@@ -72,17 +77,17 @@ class WeightedRegret(BinaryRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the integral for one case, divided by the total if asked."""
-        return self.weight.loss(p, event=event, ops=ops) / (self.weight.total() if self.normalize else 1.0)
+        return self.weight.loss(p, event=event, ops=ops) / (1.0 if self.normalize == "none" else self.weight.total())
 
 
 def weighted_regret(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     weight: ThresholdWeight | Callable[[Floats], Any] | tuple[ArrayLike, ArrayLike],
-    normalize: bool = False,
-    sample_weight: object = None,
-    pos_label: object = None,
+    normalize: WeightNormalize = "none",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -96,12 +101,12 @@ def weighted_regret(
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
-    weight : ThresholdWeight, callable, or (thresholds, densities)
+    weight : ThresholdWeight, callable, or (grid, densities)
         ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are joined by
         straight lines (`PointsWeight`), are exact; a function of an array of thresholds is integrated
         numerically, see `CustomWeight` for the error.
-    normalize : bool
-        Whether to divide by the total of the weight, which gives the mean regret over thresholds drawn by it.
+    normalize : {"none", "regret"}
+        "regret" divides by the total of the weight, which gives the mean regret over thresholds drawn by it.
 
     References
     ----------
@@ -111,7 +116,7 @@ def weighted_regret(
     --------
     >>> import propriety as pr
     >>> from propriety.decisions.weighted_regret import weighted_regret
-    >>> from propriety.decisions.weights import UniformWeight
+    >>> from propriety.rules.weights import UniformWeight
     >>> y, p = [0, 1, 1, 0], [0.2, 0.9, 0.4, 0.5]
     >>> round(2 * weighted_regret(y, p, weight=UniformWeight()), 12) == round(pr.brier_score(y, p), 12)
     True
@@ -126,13 +131,13 @@ def weighted_regret(
 
 
 def h_measure(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     alpha: float = 2.0,
     beta: float = 2.0,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -168,8 +173,8 @@ def h_measure(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
     if not (table.events.any() and table.non_events.any()):
-        law = "the H-measure needs events and non-events; y_true holds one class only"
-        raise InputValueError(sentence(law))
+        law = Wording("the H-measure needs events and non-events; {y_true} holds one class only")
+        raise InputValueError(law)
     blocks = pool_adjacent_violators(table)
     recalibrated, reference = recalibrated_scores(rule, blocks.events, blocks.non_events)
     score = Score(recalibrated, rule=repr(rule), n=table.n, weight=table.weight, dropped=table.dropped)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.binning import bin_starts
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.errors import InputTypeError, InputValueError
+from propriety.result import Floats, Result
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 
@@ -217,9 +217,9 @@ def _read_edges(bins: object) -> Floats:
     edges = read_array(bins, "bins").values
     law = "bins must be a whole number, or edges that rise from 0 to 1"
     if edges.dtype.kind not in "iuf" or edges.ndim != 1 or len(edges) < 2:
-        raise InputTypeError(sentence(f"{law}; got shape {edges.shape} of {edges.dtype}"))
+        raise InputTypeError(f"{law}; got shape {edges.shape} of {edges.dtype}")
     if not (edges[0] == 0.0 and edges[-1] == 1.0 and (np.diff(edges) > 0.0).all()):
-        raise InputValueError(sentence(f"{law}; got {edges.tolist()}"))
+        raise InputValueError(f"{law}; got {edges.tolist()}")
     return edges.astype(np.float64)
 
 
@@ -243,5 +243,5 @@ def complement(table: ForecastTable) -> ForecastTable:
 
 def joined(parts: Iterable[ProbabilityGroups]) -> ProbabilityGroups:
     """Put the groups of several classes one below the other."""
-    columns = [part.rows() for part in parts]
+    columns = [part.columns() for part in parts]
     return ProbabilityGroups(**{name: np.concatenate([part[name] for part in columns]) for name in columns[0]})

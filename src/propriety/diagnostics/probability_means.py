@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.checks import check_choice, is_number
 from propriety.diagnostics.probability_groups import (
     Pairs,
     ProbabilityGroups,
@@ -22,9 +23,9 @@ from propriety.diagnostics.probability_groups import (
     joined,
     power_means,
 )
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
-from propriety.rules.rule import is_number
+from propriety.errors import InputTypeError, InputValueError
+from propriety.result import Floats, Result
+from propriety.tables import laws
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing
@@ -132,12 +133,12 @@ class ProbabilityMeans(Result):
         """
         given = np.linspace(-2.0, 2.0, 41) if exponents is None else read_array(exponents, "exponents").values
         if given.dtype.kind not in "iuf" or given.ndim != 1 or not given.size or np.isnan(given).any():
-            law = f"exponents must be a 1-D array of numbers; got shape {given.shape} of {given.dtype}"
-            raise InputTypeError(sentence(law))
+            law = "must be a 1-D array of numbers"
+            raise InputTypeError(law, argument="exponents", offender=f"got shape {given.shape} of {given.dtype}")
         exponent = given.astype(np.float64)
         return MeanSpectrum(exponent=exponent, **_means(self.probabilities, exponent, self.method))
 
-    def rows(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Any]:
         """Columns of the tidy table: the class ("all" for all cases) and the exponent, with their means."""
         blocks = {**(self.parts or {}), "all": self}
         columns: dict[str, Any] = {"label": np.repeat([str(label) for label in blocks], len(self.exponent))}
@@ -155,14 +156,14 @@ class ProbabilityMeans(Result):
 
 
 def probability_means(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     source: Source = "pav",
     precision: float | None = None,
     bins: int | ArrayLike = 10,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -317,14 +318,14 @@ def _read_tables(
     if isinstance(y_true, ForecastTable) or y_proba is None or read_array(y_proba, "y_proba").values.ndim == 1:
         return {"event": ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)}
     if pos_label is not None:
-        law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
-        raise InputValueError(sentence(law))
+        raise laws.event_of_classes()
     return ForecastTable.per_class(y_true, y_proba, tolerance=tolerance, **options)
 
 
 def _check_source(source: object, precision: object) -> None:
-    if not isinstance(source, str) or source not in get_args(Source):
-        raise InputValueError(sentence(f"source must be one of {get_args(Source)}; got {source!r}"))
+    check_choice("source", source, get_args(Source))
     if precision is not None and (not is_number(precision) or not 0.0 < precision < MOST_PRECISION):  # type: ignore[operator]  # a number
-        law = f"precision must lie strictly between 0 and {MOST_PRECISION:g}; got {precision!r}"
-        raise InputValueError(sentence(law, hint="leave it out to clip nothing."))
+        law = f"must lie strictly between 0 and {MOST_PRECISION:g}"
+        raise InputValueError(
+            law, argument="precision", offender=f"got {precision!r}", hint="leave it out to clip nothing."
+        )

@@ -11,13 +11,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed, quantiles
+from propriety.calibration.resampling import quantiles
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.decisions.agreement import first_argmax, kappa_of
 from propriety.decisions.expected_cost import cost_matrix, cost_of
 from propriety.diagnostics.worst_cases import checked_losses, read_rules, worst_first
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.progress import track
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.tables.arrays import read_array
@@ -29,7 +30,8 @@ Metric: TypeAlias = Literal["qwk", "accuracy", "linear cost", "quadratic cost"] 
 Names: TypeAlias = NDArray[np.str_]
 
 RANKED_PROBABILITY = RankedProbability()
-METRICS = ("qwk", "accuracy", "linear cost", "quadratic cost")
+COSTS = {"linear cost": "linear", "quadratic cost": "quadratic"}
+METRICS = ("qwk", "accuracy", *COSTS)
 GRID = np.arange(21) / 100.0
 ROUNDING = 1e-12  # A share times a number of cases that should be whole may fall short of it by rounding.
 
@@ -52,7 +54,7 @@ class RetentionAreas(Result):
         The area over the percentage removed: 100 times the area.
     mean_height : array of shape (rows,)
         The area divided by the range of the grid: the mean metric.
-    lower, upper : array of shape (rows,), optional
+    low, high : array of shape (rows,), optional
         Limits of the area; see `RetentionCurve.with_interval`.
     removed_from, removed_to : float
         Range of the grid.
@@ -65,8 +67,8 @@ class RetentionAreas(Result):
     area: Floats
     area_percent: Floats
     mean_height: Floats
-    lower: Floats | None = None
-    upper: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
     removed_from: float
     removed_to: float
     level: float | None = None
@@ -86,7 +88,7 @@ class RetentionCurve(Result):
         Number of cases kept.
     value : array of shape (rows,)
         Metric of the decisions on the cases kept.
-    lower, upper : array of shape (rows,), optional
+    low, high : array of shape (rows,), optional
         Limits of the metric at each share; see `with_interval`.
     metric : str
         The metric.
@@ -106,8 +108,8 @@ class RetentionCurve(Result):
     removed: Floats
     n_retained: NDArray[np.int64]
     value: Floats
-    lower: Floats | None = None
-    upper: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
     metric: str
     higher_is_better: bool
     areas: RetentionAreas
@@ -146,7 +148,7 @@ class RetentionCurve(Result):
         >>> import propriety as pr
         >>> y, rows = [0, 1, 2, 2, 0] * 20, [[0.5, 0.4, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7], [0.5, 0.3, 0.2]] * 25
         >>> curve = retention_curve(y, rows, rule=[pr.RankedProbability(), pr.Brier()]).with_interval(seed=1)
-        >>> low, high = curve.differences.lower[0], curve.differences.upper[0]
+        >>> low, high = curve.differences.low[0], curve.differences.high[0]
         >>> bool(low <= curve.differences.area[0] <= high)
         True
         """
@@ -165,8 +167,8 @@ class RetentionCurve(Result):
         lower, upper = limits(draws.reshape(n_resamples, -1))
         return replace(
             self,
-            lower=lower,
-            upper=upper,
+            low=lower,
+            high=upper,
             areas=_limited(self.areas, limits(areas), level),
             differences=None if self.differences is None else _limited(self.differences, limits(_paired(areas)), level),
             level=level,
@@ -187,13 +189,13 @@ class RetentionCurve(Result):
 
 
 def retention_curve(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     rule: Rule | Sequence[Rule] = RANKED_PROBABILITY,
     metric: Metric = "qwk",
     removed: ArrayLike | None = None,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -329,12 +331,14 @@ class _Order:
 def _read_metric(metric: Metric, classes: int) -> tuple[str, Callable[[Floats], Floats]]:
     if isinstance(metric, str):
         if metric not in METRICS:
-            raise InputValueError(sentence(f"metric must be one of {METRICS} or a cost matrix; got {metric!r}"))
+            raise InputValueError(
+                f"must be one of {METRICS} or a cost matrix", argument="metric", offender=f"got {metric!r}"
+            )
         if metric == "qwk":
             return metric, kappa_of
         if metric == "accuracy":
             return metric, partial(cost_of, matrix=np.eye(classes))  # Each right decision counts one.
-        return metric, partial(cost_of, matrix=cost_matrix(metric.removesuffix(" cost"), classes))
+        return metric, partial(cost_of, matrix=cost_matrix(COSTS[metric], classes))
     return "cost", partial(cost_of, matrix=cost_matrix(metric, classes))
 
 
@@ -343,16 +347,18 @@ def _read_shares(removed: ArrayLike | None) -> Floats:
         return GRID
     given = read_array(removed, "removed").values
     if given.dtype.kind not in "iuf" or given.ndim != 1:
-        law = f"removed must be a 1-D array of shares; got shape {given.shape} of {given.dtype}"
-        raise InputTypeError(sentence(law))
+        law = "must be a 1-D array of shares"
+        raise InputTypeError(law, argument="removed", offender=f"got shape {given.shape} of {given.dtype}")
     bad = ~((given >= 0.0) & (given < 1.0))
     if bad.any():
         offender = f"entry {int(bad.argmax())} is {given[bad][0].item()!r}"
         count, hint = f"{bad.sum()} of {bad.size} entries", "divide by 100 if these are percentages."
-        raise InputValueError(sentence("removed must lie in [0, 1)", offender=offender, count=count, hint=hint))
+        raise InputValueError("must lie in [0, 1)", argument="removed", offender=offender, count=count, hint=hint)
     shares = np.unique(given.astype(np.float64))
     if len(shares) < 2:
-        raise InputValueError(sentence(f"removed must hold two different shares or more; got {len(shares)}"))
+        raise InputValueError(
+            "must hold two different shares or more", argument="removed", offender=f"got {len(shares)}"
+        )
     return shares
 
 
@@ -381,4 +387,4 @@ def _told(areas: Floats, shares: Floats, rule: Names, minus: Names | None = None
 
 
 def _limited(areas: RetentionAreas, limits: tuple[Floats, Floats], level: float) -> RetentionAreas:
-    return replace(areas, lower=limits[0], upper=limits[1], level=level)
+    return replace(areas, low=limits[0], high=limits[1], level=level)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from propriety.checks import check_positive
 from propriety.decisions.agreement import first_argmax, labels_at
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.errors import InputValueError
+from propriety.result import Floats, Result
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
@@ -74,7 +75,7 @@ class WorstCases(Result):
     n: int
     dropped: int = 0
 
-    def rows(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per rule and case, with a column for the rank under each rule where there are several."""
         own = {name: getattr(self, name) for name in COLUMNS}
         if len(self.rules) == 1:
@@ -123,8 +124,8 @@ class WorstCases(Result):
 
 
 def worst_cases(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     rule: Rule | Sequence[Rule] = RANKED_PROBABILITY,
     n: int = 10,
@@ -163,8 +164,7 @@ def worst_cases(
     1   case 1: high taken for low, p 0.1, loss 0.585   case 2: low taken for mid, p 0.05, loss 3
     2   case 2: low taken for mid, p 0.05, loss 0.452   case 1: high taken for low, p 0.1, loss 2.3
     """
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise InputValueError(sentence(f"n must be a positive whole number; got {n!r}"))
+    check_positive("n", n)
     rules = read_rules(rule)
     cases = read_cases(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance, kind="classes")
     forecast, outcome, _ = cases.gathered()
@@ -200,7 +200,9 @@ def read_rules(rule: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
     for one in rules:
         check_rule(one)
     if not rules or len({repr(one) for one in rules}) < len(rules):
-        raise InputValueError(sentence(f"rule must hold one rule or several that differ; got {list(rules)}"))
+        raise InputValueError(
+            "must hold one rule or several that differ", argument="rule", offender=f"got {list(rules)}"
+        )
     return rules
 
 
@@ -208,7 +210,7 @@ def checked_losses(cases: Cases, rule: Rule) -> Floats:
     """Return the loss of each case, which must be a number to be ranked."""
     losses = losses_of(cases, rule)
     if np.isnan(losses).any():
-        raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of some case is NaN"))
+        raise InputValueError(f"{rule!r} must return numbers; its loss of some case is NaN")
     return losses
 
 

@@ -62,9 +62,9 @@ class Calls:
         if self.is_ledger:
             return []
         known = takes(function)
-        shared = [f"{name}={name}" for name in ("sample_weight", "by", "cluster", "time") if name in self.shared]
+        shared = [name for name in ("sample_weight", "by", "cluster", "time") if name in self.shared]
         return [
-            *(one for one in shared if one.split("=")[0] in known),
+            *(f"{name}={name}" for name in shared if name in known),
             *_named({name: value for name, value in self.reading.items() if name in known}),
         ]
 
@@ -93,7 +93,7 @@ def written(value: Any) -> str:
     --------
     >>> from propriety.inference.measures import Skill
     >>> written(Skill()), written(np.float64(0.5)), written(np.array(["a", "b"]))
-    ('pr.Skill(pr.Brier())', '0.5', "['a', 'b']")
+    ('pr.measures.Skill(pr.Brier())', '0.5', "['a', 'b']")
     """
     if isinstance(value, Rule | Measure):
         return _constructed(value)
@@ -112,7 +112,8 @@ def _constructed(value: Rule | Measure) -> str:
     if isinstance(value, MeanScore):
         return written(value.rule)
     name = type(value).__name__
-    package = "pr." if getattr(propriety, name, None) is type(value) else ""
+    room, package = (propriety, "pr.") if isinstance(value, Rule) else (propriety.measures, "pr.measures.")
+    package = package if getattr(room, name, None) is type(value) else ""
     if isinstance(value, Skill | Miscalibration | Discrimination):
         return f"{package}{name}({written(value.rule)})"
     # Without a form of its own an object shows its address, which is another every time.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
+
+from propriety.checks import check_level, check_resamples, fresh_seed
+from propriety.errors import InputValueError, Wording
 from propriety.evaluation.calls import Calls
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
@@ -16,26 +19,27 @@ from propriety.inference.measure_reading import read_measure
 from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.rules.thresholds import Thresholds
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["evaluate"]
 
 
 def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, and how it is drawn)
-    y_true: object,
-    forecasts: Mapping[str, object] | Sequence[str] | object = None,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Mapping[str, ForecastTable] | Ledger,
+    forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
-    thresholds: float | tuple[float, float] | None = None,
+    thresholds: Thresholds | None = None,
     measures: Sequence[object] = (),
     ordered: bool = False,
-    by: object = None,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -145,8 +149,8 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
 def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Problem:
     """Return what is asked; refuse thresholds of rows of classes."""
     if ledger.kind != "binary" and thresholds is not None:
-        law = "thresholds belong to the probability of one event; the forecasts are rows of classes"
-        raise InputValueError(sentence(law, hint="evaluate one class, such as y == 2 with y_proba[:, 2]."))
+        law = Wording("{thresholds} belong to the probability of one event; the forecasts are rows of classes")
+        raise InputValueError(law, hint=Wording("evaluate one class, such as y == 2 with {y_proba}[:, 2]."))
     rare = ledger.kind == "binary" and min(ledger.rates["event"], 1.0 - ledger.rates["event"]) < RARE
     more = tuple(read_measure(measure) for measure in measures)
     return Problem(kind=ledger.kind, thresholds=thresholds, rare=rare, more=more)

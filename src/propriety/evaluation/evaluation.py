@@ -38,9 +38,10 @@ from propriety.inference.slice_table import Slices, stacked_slices
 from propriety.inference.slices import slices_of
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
-from propriety.results import Result
+from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
+from propriety.rules.thresholds import Thresholds
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
@@ -81,7 +82,7 @@ class Evaluation(Result):
 
     models: tuple[str, ...]
     kind: Kind
-    thresholds: float | tuple[float, float] | None
+    thresholds: Thresholds | None
     n: int
     dropped: int
     level: float
@@ -191,24 +192,24 @@ class Evaluation(Result):
     @cached_property
     def decision_curves(self) -> dict[str, DecisionCurve]:
         """Net benefit of each model at every threshold; of binary outcomes."""
-        return {model: decision_curve(table) for model, table in self._event_tables.items()}
+        return {model: decision_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def regret_curves(self) -> dict[str, RegretCurve]:
         """Regret of each model at every threshold; of binary outcomes."""
-        return {model: regret_curve(table) for model, table in self._event_tables.items()}
+        return {model: regret_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def murphy_curves(self) -> dict[str, MurphyCurve]:
         """Murphy curve of each model; of binary outcomes."""
-        return {model: murphy_curve(table) for model, table in self._event_tables.items()}
+        return {model: murphy_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def roc_curves(self) -> dict[str, RocCurve]:
         """ROC curve of each model; of binary outcomes that are not all the same."""
         if self.kind != "binary" or not 0.0 < self.rates["event"] < 1.0:
             return {}
-        return {model: roc_curve(table) for model, table in self._event_tables.items()}
+        return {model: roc_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def ranking(self) -> RankingMap | None:
@@ -220,7 +221,7 @@ class Evaluation(Result):
         cases = self.ledger.cases if self.kind == "binary" and len(self.models) > 1 else None
         if cases is None:
             return None
-        found = ranking_of(cases, level=self.level, interval=self.problem.interval)
+        found = ranking_of(cases, thresholds=self.problem.interval, level=self.level)
         if self.dependence is None:
             return found
         marked = None if found.marked is None else replace(found.marked, standard_error=math.nan, is_noise=True)
@@ -287,9 +288,9 @@ class Evaluation(Result):
         """Return the most important in plain words."""
         return "\n".join(words.summary(self))
 
-    def rows(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Return the scores, one row per model and measure."""
-        return self.scores.rows()
+        return self.scores.columns()
 
     def to_dict(self) -> dict[str, float]:
         """Return the scores with flat keys, as experiment trackers want them.
@@ -351,7 +352,7 @@ class Evaluation(Result):
 
     def _by_group(self, measure: Measure) -> Slices:
         """Judge the groups of each key by a measure."""
-        options: dict[str, Any] = {"threshold": self.problem.threshold, "level": self.level}
+        options: dict[str, Any] = {"thresholds": self.problem.threshold, "level": self.level}
         parts = [
             slices_of(self.ledger, measure, by=(name,), drawing=self._drawing, **options)
             for name in self.ledger.index.names

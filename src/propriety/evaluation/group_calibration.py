@@ -19,7 +19,7 @@ from propriety.inference.slices import FEWEST as FEWEST_EVENTS
 from propriety.inference.slices import FEWEST_EQUAL, SMALLEST
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables.cases import Cases
 
 __all__ = ["GroupCalibration", "calibration_of_groups"]

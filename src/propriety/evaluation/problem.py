@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from propriety.decisions.advice import Advice, advise
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from propriety.inference.measures import (
     Discrimination,
@@ -22,6 +22,7 @@ from propriety.rules.bounded import BoundedBrier, BoundedLog
 from propriety.rules.families import Brier, Log
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
+from propriety.rules.thresholds import Thresholds
 
 __all__ = ["RARE", "Problem"]
 
@@ -79,7 +80,7 @@ class Problem:
     """
 
     kind: Kind
-    thresholds: float | tuple[float, float] | None = None
+    thresholds: Thresholds | None = None
     rare: bool = False
     more: tuple[Measure, ...] = ()
     advice: Advice = field(init=False, repr=False, compare=False)
@@ -92,7 +93,7 @@ class Problem:
         keys = [measure.key for measure in self.measures]
         twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
         if twice is not None:
-            raise InputValueError(sentence(f"every measure must have a key of its own; {twice!r} stands twice"))
+            raise InputValueError(f"every measure must have a key of its own; {twice!r} stands twice")
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -138,7 +139,7 @@ def _advised(measure: Measure) -> str:
     return "regret at the threshold" if isinstance(measure, Regret) else measure.label
 
 
-def _at_thresholds(thresholds: float | tuple[float, float] | None) -> tuple[Measure, ...]:
+def _at_thresholds(thresholds: Thresholds | None) -> tuple[Measure, ...]:
     match thresholds:
         case None:
             return ()

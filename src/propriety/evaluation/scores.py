@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 
 __all__ = ["Scores"]
 
@@ -57,4 +57,4 @@ class Scores(Result):
     def at(self, model: str, measure: str) -> dict[str, Any]:
         """Return one row, by the model and the key of the measure."""
         place = int(np.flatnonzero((self.model == model) & (self.measure == measure))[0])
-        return {name: column[place].item() for name, column in self.rows().items()}
+        return {name: column[place].item() for name, column in self.columns().items()}

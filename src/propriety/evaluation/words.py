@@ -172,7 +172,7 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.dependence == "times":
         yield "The tests of groups take neighbours in time for independent."
     # What there is too few of is the same for all models; whether a score is infinite is not.
-    few = np.char.startswith(found.note, "too few")
+    few = found.is_too_small
     if few.any():
         units = evaluation.dependence
         what = "cases or events" if units is None else f"cases, events or {units}"

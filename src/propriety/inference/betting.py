@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["RECALIBRATIONS", "CalibrationBets", "MeanBets", "Recalibrations", "bet_on_mean", "bet_on_recalibration"]
 

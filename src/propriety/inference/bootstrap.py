@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.resampling import check_resamples
-from propriety.errors import UNDEFINED, InputValueError, sentence
+from propriety.checks import check_positive, check_resamples
+from propriety.errors import UNDEFINED
 from propriety.progress import track
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
@@ -65,8 +65,7 @@ def in_blocks(draw: Draw, drawing: Drawing) -> Floats:
     """
     n_resamples, seed, workers, progress = drawing
     check_resamples(n_resamples)
-    if not isinstance(workers, int | np.integer) or isinstance(workers, bool) or workers < 1:
-        raise InputValueError(sentence(f"workers must be a positive whole number; got {workers!r}"))
+    check_positive("workers", workers)
     sizes = [min(BLOCK, n_resamples - start) for start in range(0, n_resamples, BLOCK)]
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from propriety.calibration.resampling import quantiles
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.bootstrap import (
     Drawing,
     Units,
@@ -30,7 +30,7 @@ from propriety.inference.estimates import (
 from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measures import Mean, Measure
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases
@@ -96,8 +96,8 @@ def check_percentiles(n_resamples: int, level: float) -> None:
     """Refuse so few draws that none is expected beyond either limit."""
     fewest = math.ceil(2.0 / (1.0 - level) - 1e-9) - 1
     if n_resamples < fewest:
-        law = f"n_resamples must be at least {fewest:,} for percentiles at a level of {level:g}; got {n_resamples:,}"
-        raise InputValueError(sentence(law))
+        law = f"must be at least {fewest:,} for percentiles at a level of {level:g}"
+        raise InputValueError(law, argument="n_resamples", offender=f"got {n_resamples:,}")
 
 
 def _percentiles(

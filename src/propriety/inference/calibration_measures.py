@@ -12,9 +12,9 @@ from scipy.special import expit, logit
 from propriety.calibration.cox_line import CoxLine, cox_line
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
@@ -44,7 +44,7 @@ class ObservedExpected:
     def value(self, table: ForecastTable) -> float:
         """Return the ratio."""
         if table.mean_forecast == 0.0:
-            raise InputValueError(sentence("observed/expected needs forecasts above 0; all are 0"))
+            raise InputValueError("observed/expected needs forecasts above 0; all are 0")
         return table.event_rate / table.mean_forecast
 
     def influence(self, table: ForecastTable) -> Influence:
@@ -147,7 +147,7 @@ class IntegratedCalibrationIndex:
 def _line(table: ForecastTable, *, slope: bool) -> CoxLine:
     line = cox_line(table, slope=slope)
     if not line.converged:
-        raise InputValueError(sentence("the fit of the calibration line did not converge"))
+        raise InputValueError("the fit of the calibration line did not converge")
     return line
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from propriety.calibration.resampling import check_level
+from propriety.checks import check_level
 from propriety.inference.betting import RECALIBRATIONS, CalibrationBets, bet_on_recalibration
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
 from propriety.tables.validation import Labels, Missing, read_cases
@@ -40,11 +41,11 @@ class MonitoredCalibration(EProcess):
 
 
 def monitor_calibration(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     level: float = 0.95,
-    pos_label: object = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> MonitoredCalibration:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.checks import check_level, check_resamples, fresh_seed
+from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from propriety.inference.calibration_testing import test_beside_the_line, test_of
@@ -25,9 +26,10 @@ from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.results import Result
+from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score, weighted_sum
+from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
@@ -137,14 +139,14 @@ class CalibrationSummary(Result):
 
 
 def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     level: float = 0.95,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     n_resamples: int = 1000,
@@ -233,7 +235,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     if ledger.labels is not None:
         law = "calibration_summary needs the forecast of one event"
         law += f"; the forecasts are rows of {len(ledger.labels)} classes"
-        raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
+        raise InputValueError(law, hint=laws.EVENT_HINT)
     return calibration_of(ledger, ledger.one_model(None), level=level, drawing=Drawing(n_resamples, fresh_seed(seed)))
 
 

@@ -15,7 +15,7 @@ from propriety.errors import UNDEFINED
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.dependent_calibration import dispersion_of_scores, units_of_cases
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.ledger.moments import Moments
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["ClusterErrors", "ClusterSums", "cluster_errors", "effective_number", "sums_by_cluster"]
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
+from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
-from propriety.inference.estimates import INDEPENDENT, few
+from propriety.inference.estimates import NEIGHBOURS, few, too_narrow
 from propriety.inference.estimation import check_event
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
@@ -30,9 +31,11 @@ from propriety.inference.verdicts import (
 )
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.families import Brier
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.rules.rule import Rule
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
 
@@ -116,7 +119,7 @@ class Comparison(Result):
         columns = (getattr(self, name).tolist() for name in Pair._fields)
         return [Pair(*values) for values in zip(*columns, strict=True)]
 
-    def rows(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per pair, with the number of cases."""
         columns = {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
         verdict = columns.pop("verdict")
@@ -139,21 +142,21 @@ class Comparison(Result):
 
 
 def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
-    y_true: object,
-    forecasts: object = None,
-    measure: object = BRIER,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    measure: Measure | Rule = BRIER,
     *,
     outcome: str | None = None,
     reference: str | None = None,
-    cluster: object = None,
-    time: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
     method: CompareMethod = "auto",
     horizon: int | None = None,
     level: float = 0.95,
     n_resamples: int = RESAMPLES,
     seed: int | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -298,7 +301,7 @@ def compare_of(
     chosen = _method_for(method, ledger, measure)
     if horizon is not None and chosen != "diebold-mariano":
         law = 'horizon is for method="diebold-mariano"'
-        raise InputValueError(sentence(law, offender=f"the method is {chosen!r}"))
+        raise InputValueError(law, offender=f"the method is {chosen!r}")
     if ledger.dependence == "time":
         check_times(ledger.times(), horizon)
     places, signs = pairs_of(ledger.models, reference)
@@ -340,18 +343,17 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
     """Warn of a rule that is not proper, and of what makes intervals too narrow, or say why there is no test."""
     said = [paired.untested]
     if np.isfinite(statistic).any():
-        alone = INDEPENDENT if ledger.dependence == "time" and not in_order else ""
-        scarce = few(ledger, inflation=paired.inflation, fewest=paired.fewest)
+        alone = ledger.dependence == "time" and not in_order
         said += [SKEWED if paired.allowed else ""]
-        said += [one.replace("the interval may", "intervals may") for one in (scarce, alone)]
+        said += [few(ledger, inflation=paired.inflation, fewest=paired.fewest, what="intervals")]
+        said += [too_narrow(NEIGHBOURS, "intervals") if alone else ""]
     told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 
 
 def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     """Return the method for a measure of independent cases, or of cases in clusters or times."""
-    if not isinstance(method, str) or method not in get_args(CompareMethod):
-        raise InputValueError(sentence(f"method must be one of {list(get_args(CompareMethod))}; got {method!r}"))
+    check_choice("method", method, get_args(CompareMethod))
     by_losses = isinstance(measure, Mean) or (
         isinstance(measure, Skill) and bool(measure.rule.properties(ledger.classes).proper)
     )
@@ -364,16 +366,16 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     if method == "bootstrap":
         if ledger.labels is not None:
             law = f"method='bootstrap' draws cases of one event; the forecasts are rows of {len(ledger.labels)} classes"
-            raise InputValueError(sentence(law, hint='use method="auto".'))
+            raise InputValueError(law, hint='use method="auto".')
         return method
     if not by_losses:
         law = f"method={method!r} compares mean losses; {measure.label} is none"
-        raise InputValueError(sentence(law, hint='use method="auto" or "bootstrap".'))
+        raise InputValueError(law, hint='use method="auto" or "bootstrap".')
     if SUITS[method] != ledger.dependence:
         law = (
             f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
         )
-        unfit = "neither cluster= nor time= is given"
+        unfit = Wording("neither {cluster=} nor {time=} is given")
         offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
-        raise InputValueError(sentence(law, offender=offender))
+        raise InputValueError(law, offender=offender)
     return method

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from propriety.calibration.resampling import check_level
-from propriety.errors import ImproperRuleError, InputValueError, sentence
+from propriety.checks import check_level
+from propriety.errors import ImproperRuleError, InputValueError
 from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
 from propriety.inference.estimates import counted
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
@@ -110,13 +111,13 @@ class MonitoredComparison(EProcess):
 
 
 def monitor_comparison(
-    y_true: object,
-    y_proba: object,
-    reference: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    reference: ArrayLike,
     *,
     rule: Rule = BRIER,
     level: float = 0.95,
-    pos_label: object = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -207,7 +208,7 @@ def _compared(
     if before is not None and classes != before.classes:
         law = "a stream must be continued with forecasts of the same kind"
         told = ["one event" if count is None else f"{count} classes" for count in (before.classes, classes)]
-        raise InputValueError(sentence(law, offender=f"it forecasts {told[0]}, and these cases {told[1]}"))
+        raise InputValueError(law, offender=f"it forecasts {told[0]}, and these cases {told[1]}")
     best, worst = _range_of(rule, classes)
     width = worst - best
     model, against = (_losses(cases, name, rule, best, worst) for name in cases.models)
@@ -263,11 +264,11 @@ def _range_of(rule: Rule, classes: int | None) -> tuple[float, float]:
     claims = rule.properties(classes)
     if not claims.proper:
         law = f"monitoring needs a rule that is declared proper, or honest forecasts may seem worse; got {rule!r}"
-        raise ImproperRuleError(sentence(law, hint="propriety.audit tells whether it is."))
+        raise ImproperRuleError(law, hint="propriety.audit tells whether it is.")
     if claims.best is None or claims.worst is None or not math.isfinite(claims.worst - claims.best):
         law = f"monitoring needs a rule with a finite range, or a single case could cost everything; got {rule!r}"
         hint = "use Brier(), or BoundedLog(low, high) over the thresholds at which somebody acts."
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, hint=hint)
     return claims.best, claims.worst
 
 
@@ -279,5 +280,5 @@ def _losses(cases: Cases, model: str, rule: Rule, best: float, worst: float) -> 
     if outside.any():
         law = f"the losses of {rule!r} must lie in the range that it declares, {best:g} to {worst:g}"
         offender = f"one is {float(losses[outside][0])!r}"
-        raise InputValueError(sentence(law, offender=offender, hint="propriety.audit checks the declaration."))
+        raise InputValueError(law, offender=offender, hint="propriety.audit checks the declaration.")
     return losses

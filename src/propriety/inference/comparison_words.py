@@ -266,11 +266,11 @@ def _with_units(number: float, tested: Tested) -> str:
     """Say so many cases, in how many clusters or times, and with how many of the rarer outcome where that is rare."""
     told, rare = f"{_about(number)} cases", min(tested.events or (tested.n, tested.n))
     if tested.unit != "case" and tested.units != tested.n:
-        units = _about(number * tested.units / tested.n).removeprefix("about ")
+        units = _rounded_up(number * tested.units / tested.n)
         told += f" {'in' if tested.unit == 'cluster' else 'at'} {units} {tested.unit}s"
     if rare < min(FEWEST, RARE * tested.n) and tested.events is not None:
         name = "events" if tested.events[0] == rare else "non-events"
-        told += f" with {_about(number * rare / tested.n).removeprefix('about ')} {name}"
+        told += f" with {_rounded_up(number * rare / tested.n)} {name}"
     return told
 
 
@@ -282,11 +282,15 @@ def _outcomes(tested: Tested) -> str:
 
 
 def _about(number: float) -> str:
+    return _rounded_up(number) if number > BILLION else f"about {_rounded_up(number)}"
+
+
+def _rounded_up(number: float) -> str:
     """Round up to two digits; beyond a billion the number says no more."""
     if number > BILLION:
         return "more than a billion"
     step = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
-    return f"about {math.ceil(number / step) * step:,}"
+    return f"{math.ceil(number / step) * step:,}"
 
 
 def _places(scale: float, *values: float) -> int:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.result import Floats
 
 __all__ = ["Estimates", "block_bootstrap", "check_times", "hac", "span_of", "student"]
 
@@ -62,13 +62,18 @@ def check_times(times: Sequence[Any], horizon: int | None) -> None:
     except TypeError:
         in_order = False
     if not in_order or isinstance(times[0], str):
-        law = f"time must hold numbers or dates; got {type(times[0]).__name__}"
-        raise InputTypeError(sentence(law, hint='for ISO dates pass numpy.array(time, dtype="datetime64[s]").'))
+        law = "must hold numbers or dates"
+        raise InputTypeError(
+            law,
+            argument="time",
+            offender=f"got {type(times[0]).__name__}",
+            hint=Wording('for ISO dates pass numpy.array({time}, dtype="datetime64[s]").'),
+        )
     if horizon is None:
         return
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon < len(times):
         law = f"horizon must be a whole number from 1 to the number of times less one, {len(times) - 1:,}"
-        raise InputValueError(sentence(f"{law}; got {horizon!r}"))
+        raise InputValueError(f"{law}; got {horizon!r}")
 
 
 def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
@@ -164,12 +169,12 @@ def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: i
     times = len(parts)
     if times < FEWEST_TIMES:
         law = f"the block bootstrap needs {FEWEST_TIMES} times or more; got {times}"
-        raise InputValueError(sentence(law, hint='use method="diebold-mariano".'))
+        raise InputValueError(law, hint='use method="diebold-mariano".')
     beyond = math.floor((1.0 - level) * (n_resamples + 1) + 1e-9)
     if beyond < 1:
         fewest = math.ceil(1.0 / (1.0 - level) - 1e-9) - 1
-        law = f"n_resamples must be at least {fewest:,} for a level of {level:g}; got {n_resamples:,}"
-        raise InputValueError(sentence(law))
+        law = f"must be at least {fewest:,} for a level of {level:g}"
+        raise InputValueError(law, argument="n_resamples", offender=f"got {n_resamples:,}")
     error, _ = hac(parts)
     drawn = np.sort(np.abs(_drawn(parts, n_resamples, seed)), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):  # A mean without error is judged by the caller.

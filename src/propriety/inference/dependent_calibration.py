@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety.calibration.null_scores import NullScores, group_of_cases
 from propriety.calibration.squared_distance import Regression, Spread
 from propriety.inference.dependence import hac
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 

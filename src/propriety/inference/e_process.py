@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, sentence
+from propriety.errors import InputTypeError
 from propriety.inference.estimates import counted
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["EProcess", "anytime_p_values", "first_reached", "log_threshold", "refuse_table"]
@@ -71,7 +71,7 @@ class EProcess(Result):
             return f"No alarm in {counted(self.n, 'case')}."
         return f"Alarm after {self.alarm:,} of {counted(self.n, 'case')}: it is not true that {self.claim}."
 
-    def rows(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per case, numbered from 1."""
         arrays = {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
         return {"case": np.arange(1, self.n + 1), "e_value": self.e_value} | arrays
@@ -100,4 +100,4 @@ def refuse_table(y_true: object) -> None:
     """Refuse a table, whose cases have no order."""
     if isinstance(y_true, ForecastTable):
         law = "monitoring needs predictions in the order in which they came; a ForecastTable no longer knows its cases"
-        raise InputTypeError(sentence(law))
+        raise InputTypeError(law)

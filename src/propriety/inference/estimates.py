@@ -13,12 +13,13 @@ from propriety.inference.cluster_errors import effective_number
 from propriety.inference.measures import Measure
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 
 __all__ = [
     "FEWEST",
     "FEWEST_HELD",
     "INDEPENDENT",
+    "NEIGHBOURS",
     "NO_SPREAD",
     "Estimate",
     "counted",
@@ -26,6 +27,7 @@ __all__ = [
     "few_in_words",
     "limits_of",
     "make_estimate",
+    "too_narrow",
     "units_of",
     "without_limits",
 ]
@@ -34,7 +36,8 @@ __all__ = [
 # law of the interval holds with few of them and where it does not.
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 ROUNDING = 1e-12  # Spreads below this share of the value are rounding error.
-INDEPENDENT = "neighbouring times count as independent: the interval may be too narrow"
+NEIGHBOURS = "neighbouring times count as independent"
+INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
 WITHOUT = "without an interval"
 NO_SPREAD = "nothing varies in the sample, so there is no interval"
 
@@ -150,6 +153,7 @@ def few_in_words(
     inflation: float = 1.0,
     fewest: int = FEWEST,
     others: int | None = None,
+    what: str = "the interval",
 ) -> str:
     """Say what there is too little of to trust an interval; "" if nothing is.
 
@@ -165,6 +169,8 @@ def few_in_words(
         Number of independent events and non-events that the interval needs.
     others : int, optional
         Of classes, number of cases that are not of the most frequent one.
+    what : str
+        What may be too narrow.
 
     Examples
     --------
@@ -187,8 +193,13 @@ def few_in_words(
     if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
         number, equal = clusters
         parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
-    few = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
-    return f"based on {few}: the interval may be too narrow" if parts else ""
+    listed = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+    return too_narrow(f"based on {listed}", what) if parts else ""
+
+
+def too_narrow(why: str, what: str = "the interval") -> str:
+    """Say why an interval, or intervals, may be too narrow."""
+    return f"{why}: {what} may be too narrow"
 
 
 def units_of(ledger: Ledger) -> int:
@@ -199,14 +210,14 @@ def units_of(ledger: Ledger) -> int:
     return ledger.n if weights is None else len(weights)
 
 
-def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST) -> str:
+def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: str = "the interval") -> str:
     """Say what there is too little of to trust an interval; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
     if ledger.labels is not None:
-        return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger))
+        return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what)
     table = ledger.table(ledger.models[0])
-    return few_in_words((table.n_events, table.n - table.n_events), clusters, inflation, fewest)
+    return few_in_words((table.n_events, table.n - table.n_events), clusters, inflation, fewest, what=what)
 
 
 def _beside_the_most_frequent(ledger: Ledger) -> int | None:

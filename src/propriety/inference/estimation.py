@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Literal, TypeAlias, get_args
 
-from propriety.calibration.resampling import check_level, check_resamples, fresh_seed
-from propriety.errors import UNDEFINED, InputValueError, sentence
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
+
+from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
+from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.estimates import Estimate
@@ -19,7 +23,9 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables import laws
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "estimate_or_note", "rules_of"]
 
@@ -29,21 +35,21 @@ BRIER = Brier()
 
 
 def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is drawn)
-    y_true: object,
-    forecasts: object = None,
-    measure: object = BRIER,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    measure: Measure | Rule = BRIER,
     *,
     outcome: str | None = None,
     method: EstimateMethod = "auto",
     level: float = 0.95,
-    cluster: object = None,
-    time: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int | None = None,
     workers: int = 1,
     progress: bool = False,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -141,8 +147,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     asked = read_measure(measure)
     check_level(level)
     check_resamples(n_resamples)
-    if method not in get_args(EstimateMethod):
-        raise InputValueError(sentence(f"method must be one of {get_args(EstimateMethod)}; got {method!r}"))
+    check_choice("method", method, get_args(EstimateMethod))
     model = forecasts if isinstance(y_true, Ledger) else None
     ledger = open_ledger(
         y_true,
@@ -174,7 +179,7 @@ def estimate_of(
     check_event(ledger, measure)
     by_formula = _has_formula(measure, ledger.classes)
     if method == "analytic" and not by_formula:
-        raise InputValueError(sentence(f"there is no formula for {measure.label}", hint='use method="bootstrap".'))
+        raise InputValueError(f"there is no formula for {measure.label}", hint='use method="bootstrap".')
     if method == "bootstrap" or not by_formula:
         check_event(ledger, measure, drawn=True)
         return estimate_by_bootstrap(ledger, name, measure, level, drawing)
@@ -219,7 +224,7 @@ def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> Non
     """Refuse a measure of one event for rows of classes; the skill of rows is not drawn."""
     if ledger.labels is not None and not isinstance(measure, Mean if drawn else Mean | Skill):
         law = f"{measure.label} needs the forecast of one event; the forecasts are rows of {len(ledger.labels)} classes"
-        raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
+        raise InputValueError(law, hint=laws.EVENT_HINT)
 
 
 def rules_of(measure: Measure) -> list[Rule]:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import chdtri, gammainc, gammaincc, ndtri, stdtrit
 
 from propriety.ledger.moments import OUTCOME, Moments
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["FEW", "SKEWED", "errors_of_even_models", "limits_of_rare", "rarest", "tail_of_skewed"]
 

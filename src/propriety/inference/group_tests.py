@@ -12,7 +12,7 @@ from scipy.special import stdtr, stdtrit
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors, effective_number, sums_by_cluster
 from propriety.inference.verdicts import ROUNDING
 from propriety.ledger.moments import Moments
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["GroupMeans", "against_the_rest", "group_means"]
 

@@ -14,7 +14,7 @@ from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate, units_of, without_limits
 from propriety.inference.measures import Influence, Smooth
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 

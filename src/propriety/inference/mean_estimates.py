@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError, Wording
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
 from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
@@ -16,7 +16,7 @@ from propriety.inference.few_events import limits_of_rare
 from propriety.inference.measures import Mean, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
 __all__ = ["MeanErrors", "errors_of_means", "estimate_from_moments", "measured_moments", "parts_in_time"]
@@ -37,13 +37,13 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
     value = float(moments.means[place]) + 0.0
     errors = errors_of_means(moments)
     error, df, inflation = (float(column[place]) for column in errors)
-    method = "delta method, " if isinstance(measure, Skill) else ""
-    method += "Student's t"
+    dependent = ""
     if moments.dependence == "time":
         span = span_of(moments.units)
-        method += f", Bartlett's weights over {span:,} time{'s' * (span != 1)}"
+        dependent = f", Bartlett's weights over {span:,} time{'s' * (span != 1)}"
     elif moments.dependence == "cluster":
-        method += ", cluster-robust"
+        dependent = ", cluster-robust"
+    method = f"{'delta method, ' if isinstance(measure, Skill) else ''}Student's t{dependent}"
     found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units, inflation=inflation)
     if isinstance(measure, Skill):
         return found
@@ -51,8 +51,7 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
         low, high = (float(limit[place]) for limit in limits_of_rare(moments, errors.inflation, level))
         if not math.isnan(low):
             # The law of sums of rare events, for which fewer of them do.
-            method = method.replace("Student's t", "gamma law of rare events")
-            found = replace(found, low=low, high=high, method=method)
+            found = replace(found, low=low, high=high, method=f"gamma law of rare events{dependent}")
             if moments.dependence is None:
                 found = replace(found, note=few(ledger, fewest=FEWEST_HELD))
     return _within(found, measure, ledger.classes)
@@ -114,7 +113,7 @@ def _saved(moments: Moments, rule: Rule, classes: int | None) -> Moments:
     against = float((losses * moments.weight).sum() / moments.weight.sum())
     if not 0.0 < against < math.inf:
         law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
-        raise InputValueError(sentence(law, hint="y_true holds one class only?"))
+        raise InputValueError(law, hint=Wording("{y_true} holds one class only?"))
     ratio = moments.means / against
     ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays so, whatever is taken from it.
     whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)

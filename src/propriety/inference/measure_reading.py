@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.measures import MeanScore, Measure
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
@@ -46,10 +46,10 @@ class _Own:
             value = self.function(table)
         except ArithmeticError as error:
             law = f"a measure must return a number; {self.key} failed with {type(error).__name__}: {error}"
-            raise InputValueError(sentence(law)) from error
+            raise InputValueError(law) from error
         if not isinstance(value, Real | np.bool_) and not (isinstance(value, np.ndarray) and value.ndim == 0):
             law = f"a measure must return a number; {self.key} returned {type(value).__name__}"
-            raise InputTypeError(sentence(law))
+            raise InputTypeError(law)
         return float(value)
 
 
@@ -67,11 +67,21 @@ def read_measure(measure: Any) -> Measure:
     if isinstance(measure, Rule):
         return MeanScore(measure)
     if isinstance(measure, type):
-        law = f"measure must be a rule, a measure or a function of a ForecastTable; got the class {measure.__name__}"
-        raise InputTypeError(sentence(law, hint=f"instantiate it, {measure.__name__}(...)."))
+        law = "must be a rule, a measure or a function of a ForecastTable"
+        raise InputTypeError(
+            law,
+            argument="measure",
+            offender=f"got the class {measure.__name__}",
+            hint=f"instantiate it, {measure.__name__}(...).",
+        )
     if isinstance(measure, Measure):
         return measure
     if callable(measure):
         return _Own(measure)
-    law = f"measure must be a rule, a measure or a function of a ForecastTable; got {type(measure).__name__}"
-    raise InputTypeError(sentence(law, hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ..."))
+    law = "must be a rule, a measure or a function of a ForecastTable"
+    raise InputTypeError(
+        law,
+        argument="measure",
+        offender=f"got {type(measure).__name__}",
+        hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ...",
+    )

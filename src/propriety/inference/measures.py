@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from propriety.calibration.decomposition import decompose_table
-from propriety.calibration.recalibration import proper_binary_rule
-from propriety.results import Floats
-from propriety.rules.elementary import Elementary, check_inside
+from propriety.calibration.score_parts import proper_binary_rule
+from propriety.errors import InputTypeError
+from propriety.result import Floats
+from propriety.rules.bounded import BoundedBrier
+from propriety.rules.elementary import Elementary
 from propriety.rules.families import Brier
-from propriety.rules.functions import NetLoss
+from propriety.rules.functions import MeanNetLoss, NetLoss
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score, skill_score
+from propriety.rules.thresholds import Thresholds, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -150,42 +153,57 @@ class MeanScore(_OfRule):
 
 
 @dataclass(frozen=True, slots=True)
-class Regret:
+class _AtThresholds:
+    """A measure of acting at a threshold, or its mean over a range of them."""
+
+    thresholds: Thresholds
+
+    def __post_init__(self) -> None:
+        found = read_thresholds(self.thresholds)
+        if found is None:
+            raise InputTypeError("must be a number or a pair (low, high)", argument="thresholds", offender="got None")
+        object.__setattr__(self, "thresholds", found)
+
+    def _where(self, gap: str) -> str:
+        if isinstance(self.thresholds, tuple):
+            low, high = self.thresholds
+            return gap.join(("from", repr(low), "to", repr(high)))
+        return gap.join(("at", repr(self.thresholds)))
+
+
+@dataclass(frozen=True, slots=True)
+class Regret(_AtThresholds):
     """Mean regret of acting on forecasts that reach a threshold, as in `propriety.regret_curve`; lower is better.
 
     Parameters
     ----------
-    threshold : float
-        The threshold, in (0, 1).
+    thresholds : float or (float, float)
+        The probability from which somebody would act, or the range over which to take the mean.
 
     Examples
     --------
-    >>> round(Regret(0.2).value(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])), 6)
-    0.05
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> round(Regret(0.2).value(table), 6), round(Regret((0.25, 0.5)).value(table), 6)
+    (0.05, 0.16875)
     """
-
-    threshold: float
 
     higher_is_better: ClassVar[bool] = False
     sign: ClassVar[float] = 1.0
 
-    def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
-
     @property
     def key(self) -> str:
         """Regret, and where."""
-        return f"regret_at_{self.threshold!r}"
+        return f"regret_{self._where('_')}"
 
     @property
     def label(self) -> str:
         """Regret, and where."""
-        return f"regret at {self.threshold!r}"
+        return f"regret {self._where(' ')}"
 
     @property
-    def rule(self) -> Elementary:
+    def rule(self) -> Elementary | BoundedBrier:
         """The rule whose mean it is."""
-        return Elementary(self.threshold)
+        return BoundedBrier(*self.thresholds) if isinstance(self.thresholds, tuple) else Elementary(self.thresholds)
 
     def value(self, table: ForecastTable) -> float:
         """Return the mean regret."""
@@ -193,42 +211,38 @@ class Regret:
 
 
 @dataclass(frozen=True, slots=True)
-class NetBenefit:
+class NetBenefit(_AtThresholds):
     """Net benefit of acting on forecasts that reach a threshold, as in `propriety.decision_curve`; higher is better.
 
     Parameters
     ----------
-    threshold : float
-        The threshold, in (0, 1).
+    thresholds : float or (float, float)
+        The probability from which somebody would act, or the range over which to take the mean, which ends below 1.
 
     Examples
     --------
-    >>> NetBenefit(0.2).value(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
-    0.4375
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> NetBenefit(0.2).value(table), round(NetBenefit((0.1, 0.3)).value(table), 6)
+    (0.4375, 0.435893)
     """
-
-    threshold: float
 
     higher_is_better: ClassVar[bool] = True
     sign: ClassVar[float] = -1.0
 
-    def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
-
     @property
     def key(self) -> str:
         """Net benefit, and where."""
-        return f"net_benefit_at_{self.threshold!r}"
+        return f"net_benefit_{self._where('_')}"
 
     @property
     def label(self) -> str:
         """Net benefit, and where."""
-        return f"net benefit at {self.threshold!r}"
+        return f"net benefit {self._where(' ')}"
 
     @property
-    def rule(self) -> NetLoss:
+    def rule(self) -> NetLoss | MeanNetLoss:
         """The function whose mean is this net benefit with its sign turned."""
-        return NetLoss(self.threshold)
+        return MeanNetLoss(*self.thresholds) if isinstance(self.thresholds, tuple) else NetLoss(self.thresholds)
 
     def value(self, table: ForecastTable) -> float:
         """Return the net benefit."""

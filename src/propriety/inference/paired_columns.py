@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.paired_tests import Paired
 from propriety.inference.verdicts import ROUNDING, holm
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["difference_columns", "pairs_of"]
 
@@ -25,8 +25,8 @@ def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int],
     if reference is None:
         return list(range(len(pairs))), np.ones(len(pairs))
     if reference not in models:
-        law = f"reference must be one of the models {list(models)}; got {reference!r}"
-        raise InputValueError(sentence(law))
+        law = f"must be one of the models {list(models)}"
+        raise InputValueError(law, argument="reference", offender=f"got {reference!r}")
     places = [place for place, pair in enumerate(pairs) if reference in pair]
     return places, np.array([1.0 if pairs[place][1] == reference else -1.0 for place in places])
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.bootstrap_estimates import UNDEFINED, check_percentiles
 from propriety.inference.dependence import Estimates, block_bootstrap, student
@@ -18,7 +18,7 @@ from propriety.inference.mean_estimates import errors_of_means, measured_moments
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, blocks_of_series
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
 
@@ -60,7 +60,7 @@ def paired_by_moments(
     moments = measured_moments(ledger, measure)
     values, units = moments.means, moments.units
     if np.isnan(values[: len(ledger.models)]).any():
-        raise InputValueError(sentence(f"{measure.rule!r} must return numbers; its loss of some case is NaN"))
+        raise InputValueError(f"{measure.rule!r} must return numbers; its loss of some case is NaN")
     errors = errors_of_means(moments, horizon)
     pairs = np.arange(len(values)) >= len(ledger.models)
     inflation = float(np.fmax.reduce(errors.inflation[pairs]))

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from propriety.calibration.grouping import group_starts
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.recalibration import FixedForecasts, proper_binary_rule
+from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
 from propriety.inference.dependent_calibration import spread_of_regression
@@ -21,7 +21,7 @@ from propriety.inference.estimates import INDEPENDENT, NO_SPREAD, Estimate, make
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
 from propriety.inference.measures import Discrimination, Influence, Measure, Miscalibration
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.families import Brier
 from propriety.rules.rule import BinaryRule
 from propriety.rules.scoring import mean_score

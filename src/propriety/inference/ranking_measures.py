@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from propriety.checks import check_inside, is_number
 from propriety.decisions.roc import roc_curve
 from propriety.decisions.top_k import top_k
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
-from propriety.rules.elementary import check_inside
-from propriety.rules.rule import is_number
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
@@ -91,8 +90,9 @@ class TopKNetBenefit:
 
     Parameters
     ----------
-    cost : float
-        Share that a false alarm has in the cost of both errors, in (0, 1).
+    thresholds : float
+        The probability from which somebody would act, in (0, 1): the share that a false alarm has in the cost of both
+        errors.
     k : int, optional
         Number, or weight, of the cases acted on.
     share : float, optional
@@ -101,23 +101,23 @@ class TopKNetBenefit:
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-    >>> TopKNetBenefit(cost=0.2, k=2).value(table) == TopKNetBenefit(cost=0.2, share=0.5).value(table)
+    >>> TopKNetBenefit(thresholds=0.2, k=2).value(table) == TopKNetBenefit(thresholds=0.2, share=0.5).value(table)
     True
     """
 
-    cost: float
+    thresholds: float
     k: float | None = None
     share: float | None = None
 
     higher_is_better: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_inside(self.cost, "cost")
+        check_inside("thresholds", self.thresholds)
         if (self.k is None) == (self.share is None):
             law = f"exactly one of k and share must be given; got k={self.k!r} and share={self.share!r}"
-            raise InputValueError(sentence(law))
+            raise InputValueError(law)
         if self.share is not None and not (is_number(self.share) and 0.0 < self.share <= 1.0):
-            raise InputValueError(sentence(f"share must lie in (0, 1]; got {self.share!r}"))
+            raise InputValueError("must lie in (0, 1]", argument="share", offender=f"got {self.share!r}")
 
     @property
     def key(self) -> str:
@@ -136,5 +136,5 @@ class TopKNetBenefit:
         if self.share is not None:
             k = self.share * table.weight
             k = k if table.is_weighted else max(math.floor(k + 0.5), 1)
-        result = top_k(table, k=k, cost=self.cost)  # type: ignore[arg-type]  # one of the two is given
-        return float(result.net_benefit)  # type: ignore[arg-type]  # one capacity with a cost
+        result = top_k(table, k=k, thresholds=self.thresholds)  # type: ignore[arg-type]  # one of the two is given
+        return float(result.net_benefit)  # type: ignore[arg-type]  # one capacity with a threshold

@@ -15,7 +15,7 @@ from propriety.inference.estimation import estimate_of
 from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measures import Measure, Skill
 from propriety.ledger.ledger import Ledger
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["estimate_groups"]
 

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from propriety.inference.measures import Measure
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
+from propriety.rules.thresholds import Thresholds
 
-__all__ = ["Slices", "group_names", "stacked_slices"]
+__all__ = ["INFINITE", "Slices", "group_names", "stacked_slices"]
+
+INFINITE = "the value is infinite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -38,7 +41,7 @@ class Slices(Result):
     miscalibration : ndarray of shape (rows,)
         Miscalibration of the score; the fewer the cases, the larger it is by chance alone. None for classes.
     net_benefit, net_benefit_low, net_benefit_high : ndarray of shape (rows,), optional
-        Net benefit at the threshold, higher is better, and its interval; None without a threshold.
+        Net benefit at the thresholds, higher is better, and its interval; None without thresholds.
     difference : ndarray of shape (rows,)
         Value of the group less that of all other cases.
     p_value, p_adjusted : ndarray of shape (rows,)
@@ -51,8 +54,8 @@ class Slices(Result):
         Names of the keys.
     measure : Measure
         What was measured.
-    threshold : float, optional
-        Threshold of the net benefit.
+    thresholds : float or (float, float), optional
+        The decision maker's, for the net benefit.
     level : float
         Level of the intervals.
     units : int, optional
@@ -83,7 +86,7 @@ class Slices(Result):
     overall: Mapping[str, float]
     by: tuple[str, ...]
     measure: Measure
-    threshold: float | None
+    thresholds: Thresholds | None
     level: float
     units: int | None = None
     dropped: int = 0
@@ -92,6 +95,11 @@ class Slices(Result):
     def is_judged(self) -> NDArray[np.bool_]:
         """Whether a group is large enough to be judged."""
         return np.asarray(self.note == "")
+
+    @property
+    def is_too_small(self) -> NDArray[np.bool_]:
+        """Whether a group is not judged because it has too few cases, events or clusters."""
+        return np.asarray(~self.is_judged & (self.note != INFINITE))
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
 
-from propriety.calibration.recalibration import miscalibrations, proper_binary_rule
-from propriety.calibration.resampling import check_level, fresh_seed
-from propriety.errors import InputValueError, sentence
+from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
+from propriety.checks import check_level, check_positive, fresh_seed
+from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import counted
 from propriety.inference.estimation import check_event
@@ -20,17 +22,19 @@ from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.slice_estimates import estimate_groups
-from propriety.inference.slice_table import Slices, group_names
+from propriety.inference.slice_table import INFINITE, Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.ledger.sources import open_ledger
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.rules.thresholds import Thresholds
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
@@ -38,23 +42,22 @@ BRIER = Brier()
 SMALLEST = 50  # Cases below which a group is not judged unless another number is asked for.
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
 FEWEST_EQUAL = 8.0  # The same of the clusters of equal size that its clusters are worth.
-INFINITE = "the value is infinite"
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
-    y_true: object,
-    forecasts: object = None,
-    measure: object = BRIER,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    measure: Measure | Rule = BRIER,
     *,
-    by: object = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     outcome: str | None = None,
-    threshold: float | None = None,
+    thresholds: Thresholds | None = None,
     level: float = 0.95,
     smallest: int = SMALLEST,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -87,8 +90,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         these are ordered. Of a ledger, by default all of its keys.
     outcome : str, optional
         With a frame, the column of the outcomes.
-    threshold : float, optional
-        Threshold at which somebody acts, for the net benefit.
+    thresholds : float or (float, float), optional
+        The probability from which somebody would act, or the range it lies in, for the net benefit.
     level : float
         Level of the intervals.
     smallest : int
@@ -126,7 +129,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(600)
     >>> site = rng.choice(["north", "south", "west"], 600, p=[0.5, 0.45, 0.05])
-    >>> found = slices(rng.random(600) < p, p, by=site, threshold=0.3)
+    >>> found = slices(rng.random(600) < p, p, by=site, thresholds=0.3)
     >>> found.group.tolist(), found.n.tolist()
     (['north', 'south', 'west'], [289, 270, 41])
     >>> found.note.tolist()[2]
@@ -136,7 +139,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     check_level(level)
     keys = by if isinstance(y_true, Ledger) else None
     if by is None and not isinstance(y_true, Ledger):
-        raise InputValueError(sentence("slices needs by=, the group of each case"))
+        raise InputValueError(Wording("slices needs {by=}, the group of each case"))
     ledger = open_ledger(
         y_true,
         forecasts,
@@ -152,7 +155,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     )
     names = _names(ledger, keys)
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    return slices_of(ledger, asked, by=names, threshold=threshold, level=level, smallest=smallest, drawing=drawing)
+    return slices_of(ledger, asked, by=names, thresholds=thresholds, level=level, smallest=smallest, drawing=drawing)
 
 
 def slices_of(
@@ -160,18 +163,17 @@ def slices_of(
     measure: Measure,
     *,
     by: tuple[str, ...],
-    threshold: float | None = None,
+    thresholds: Thresholds | None = None,
     level: float = 0.95,
     smallest: int = SMALLEST,
     drawing: Drawing,
 ) -> Slices:
     """Judge the groups of a ledger; see `slices`."""
     check_event(ledger, measure)
-    if not isinstance(smallest, int | np.integer) or isinstance(smallest, bool) or smallest < 1:
-        raise InputValueError(sentence(f"smallest must be a positive whole number; got {smallest!r}"))
+    check_positive("smallest", smallest)
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
     binary = ledger.labels is None
-    ledger.fill(rules_of_slices(measure, threshold, binary=binary))
+    ledger.fill(rules_of_slices(measure, thresholds, binary=binary))
     counts = _counts(ledger, measure, by)
     few = _few(counts, smallest, ledger.dependence or "case")
     if isinstance(measure, Mean):
@@ -191,7 +193,7 @@ def slices_of(
     columns |= {"high": np.where(judged, high, np.nan), "difference": difference}
     columns |= {"p_value": np.where(judged, p_value, np.nan), "note": notes}
     if binary:
-        columns |= _beside(ledger, by, threshold, level, few)
+        columns |= _beside(ledger, by, thresholds, level, few)
         columns["miscalibration"] = _miscalibrations(ledger, measure, few, counts.entry)
     flat = {name: column.T.ravel() for name, column in columns.items()}
     models, groups = len(ledger.models), len(counts.index)
@@ -208,25 +210,27 @@ def slices_of(
         overall=dict(zip(ledger.models, overall.tolist(), strict=True)),
         by=by,
         measure=measure,
-        threshold=threshold,
+        thresholds=thresholds,
         level=level,
         units=counts.all_units,
         dropped=ledger.dropped,
     )
 
 
-def rules_of_slices(measure: Measure, threshold: float | None, *, binary: bool) -> list[Rule]:
+def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: bool) -> list[Rule]:
     """Return the functions whose moments groups are judged by."""
     rules: list[Rule] = [measure.rule] if isinstance(measure, Mean | Skill) else []
     if not binary:
         return rules
-    return [*rules, Excess(), *([] if threshold is None else [NetBenefit(threshold).rule])]
+    return [*rules, Excess(), *([] if thresholds is None else [NetBenefit(thresholds).rule])]
 
 
 def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
     """Return the keys of a ledger that are asked for; all where none are."""
     if not ledger.index.names:
-        raise InputValueError(sentence("the ledger has no keys to tell groups by", hint="condense the cases with by=."))
+        raise InputValueError(
+            "the ledger has no keys to tell groups by", hint=Wording("condense the cases with {by=}.")
+        )
     names = ledger.index.names if by is None else (by,) if isinstance(by, str) else tuple(by)  # type: ignore[arg-type]  # names
     for name in names:
         ledger.index.place(name)
@@ -289,14 +293,14 @@ def _few(counts: _Counts, smallest: int, unit: str) -> Names:
 
 
 def _beside(
-    ledger: Ledger, by: tuple[str, ...], threshold: float | None, level: float, few: Names
+    ledger: Ledger, by: tuple[str, ...], thresholds: Thresholds | None, level: float, few: Names
 ) -> dict[str, Floats]:
-    """Return what is told of groups beside the measure: calibration, and the net benefit at a threshold."""
+    """Return what is told of groups beside the measure: calibration, and the net benefit at the thresholds."""
     unjudged = (few != "")[:, None]
     columns: dict[str, Floats] = {}
     wanted = [("excess", MeanScore(Excess()))]
-    if threshold is not None:
-        wanted.append(("net_benefit", NetBenefit(threshold)))  # type: ignore[arg-type]  # a mean, too
+    if thresholds is not None:
+        wanted.append(("net_benefit", NetBenefit(thresholds)))  # type: ignore[arg-type]  # a mean, too
     for name, mean in wanted:
         found = group_means(measured_moments(ledger, mean), by)
         low, high = found.limits(level)

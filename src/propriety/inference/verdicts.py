@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.inference.dependence import Estimates
 from propriety.inference.measures import Measure
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 
 __all__ = [
     "ROUNDING",

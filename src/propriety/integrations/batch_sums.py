@@ -14,15 +14,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.checks import check_cells
+from propriety.errors import InputValueError
 from propriety.integrations.forecasts import event_or_rows, probabilities
 from propriety.integrations.logit_losses import losses_of_logits
 from propriety.integrations.tensors import single_column
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.table_laws import check_cells
 from propriety.tables.validation import TOLERANCE, read_cases
 
 __all__ = [
@@ -99,7 +99,7 @@ def sums_of_batch(
         # A case without weight does not count, even where its loss is infinite.
         terms = np.multiply(loss, weights, where=weights > 0.0, out=np.zeros(len(loss)))
         if np.isnan(terms).any() or (terms == -np.inf).any():
-            raise InputValueError(sentence(f"{rule!r} must return numbers above minus infinity; some loss is not"))
+            raise InputValueError(f"{rule!r} must return numbers above minus infinity; some loss is not")
         _add(sums[0], terms)
         _add(sums[1], weights)
     return sums
@@ -110,7 +110,7 @@ def mean_of_sums(sums: Integers) -> float:
     weight = _whole(sums[1])
     if weight == 0:
         law = "a mean needs at least one case with a positive weight; there is none"
-        raise InputValueError(sentence(law, hint="update the metric before asking for its value."))
+        raise InputValueError(law, hint="update the metric before asking for its value.")
     # Both sums are in units of the same power of two, and Python's division of integers rounds correctly.
     return math.inf if sums[0, 0, INFINITE] else _whole(sums[0]) / weight
 
@@ -168,7 +168,7 @@ def table_of_counts(counts: Integers) -> ForecastTable:
     used = np.flatnonzero(counts[:2].any(axis=0))
     if len(used) == 0:
         law = "a forecast table needs at least one case; there is none"
-        raise InputValueError(sentence(law, hint="update the metric before asking for its value."))
+        raise InputValueError(law, hint="update the metric before asking for its value.")
     events, non_events, places = counts[:, used].astype(np.float64)
     cell = used - 1.0
     mean = (cell + places / ((events + non_events) * 2**HALF)) / cells

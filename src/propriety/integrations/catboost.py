@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, UnsupportedOperationError, sentence
+from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.integrations.boosters import BoosterMetric
 from propriety.integrations.libraries import load_library
 from propriety.rules.rule import Rule, check_rule
@@ -66,7 +66,7 @@ class EvalMetric:
         loss = self.metric.loss(target, margins, weight)
         if math.isinf(loss):
             law = f"CatBoost records finite values only; {self.metric.rule!r} is infinite"
-            raise InputValueError(sentence(law, hint="clip the forecasts, as Log(clip=1e-6) does."))
+            raise InputValueError(law, hint="clip the forecasts, as Log(clip=1e-6) does.")
         return loss * total, total
 
     def get_final_error(self, error: float, weight: float) -> float:
@@ -111,7 +111,7 @@ def eval_metric(rule: Rule, *, name: str = "", task_type: str = "CPU") -> EvalMe
     if task_type != "CPU":
         law = f'a rule is a metric for task_type="CPU"; got {task_type!r}'
         hint = "CatBoost compiles metrics for the GPU with numba, and a rule is NumPy; train on the CPU."
-        raise UnsupportedOperationError(sentence(law, hint=hint))
+        raise UnsupportedOperationError(law, hint=hint)
     check_rule(rule)
     return _named_metric(rule, name or rule.name)
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputValueError
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, Rule
 
 __all__ = ["Output", "check_output", "event_or_rows", "probabilities"]
@@ -20,8 +20,8 @@ Output: TypeAlias = Literal["probability", "margin"]
 def check_output(output: object) -> None:
     """Refuse a declaration that is neither "probability" nor "margin"."""
     if output not in get_args(Output):
-        law = f'output must be "probability" or "margin", what the library hands to a metric; got {output!r}'
-        raise InputValueError(sentence(law))
+        law = 'must be "probability" or "margin", what the library hands to a metric'
+        raise InputValueError(law, argument="output", offender=f"got {output!r}")
 
 
 def probabilities(predictions: ArrayLike, output: Output) -> Floats:
@@ -48,9 +48,9 @@ def probabilities(predictions: ArrayLike, output: Output) -> Floats:
         return np.asarray(expit(values) if values.ndim == 1 else softmax(values, axis=1))
     outside = (values < 0.0) | (values > 1.0)
     if outside.any():
-        law = 'predictions must lie in [0, 1] where output="probability"'
+        law = 'must lie in [0, 1] where output="probability"'
         hint = 'a custom objective hands margins to its metric; declare output="margin" if these are margins.'
-        raise InputValueError(sentence(law, offender=f"one is {float(values[outside][0])!r}", hint=hint))
+        raise InputValueError(law, argument="predictions", offender=f"one is {float(values[outside][0])!r}", hint=hint)
     return values
 
 

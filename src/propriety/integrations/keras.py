@@ -20,7 +20,6 @@ from propriety.errors import (
     InputValueError,
     MissingDependencyError,
     UnsupportedOperationError,
-    sentence,
 )
 from propriety.integrations.batch_sums import (
     SHAPE,
@@ -50,8 +49,8 @@ def _load_keras() -> Any:
     except MissingDependencyError as error:
         if find_spec("keras") is None:
             raise
-        message = "Keras cannot import its backend. Hint: set KERAS_BACKEND=torch before Keras is imported."
-        raise MissingDependencyError(message) from error
+        hint = "set KERAS_BACKEND=torch before Keras is imported."
+        raise MissingDependencyError("Keras cannot import its backend", hint=hint) from error
 
 
 keras: Any = _load_keras()
@@ -263,7 +262,7 @@ class ForecastTableMetric(_IntegerMetric):
             A grid of counts takes no weights; `RuleMetric` does.
         """
         if sample_weight is not None:
-            raise InputTypeError(sentence("a grid of counts takes no sample_weight", hint="RuleMetric takes weights."))
+            raise InputTypeError("a grid of counts takes no sample_weight", hint="RuleMetric takes weights.")
         if not _is_symbolic(y_pred):
             self.state += counts_of_batch(
                 _array(y_true), _array(y_pred), cells=self.cells, from_logits=self.from_logits
@@ -287,7 +286,7 @@ def _check_backend(need: str) -> None:
     if keras.backend.backend() != "torch":
         law = f"{need} PyTorch as the backend of Keras; it is {keras.backend.backend()!r}"
         hint = "others compile what they train and watch by, and a rule is NumPy; set KERAS_BACKEND=torch."
-        raise UnsupportedOperationError(sentence(law, hint=hint))
+        raise UnsupportedOperationError(law, hint=hint)
 
 
 def _stored(rule: Rule) -> dict[str, Any]:
@@ -297,7 +296,7 @@ def _stored(rule: Rule) -> dict[str, Any]:
 def _restored(kept: dict[str, Any]) -> Rule:
     if kept["type"] not in RULE_TYPES:
         law = f"a saved model can bring back the rules of the package; {kept['type']} is not one of them"
-        raise InputValueError(sentence(law, hint="load it with compile=False, and compile it again."))
+        raise InputValueError(law, hint="load it with compile=False, and compile it again.")
     return RULE_TYPES[kept["type"]](**kept["parameters"])
 
 

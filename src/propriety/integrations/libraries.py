@@ -22,5 +22,5 @@ def load_library(module: str, *, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        message = f'This adapter needs {module.partition(".")[0]}. Hint: pip install "propriety[{extra}]".'
-        raise MissingDependencyError(message) from error
+        law = f"This adapter needs {module.partition('.')[0]}"
+        raise MissingDependencyError(law, hint=f'pip install "propriety[{extra}]".') from error

@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.integrations.boosters import BoosterMetric
 from propriety.integrations.libraries import load_library
 
@@ -106,7 +106,7 @@ class EarlyStopping:
         own = [entry for entry in env.evaluation_result_list or () if entry[1].split()[-1] == self.name]
         if not own:
             law = f"the metric {self.name!r} must be evaluated on some data to stop by it"
-            raise InputValueError(sentence(law, hint="pass it to training too, as feval= or eval_metric=."))
+            raise InputValueError(law, hint="pass it to training too, as feval= or eval_metric=.")
         self.watch(replace(env, evaluation_result_list=own))
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import special
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.rules.bounded import BoundedLog
 from propriety.rules.families import Brier, Log, Pseudospherical, Spherical, Tsallis
 from propriety.rules.operations import NUMPY, Column, Operations
@@ -118,7 +118,7 @@ def losses_of_logits(rule: Rule, logits: Column, outcome: Column, ops: LogitOper
     if isinstance(rule, ClassRule):
         return _rows(rule, ops.two_classes(logits) if logits.ndim == 1 else logits, outcome, ops)
     law = f"{type(rule).__name__} scores the forecast of one event; got rows, shape {tuple(logits.shape)}"
-    raise InputValueError(sentence(law, hint="pass the column of the event, such as forecast[:, 1]."))
+    raise InputValueError(law, hint="pass the column of the event, such as forecast[:, 1].")
 
 
 def event_losses(rule: BinaryRule, proba: Column, event: Column, ops: Operations) -> Column:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from propriety.errors import InputValueError, ProprietyError, sentence
+from propriety.errors import InputValueError, ProprietyError
 from propriety.evaluation.evaluate import evaluate
 from propriety.evaluation.evaluation import Evaluation
 from propriety.integrations.libraries import load_library
@@ -125,13 +125,15 @@ def _evaluation(model: Any, dataset: Any, config: Mapping[str, Any]) -> Evaluati
     if model is not None:
         law = "this evaluator judges forecasts in a table; got a model"
         hint = "put its probabilities into a column, name that in predictions=, and pass no model."
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, hint=hint)
     unknown = sorted(config.keys() - OWN - SHARED)
     if unknown:
-        law = f"evaluator_config must have options of this evaluator; got {unknown}"
-        raise InputValueError(sentence(law, hint=f"they are {sorted(OWN | SHARED)}."))
+        law = "must have options of this evaluator"
+        raise InputValueError(
+            law, argument="evaluator_config", offender=f"got {unknown}", hint=f"they are {sorted(OWN | SHARED)}."
+        )
     if dataset.targets_name is None:
-        raise InputValueError(sentence("data must be a pandas frame, with targets= the name of a column"))
+        raise InputValueError("must be a pandas frame, with targets= the name of a column", argument="data")
     columns = {dataset.targets_name: dataset.labels_data}
     if dataset.has_predictions:
         columns[dataset.predictions_name] = dataset.predictions_data
@@ -144,12 +146,12 @@ def _checked_predictions(dataset: Any) -> str:
     """Return the name of the column of predictions, which MLflow's own evaluators take for labels of classes."""
     name, values = dataset.predictions_name, dataset.predictions_data
     if name is None:
-        raise InputValueError(sentence("predictions= must name the column of the forecasts; got none"))
+        raise InputValueError("predictions= must name the column of the forecasts; got none")
     if values.dtype == object and any(np.ndim(value) for value in values):
         law = f"the column {name!r} of predictions must hold one probability a row; it holds several"
         hint = 'name one column per class, as {"forecasts": {"model": ["low", "middle", "high"]}}.'
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, hint=hint)
     if np.isin(values, [0, 1]).all():
         law = f"the column {name!r} of predictions must hold probabilities; all are 0 or 1, as labels of classes are"
-        raise InputValueError(sentence(law, hint="use the column of the event in predict_proba."))
+        raise InputValueError(law, hint="use the column of the event in predict_proba.")
     return str(name)

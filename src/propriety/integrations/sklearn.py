@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.integrations.forecasts import event_or_rows
 from propriety.integrations.libraries import load_library
 from propriety.rules.families import Brier, Log, Spherical
@@ -81,17 +81,19 @@ class RuleScorer(Estimator):  # type: ignore[misc]  # scikit-learn ships no type
         """Return the labels in the order in which the rule takes them: as declared, with the event last."""
         labels = classes if self.labels is None else _plain_labels(self.labels)
         if set(classes) - set(labels):
-            law = f"labels must name every class of the estimator, {list(classes)}; got {list(labels)}"
-            raise InputValueError(sentence(law))
+            law = f"must name every class of the estimator, {list(classes)}"
+            raise InputValueError(law, argument="labels", offender=f"got {list(labels)}")
         ordered = self.rule.properties(len(labels)).distance_sensitive
         if self.labels is None and len(labels) > 2 and ordered and any(isinstance(label, str) for label in labels):
             law = f"{type(self.rule).__name__} needs the order of the classes; alphabetical order is {list(labels)}"
-            raise InputValueError(sentence(law, hint="pass labels=, from the lowest class to the highest."))
+            raise InputValueError(law, hint="pass labels=, from the lowest class to the highest.")
         if self.pos_label is None:
             return labels
         if len(labels) != 2 or self.pos_label not in labels:
-            law = f"pos_label must be one of two classes; it is {self.pos_label!r} and the classes are {list(labels)}"
-            raise InputValueError(sentence(law))
+            law = "must be one of two classes"
+            raise InputValueError(
+                law, argument="pos_label", offender=f"it is {self.pos_label!r} and the classes are {list(labels)}"
+            )
         return (*(label for label in labels if label != self.pos_label), self.pos_label)
 
 
@@ -147,8 +149,10 @@ def get_scorer(name: str, *, labels: Labels | None = None, pos_label: Any = None
     RuleScorer(labels=['none', 'mild', 'severe'], rule=RankedProbability())
     """
     if name not in SCORED:
-        law = f"name must be one of {get_scorer_names()}; got {name!r}"
-        raise InputValueError(sentence(law, hint="rule_scorer(rule) makes the scorer of any rule."))
+        law = f"must be one of {get_scorer_names()}"
+        raise InputValueError(
+            law, argument="name", offender=f"got {name!r}", hint="rule_scorer(rule) makes the scorer of any rule."
+        )
     return rule_scorer(SCORED[name], labels=labels, pos_label=pos_label)
 
 
@@ -192,21 +196,21 @@ def check_columns(estimator: Any, y: Any, *, labels: Labels | None = None) -> No
     outcomes, allowed = _plain_labels(y), set(known)
     unknown = [row for row, outcome in enumerate(outcomes) if outcome not in allowed]
     if unknown:
-        law = f"y must hold classes that {type(estimator).__name__} has learnt, {list(known)}"
-        offender = f"row {unknown[0]} is {outcomes[unknown[0]]!r}"
+        law = f"must hold classes that {type(estimator).__name__} has learnt, {list(known)}"
+        row, offender = int(unknown[0]), f"is {outcomes[unknown[0]]!r}"
         count = f"{len(unknown):,} of {len(outcomes):,} rows"
-        hint = "stratify the folds, or name all classes in labels=."
-        raise InputValueError(sentence(law, offender=offender, count=count, hint=hint))
+        hint = Wording("stratify the folds, or name all classes in {labels=}.")
+        raise InputValueError(law, argument="y", row=row, offender=offender, count=count, hint=hint)
 
 
 def _rows(estimator: Any, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
     if not hasattr(estimator, "predict_proba"):
-        law = f"estimator must have predict_proba; {type(estimator).__name__} has not"
-        raise InputTypeError(sentence(law))
+        law = f"must have predict_proba; {type(estimator).__name__} has not"
+        raise InputTypeError(law, argument="estimator")
     rows = np.asarray(estimator.predict_proba(X))
     if rows.ndim != 2 or rows.shape[1] != len(estimator.classes_):
         law = "predict_proba must return one column for each of the estimator's classes_"
-        raise InputValueError(sentence(law, offender=f"its shape is {rows.shape}", hint="score one output at a time."))
+        raise InputValueError(law, offender=f"its shape is {rows.shape}", hint="score one output at a time.")
     return rows
 
 

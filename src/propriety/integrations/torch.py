@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from propriety.errors import InputValueError, UnsupportedOperationError, sentence
+from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.integrations.libraries import load_library
 from propriety.integrations.logit_losses import event_losses, losses_of_logits
 from propriety.integrations.tensors import array_of, rounding_of, single_column
@@ -87,8 +87,8 @@ class TorchOperations:
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
         """Refuse: PyTorch has no incomplete beta function."""
         del alpha, beta, x, upper
-        message = "PyTorch has no incomplete beta function. Hint: train by BoundedBrier; metrics take BetaRegret."
-        raise UnsupportedOperationError(message)
+        hint = "train by BoundedBrier; metrics take BetaRegret."
+        raise UnsupportedOperationError("PyTorch has no incomplete beta function", hint=hint)
 
     def _tensor(self, column: Column, beside: Tensor) -> Tensor:
         """Return a column as it is, and a number as a tensor on the same device as another."""
@@ -205,7 +205,9 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
     ) -> None:
         check_rule(rule)
         if reduction not in get_args(Reduction):
-            raise InputValueError(sentence(f'reduction must be "mean", "sum" or "none"; got {reduction!r}'))
+            raise InputValueError(
+                'must be "mean", "sum" or "none"', argument="reduction", offender=f"got {reduction!r}"
+            )
         super().__init__()
         self.rule = rule
         self.from_logits = from_logits
@@ -239,7 +241,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         if isinstance(self.rule, ClassRule):
             return self.rule.class_case_loss(list(proba.unbind(1)), outcome, ops=ops)
         law = f"{type(self.rule).__name__} scores the forecast of one event; got rows, shape {tuple(proba.shape)}"
-        raise InputValueError(sentence(law, hint="pass the column of the event, such as forecast[:, 1]."))
+        raise InputValueError(law, hint="pass the column of the event, such as forecast[:, 1].")
 
     def check(self, forecast: Tensor, target: Tensor) -> None:
         """Refuse what is no probability, no logit or no outcome."""

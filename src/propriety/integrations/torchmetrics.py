@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from propriety.calibration.decomposition import PARTS, decompose
-from propriety.calibration.recalibration import proper_binary_rule
+from propriety.calibration.score_parts import proper_binary_rule
 from propriety.integrations.batch_sums import (
     SHAPE,
     check_cells,

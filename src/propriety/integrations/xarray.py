@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from propriety.calibration import reliability
 from propriety.calibration.reliability import ReliabilityCurve
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.libraries import load_library
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
@@ -133,7 +133,7 @@ def reliability_curve(
     Returns
     -------
     Dataset
-        The columns of `propriety.ReliabilityCurve` along the dimension "block", which ends in NaN where a place has
+        The columns of `ReliabilityCurve` along the dimension "block", which ends in NaN where a place has
         fewer blocks than another; the parts of the Brier score; and `n`, the number of cases. A place without cases
         has n = 0 and NaN elsewhere.
 
@@ -184,8 +184,8 @@ class _Cases:
             return labels
         named: list[Any] = self.y_proba[self.class_dim].values.tolist()
         if labels is not None and list(labels) != named:
-            law = f"labels must be those of the coordinate {self.class_dim!r}, {named}; got {list(labels)}"
-            raise InputValueError(sentence(law))
+            law = f"must be those of the coordinate {self.class_dim!r}, {named}"
+            raise InputValueError(law, argument="labels", offender=f"got {list(labels)}")
         return named
 
 
@@ -193,8 +193,13 @@ def _read(y_true: object, y_proba: object, sample_weight: object, class_dim: Has
     given = {"y_true": y_true, "y_proba": y_proba} | ({} if sample_weight is None else {"sample_weight": sample_weight})
     for argument, array in given.items():
         if not isinstance(array, xr.DataArray):
-            law = f"{argument} must be an xarray.DataArray; got {type(array).__name__}"
-            raise InputTypeError(sentence(law, hint="propriety.mean_score takes arrays without names."))
+            law = "must be an xarray.DataArray"
+            raise InputTypeError(
+                law,
+                argument=argument,
+                offender=f"got {type(array).__name__}",
+                hint="propriety.mean_score takes arrays without names.",
+            )
     arrays: dict[str, Any] = dict(given)
     dims = arrays["y_true"].dims
     _check_dims("y_proba", arrays["y_proba"], (*dims, *(() if class_dim is None else (class_dim,))))
@@ -203,15 +208,22 @@ def _read(y_true: object, y_proba: object, sample_weight: object, class_dim: Has
     if sample_weight is not None:
         extra = [name for name in arrays["sample_weight"].dims if name not in dims]
         if extra:
-            raise InputValueError(sentence(f"sample_weight must have dimensions of y_true, {dims}; it has {extra}"))
+            raise InputValueError(
+                f"must have dimensions of y_true, {dims}", argument="sample_weight", offender=f"it has {extra}"
+            )
         arrays["sample_weight"] = arrays["sample_weight"].broadcast_like(arrays["y_true"]).transpose(*dims)
     return _Cases(arrays["y_true"], arrays["y_proba"], arrays.get("sample_weight"), class_dim)
 
 
 def _check_dims(argument: str, array: Any, dims: tuple[Hashable, ...]) -> None:
     if set(array.dims) != set(dims):
-        law = f"{argument} must have the dimensions {dims}; got {array.dims}"
-        raise InputValueError(sentence(law, hint="name the dimension of the classes with class_dim=."))
+        law = f"must have the dimensions {dims}"
+        raise InputValueError(
+            law,
+            argument=argument,
+            offender=f"got {array.dims}",
+            hint="name the dimension of the classes with class_dim=.",
+        )
 
 
 def _check_coordinates(arrays: dict[str, Any]) -> None:
@@ -219,7 +231,7 @@ def _check_coordinates(arrays: dict[str, Any]) -> None:
         xr.align(*arrays.values(), join="exact", copy=False)
     except ValueError as error:
         law = f"{' and '.join(arrays)} must have equal coordinates along the dimensions that they share"
-        raise InputValueError(sentence(law, hint="align them with xarray.align.")) from error
+        raise InputValueError(law, hint="align them with xarray.align.") from error
 
 
 def _named(dim: Dimensions, dims: tuple[Hashable, ...]) -> list[Hashable]:
@@ -229,7 +241,7 @@ def _named(dim: Dimensions, dims: tuple[Hashable, ...]) -> list[Hashable]:
     names = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dict.fromkeys(dim))
     unknown = [name for name in names if name not in dims]
     if unknown:
-        raise InputValueError(sentence(f"dim must name dimensions of y_true, {dims}; got {unknown[0]!r}"))
+        raise InputValueError(f"must name dimensions of y_true, {dims}", argument="dim", offender=f"got {unknown[0]!r}")
     return names
 
 

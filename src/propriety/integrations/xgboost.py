@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.integrations.boosters import BoosterMetric
 from propriety.integrations.forecasts import Output
 from propriety.integrations.libraries import load_library
@@ -48,7 +48,7 @@ class RememberedMetric(BoosterMetric):
         handed, objective = _handed_over()
         if handed is not None and handed != self.output:
             law = f'output="{self.output}" is declared, but XGBoost hands {KINDS[handed]} to a metric where {objective}'
-            raise InputValueError(sentence(law, hint=f'declare output="{handed}".'))
+            raise InputValueError(law, hint=f'declare output="{handed}".')
         self.latest.append(BoosterMetric.loss(self, outcome, predictions, weight))
         return self.latest[-1]
 

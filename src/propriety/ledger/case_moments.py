@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments, Sums, blocks_of_series, joined_sums, pooled_sums
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_by_chunk, losses_by_outcome
 from propriety.tables.cases import Cases, Keys
@@ -39,7 +39,7 @@ def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
     index, codes = KeyIndex.of_cases({OUTCOME: _outcomes(cases), **_keys(cases)}, len(cases))
     if len(index) * series > MOST:
         law = f"{len(cases.models):,} models in {len(index):,} cells have more differences than memory is kept for"
-        raise InputValueError(sentence(law, hint="compare fewer models at a time, or without clusters."))
+        raise InputValueError(law, hint="compare fewer models at a time, or without clusters.")
     events = int(np.count_nonzero(cases.outcomes())) if cases.classes is None else 0
     even = cases.classes is None and len(cases.models) > 1 and min(events, len(cases) - events) < MANY_EVENTS
     # Losses are asked for twice then, side by side, and numbers checked once.

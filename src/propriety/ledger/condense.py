@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
-from propriety.errors import InputTypeError, sentence
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
+
+from propriety.errors import InputTypeError
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.rules.families import Brier, Log
@@ -12,22 +15,22 @@ from propriety.rules.functions import Excess
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule, check_rule
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["condense", "usual_rules"]
 
 
 def condense(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
-    y_true: object,
-    forecasts: object = None,
+    y_true: ArrayLike | IntoFrame,
+    forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
-    by: object = None,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     ordered: bool = False,
-    pos_label: object = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -84,7 +87,7 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     for rule in rules if isinstance(rules, Sequence) else [rules]:
         check_rule(rule)
     if isinstance(rules, Rule):
-        raise InputTypeError(sentence("rules must be a list of rules", hint=f"pass [{rules!r}]."))
+        raise InputTypeError("rules must be a list of rules", hint=f"pass [{rules!r}].")
     ledger = open_ledger(
         y_true,
         forecasts,

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingValuesError, sentence
+from propriety.checks import check_cells
+from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables, add_up
+from propriety.tables import laws
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.table_laws import check_cells
 
 __all__ = ["BUDGET", "Filled", "cells_for", "tables_of_engine"]
 
@@ -41,7 +42,7 @@ def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
     sizes = count_groups(cases, cases.keys)
     rows = sum(sizes.values())
     if rows == 0:
-        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+        raise InputValueError(laws.NO_CASE)
     grid = cells
     if cells is None and rows * len(cases.tables) > BUDGET:
         grid = cells_for(rows, max(len(sizes), 1), len(cases.tables))
@@ -102,7 +103,7 @@ def _index(cases: LazyCases, lawful: Counted) -> tuple[KeyIndex, NDArray[np.intp
     for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
         own, code = cases.coded(column, lawful.labels.column(column))
         if None in own:
-            _refuse_missing(f"by[{name!r}]", lawful, code == own.index(None))
+            _refuse_missing(laws.named_key(name), lawful, code == own.index(None))
         labels.append(own)
         codes.append(code)
     return KeyIndex(cases.keys, tuple(labels), np.stack(codes, axis=1)).distinct()
@@ -111,9 +112,7 @@ def _index(cases: LazyCases, lawful: Counted) -> tuple[KeyIndex, NDArray[np.intp
 def _refuse_missing(key: str, lawful: Counted, missing: NDArray[np.bool_]) -> None:
     many, rows = len(lawful.tables), lawful.columns["cases"]
     absent, all_cases = int(rows[missing].sum()) // many, int(rows.sum()) // many
-    hint = f"leave these rows out, or give each of them a label of its own in {key}."
-    count_ = f"{absent:,} of {all_cases:,} rows"
-    raise MissingValuesError(sentence(f"{key} must be known of every case", count=count_, hint=hint))
+    raise laws.unknown_key(key, f"{absent:,} of {all_cases:,} rows")
 
 
 def _keyed(

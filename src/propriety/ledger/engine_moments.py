@@ -11,12 +11,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingValuesError, UnsupportedOperationError, sentence
+from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.operations import JUDGED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.tables import laws
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, fetched, row_by_row
@@ -108,10 +109,9 @@ def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
     for name, own in labels.items():
         absent = [place for place, label in enumerate(own) if label is None]
         if absent:
-            argument = name if name in ("cluster", "time") else f"by[{name!r}]"
+            argument = name if name in ("cluster", "time") else laws.named_key(name)
             count = f"{n[absent].sum():,} of {n.sum():,} rows"
-            hint = f"leave these rows out, or give each of them a label of its own in {argument}."
-            raise MissingValuesError(sentence(f"{argument} must be known of every case", count=count, hint=hint))
+            raise laws.unknown_key(argument, count)
 
 
 def sums_of_lazy(
@@ -161,14 +161,14 @@ def sums_of_lazy(
         query = _query(cases, rules, by, parts, even=even and cases.labels is None and len(cases.models) > 1)
     except (NotImplementedError, RuntimeError) as error:  # The latter is how Dask says it, through narwhals.
         law = f"{cases.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
-        raise UnsupportedOperationError(sentence(law, offender=str(error).rstrip("."))) from error
+        raise UnsupportedOperationError(law, offender=str(error).rstrip(".")) from error
     table = fetched(query)
     if not is_small:
         table = _whole(table, _places(cases) if by_class else None)
     columns = {name: table.column(name).to_numpy().astype(np.float64) for name in table.column_names if name not in by}
     occupied = columns["n"] > 0.0
     if not occupied.any():
-        raise InputValueError(sentence("no row has a positive weight and keeps every law"))
+        raise InputValueError("no row has a positive weight and keeps every law")
     columns = {name: column[occupied] for name, column in columns.items()}
     labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by}
     return LossSums(
@@ -357,7 +357,7 @@ def _binary(rule: Rule) -> BinaryRule:
     check_rule(rule)
     if not isinstance(rule, BinaryRule):
         law = f"{rule!r} scores rows with one column per class; got the forecast of one event"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
     return rule
 
 
@@ -365,5 +365,5 @@ def _by_class(rule: Rule) -> ClassRule:
     check_rule(rule)
     if not isinstance(rule, ClassRule):
         law = f"{rule!r} scores the forecast of one event; got rows of probabilities"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
     return rule

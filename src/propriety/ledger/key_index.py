@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables.cases import Keys
 from propriety.tables.label_codes import code_labels, ordered_labels
 
@@ -86,7 +86,7 @@ class KeyIndex:
         """Return the place of a key, which must be one of them."""
         if name not in self.names:
             known = f"its keys are {list(self.names)}" if self.names else "it has no keys"
-            raise InputValueError(sentence(f"the ledger has no key {name!r}; {known}"))
+            raise InputValueError(f"the ledger has no key {name!r}; {known}")
         return self.names.index(name)
 
     def matches(self, wanted: Mapping[str, Any]) -> NDArray[np.bool_]:
@@ -98,12 +98,17 @@ class KeyIndex:
             several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
             unknown = [label for label in several if label not in codes]
             if unknown:
-                law = f"{name} must be one of its labels; got {unknown[0]!r}"
-                raise InputValueError(sentence(law, hint=f"there are {_shortened(self.labels[place])}."))
+                law = "must be one of its labels"
+                raise InputValueError(
+                    law,
+                    argument=name,
+                    offender=f"got {unknown[0]!r}",
+                    hint=f"there are {_shortened(self.labels[place])}.",
+                )
             found &= np.isin(self.codes[:, place], [codes[label] for label in several])
         if not found.any():
             told = ", ".join(f"{name}={one!r}" for name, one in wanted.items())
-            raise InputValueError(sentence(f"no case has {told}"))
+            raise InputValueError(f"no case has {told}")
         return found
 
     def where(self, entries: NDArray[Any]) -> KeyIndex:
@@ -161,7 +166,7 @@ class KeyIndex:
         if (found < 0).any():
             at = int(np.flatnonzero(found < 0)[0])
             told = ", ".join(f"{name}={own.column(name)[at]!r}" for name in self.names)
-            raise InputValueError(sentence(f"the ledger has no cases with {told}"))
+            raise InputValueError(f"the ledger has no cases with {told}")
         return found
 
     def flat(self) -> NDArray[np.int64]:
@@ -180,7 +185,9 @@ class KeyIndex:
         first = parts[0]
         if any(one.names != first.names for one in parts):
             told = sorted({str(list(one.names)) for one in parts})
-            raise InputValueError(sentence(f"ledgers must have the same keys to be added; they have {', '.join(told)}"))
+            raise InputValueError(
+                f"must have the same keys to be added; they have {', '.join(told)}", argument="ledgers"
+            )
         if not first.names:
             return KeyIndex((), (), np.zeros((len(parts), 0), dtype=np.intp))
         labels, columns = [], []

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.results import Floats
+from propriety.checks import check_cells
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.table_laws import check_cells
 
 __all__ = ["COLUMNS", "KeyedTables", "add_up"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.ledger.case_moments import moments_of_cases
 from propriety.ledger.engine_cases import cases_of_engine
 from propriety.ledger.engine_filling import tables_of_engine
@@ -18,7 +18,7 @@ from propriety.ledger.engine_moments import moments_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments
-from propriety.results import Backend, frame_of
+from propriety.result import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
@@ -83,7 +83,7 @@ class Ledger:
         taken = next((name for name in source.keys if name in (OUTCOME, "cluster", "time")), None)
         if taken is not None:
             law = f"by cannot have a key called {taken!r}, by which moments tell their own cells apart"
-            raise InputValueError(sentence(law, hint="give the key another name."))
+            raise InputValueError(law, hint="give the key another name.")
         dependence: Literal["cluster", "time"] | None = "cluster" if source.cluster is not None else None
         dependence = "time" if source.time is not None else dependence
         shared: dict[str, Any] = {"models": source.models, "events": events, "labels": source.labels}
@@ -186,7 +186,7 @@ class Ledger:
         place = (model, event)
         if place not in self._tables:
             if not isinstance(self.source, Cases):
-                raise InputValueError(sentence(f"the ledger has no tables of {event}"))
+                raise InputValueError(f"the ledger has no tables of {event}")
             self._tables[place] = KeyedTables.of_cases(self.source, model, event, self.entries(), len(self.index))
         return self._tables[place]
 
@@ -220,7 +220,7 @@ class Ledger:
         else:
             law, known = f"the ledger has no moments of {absent[0]!r}", ", ".join(map(repr, self._moments)) or "none"
             hint = f"condense the cases with rules=[{absent[0]!r}, ...]; there are those of {known}."
-            raise InputValueError(sentence(f"{law}, and no cases to compute them from", hint=hint))
+            raise InputValueError(f"{law}, and no cases to compute them from", hint=hint)
 
     def has_moments(self, rule: Rule) -> bool:
         """Return whether the moments of a function are here, or can be learnt."""
@@ -321,14 +321,14 @@ class Ledger:
         """
         parts = list(ledgers)
         if not parts:
-            raise InputValueError(sentence("at least one ledger is needed to merge; there is none"))
+            raise InputValueError("at least one ledger is needed to merge; there is none")
         first = parts[0]
         if len(parts) == 1:
             return first
         for one, what in itertools.product(parts[1:], ("models", "labels", "events", "dependence")):
             if getattr(one, what) != getattr(first, what):
                 told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
-                raise InputValueError(sentence(f"ledgers must have the same {what} to be added", offender=told))
+                raise InputValueError(f"must have the same {what} to be added", argument="ledgers", offender=told)
         index, codes = KeyIndex.joined([one.index for one in parts]).distinct()
         ends = np.cumsum([0, *(len(one.index) for one in parts)])
         own = [codes[low:high] for low, high in itertools.pairwise(ends.tolist())]
@@ -389,7 +389,7 @@ class Ledger:
         if model is None and len(self.models) == 1:
             return self.models[0]
         if model not in self.models:
-            raise InputValueError(sentence(f"model must be one of {list(self.models)}; got {model!r}"))
+            raise InputValueError(f"must be one of {list(self.models)}", argument="model", offender=f"got {model!r}")
         return model
 
     def _event(self, event: Any) -> Event:

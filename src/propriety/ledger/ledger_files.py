@@ -19,13 +19,13 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger import stored_laws
 from propriety.ledger.key_index import KeyIndex, merged_labels
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments, Sums
 from propriety.ledger.stored_laws import SCHEMA, label_column, number_column, series_column
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.rules.registry import rule_from_dict, rule_to_dict
 from propriety.tables import frames
 from propriety.tables.events import Event
@@ -62,7 +62,7 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
     reserved = [name for name in ledger.index.names if name in RESERVED]
     if reserved:
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
-        raise InputValueError(sentence(law, hint="give the key another name."))
+        raise InputValueError(law, hint="give the key another name.")
     for name in partition:
         ledger.index.place(name)  # It must be a key.
     facts = _facts(ledger, partition)
@@ -74,7 +74,7 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
     there_already = next((target for target in targets if target.joinpath(PART).exists()), None)
     if there_already is not None:
         law = f"{there_already} holds these cases already"
-        raise InputValueError(sentence(law, hint="write to another folder, or delete that one first."))
+        raise InputValueError(law, hint="write to another folder, or delete that one first.")
     for target, rows in targets.items():
         target.mkdir(parents=True, exist_ok=True)
         parquet.write_table(rows, target / PART, compression="zstd")
@@ -200,9 +200,9 @@ def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
     try:
         stored = dict(json.loads(json.dumps(facts)))
     except TypeError as error:
-        raise InputTypeError(sentence(law, offender=str(error))) from error
+        raise InputTypeError(law, offender=str(error)) from error
     if stored["labels"] != facts["labels"]:
-        raise InputTypeError(sentence(law, offender=f"they are {facts['labels']!r}"))
+        raise InputTypeError(law, offender=f"they are {facts['labels']!r}")
     return stored
 
 
@@ -232,13 +232,13 @@ def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | N
         return None
     if not facts["partition"]:
         law = f"{root} holds a ledger already"
-        raise InputValueError(sentence(law, hint="write to another folder, or by partition= of a key."))
+        raise InputValueError(law, hint="write to another folder, or by partition= of a key.")
     there = _stored_facts(root)
     differs = next((name for name in ("version", *SAME) if there[name] != facts[name]), None)
     told = (there[differs], facts[differs]) if differs else (list(there["keys"]), list(facts["keys"]))
     if differs or told[0] != told[1]:
         law = f"a ledger can only be added to {root} if both have the same {differs or 'keys'}"
-        raise InputValueError(sentence(law, offender=f"they have {told[0]!r} and {told[1]!r}"))
+        raise InputValueError(law, offender=f"they have {told[0]!r} and {told[1]!r}")
     return there
 
 
@@ -246,9 +246,9 @@ def _stored_facts(root: Path) -> dict[str, Any]:
     try:
         facts = json.loads((root / FACTS).read_text(encoding="utf-8"))
     except OSError:
-        raise InputValueError(sentence(f"{root} must be a folder that holds a ledger; it has no {FACTS}")) from None
+        raise InputValueError(f"{root} must be a folder that holds a ledger; it has no {FACTS}") from None
     except (ValueError, RecursionError) as error:
-        raise InputValueError(sentence(f"{root / FACTS} must be JSON", offender=str(error))) from error
+        raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error)) from error
     version = frames.checked_version(facts, SCHEMA, *range(1, VERSION + 1))
     found = frames.checked_fields(facts, SCHEMA, [*SAME, "keys", "dropped"])
     stored_laws.check_facts(found, RESERVED)
@@ -263,15 +263,15 @@ def _read(folder: Path, labels: Sequence[str]) -> Any:
     law = f"{folder} must hold whole Parquet files of a ledger"
     paths = sorted(map(str, folder.rglob("*.parquet")))
     if not paths:
-        raise InputValueError(sentence(law, offender="there are none"))
+        raise InputValueError(law, offender="there are none")
     try:
         # The labels are columns of the files, so that the names of the folders need not be read.
         kind = dataset.ParquetFileFormat(dictionary_columns=list(labels))
         rows = dataset.dataset(paths, format=kind).to_table()
     except (pa.ArrowException, UnicodeError, OSError) as error:
-        raise InputValueError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+        raise InputValueError(law, offender=str(error).split("\n", maxsplit=1)[0]) from error
     if not rows.num_rows:
-        raise InputValueError(sentence(law, offender="they have no rows"))
+        raise InputValueError(law, offender="they have no rows")
     return rows
 
 
@@ -299,7 +299,7 @@ def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> N
     combinations = zip(*(index.column(name) for name in index.names), strict=True)
     places = [number.get(one, -1) for one in combinations]
     if min(places) < 0:
-        raise InputValueError(sentence(f"the tables of a {SCHEMA} must be of its models and events"))
+        raise InputValueError(f"the tables of a {SCHEMA} must be of its models and events")
     return np.array(places, dtype=np.intp)[entry]
 
 
@@ -308,7 +308,7 @@ def _keyed(
 ) -> KeyedTables:
     """Return the tables of one model and event; parts on different grids are brought to the coarsest."""
     if not len(own):
-        raise InputValueError(sentence(f"a {SCHEMA} must have tables of all of its models and events"))
+        raise InputValueError(f"a {SCHEMA} must have tables of all of its models and events")
     columns = {name: column[own] for name, column in all_columns.items()}
     at, grids = entry[own], columns.pop("cells")
     counts: dict[str, Any] = {
@@ -352,11 +352,11 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
         labels = pa.array(own, pa.uint64() if large else None)
         back = plain_labels(labels.to_pylist())
     except (pa.ArrowException, OverflowError, TypeError) as error:
-        raise InputTypeError(sentence(law, offender=str(error).split("\n", maxsplit=1)[0])) from error
+        raise InputTypeError(law, offender=str(error).split("\n", maxsplit=1)[0]) from error
     changed = next((pair for pair in zip(own, back, strict=True) if not _is_same(*pair)), None)
     if changed is not None:  # Of a tuple, for example, Arrow makes a list, of several zones one.
         offender = f"{changed[0]!r} would come back as {changed[1]!r}"
-        raise InputTypeError(sentence(law, offender=offender, hint="turn them into text first."))
+        raise InputTypeError(law, offender=offender, hint="turn them into text first.")
     return labels.take(pa.array(index.codes[entry, place]))
 
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
-from propriety.rules.scoring import losses_of_table
+from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -152,14 +152,14 @@ class Moments(Result):
         """Return the moments of the cases of all parts, which must be of the same models, function and keys."""
         pieces = list(parts)
         if not pieces:
-            raise InputValueError(sentence("at least one part is needed to merge; there is none"))
+            raise InputValueError("at least one part is needed to merge; there is none")
         first = pieces[0]
         for one in pieces[1:]:
             for what in ("models", "rule"):
                 if getattr(one, what) != getattr(first, what):
                     law = f"moments must have the same {what} to be added"
                     told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
-                    raise InputValueError(sentence(law, offender=told))
+                    raise InputValueError(law, offender=told)
         index = KeyIndex.joined([one.index for one in pieces])
         sums = Sums(*(np.concatenate(columns) for columns in zip(*(one.sums() for one in pieces), strict=True)))
         dropped = sum(one.dropped for one in pieces)
@@ -173,7 +173,7 @@ class Moments(Result):
         """Let `sum(parts)` begin with its 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
-    def rows(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Any]:
         """Return one row per cell and series: model and reference, which is empty for the function of a model alone."""
         names = [(model, None) for model in self.models] + [*self.pairs]
         cells, series = len(self.n), len(names)
@@ -207,16 +207,14 @@ def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
     )
     cells, present = [], []
     for outcome, (loss, (weight, squares, n)) in enumerate(zip(losses_of_table(table, rule), sides, strict=True)):
-        met = weight > 0.0
-        if not met.any():
+        total = float(weight.sum())
+        if not total > 0.0:
             continue
+        mean = weighted_sum(loss, weight) / total
         with np.errstate(invalid="ignore"):  # Of infinite losses.
-            mean = float((weight[met] * loss[met]).sum()) / float(weight.sum())
-            lean = squares[met] * (loss[met] - mean)
-            spread = float((lean * (loss[met] - mean)).sum())
-        cells.append(
-            (n, float(weight.sum()), float(squares.sum()), [mean], [float(lean.sum())], [spread], [0.0], [0.0])
-        )
+            apart = loss - mean
+        cell = (n, total, float(squares.sum()), [mean], [weighted_sum(apart, squares)])
+        cells.append((*cell, [weighted_sum(apart * apart, squares)], [0.0], [0.0]))
         present.append(outcome)
     sums = Sums(*(np.array(column) for column in zip(*cells, strict=True)))
     index = KeyIndex.of_columns({OUTCOME: present})

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import is_into_dataframe
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.ledger.ledger import Ledger
 from propriety.tables.events import events_of
 from propriety.tables.forecast_table import ForecastTable
@@ -47,10 +47,10 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
         return condensed
     if cluster is not None and time is not None:
         hint = (
-            "cluster= alone allows for any dependence within a cluster, over time too; "
-            "time= alone allows for any between cases of one time."
+            "{cluster=} alone allows for any dependence within a cluster, over time too; "
+            "{time=} alone allows for any between cases of one time."
         )
-        raise InputValueError(sentence("cases have cluster= or time=, not both", hint=hint))
+        raise InputValueError(Wording("cases have {cluster=} or {time=}, not both"), hint=Wording(hint))
     if outcome is None:
         _check_columns(y_true, forecasts)
         return _of_arrays(y_true, forecasts, shared, options, ordered=ordered, fewest=fewest)
@@ -123,7 +123,7 @@ def _condensed(y_true: object, forecasts: object, beside: Mapping[str, Any]) -> 
     given = [name for name, value in {"forecasts": forecasts, **beside}.items() if value is not None]
     if given:
         law = f"{what} holds outcomes, forecasts, weights and keys already; pass no {given[0]} beside it"
-        raise InputTypeError(sentence(law))
+        raise InputTypeError(law)
     return found
 
 
@@ -135,12 +135,12 @@ def _is_frame(value: object) -> bool:
 def _check_number(models: int, fewest: int) -> None:
     if models < fewest:
         number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(sentence(f"forecasts must hold {number} or more; got {models}"))
+        raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {models}")
 
 
 def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
     if ordered and labels is None:
-        raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
+        raise InputValueError("belongs to rows of classes; the forecasts are of one event", argument="ordered")
 
 
 def _check_columns(y_true: object, forecasts: object) -> None:
@@ -150,19 +150,20 @@ def _check_columns(y_true: object, forecasts: object) -> None:
     )
     if names or _is_frame(y_true) or isinstance(y_true, nw.LazyFrame):
         law = (
-            "a frame needs outcome=, the column of the outcomes" if not names else "forecasts names columns of a frame"
+            "a frame needs {outcome=}, the column of the outcomes"
+            if not names
+            else "{forecasts} names columns of a frame"
         )
-        raise InputTypeError(
-            sentence(law, hint='pass a frame, its columns and outcome=: (frame, ["a", "b"], outcome="y").')
-        )
+        hint = Wording('pass a frame, its columns and {outcome=}: (frame, ["a", "b"], {outcome=}"y").')
+        raise InputTypeError(Wording(law), hint=hint)
 
 
 def _column_names(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Check that everything beside a frame is the name of a column."""
     for argument, column in columns.items():
         if column is not None and not isinstance(column, str):
-            law = f"{argument} must be the name of a column, as outcome= says that there is a frame"
-            raise InputTypeError(sentence(law, offender=f"it is {type(column).__name__}"))
+            law = Wording("must be the name of a column, as {outcome=} says that there is a frame")
+            raise InputTypeError(law, argument=argument, offender=f"it is {type(column).__name__}")
     return {name: column for name, column in columns.items() if name != "outcome"}
 
 
@@ -173,8 +174,8 @@ def _key_columns(by: object) -> list[str]:
     keys: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
     wrong = next((key for key in keys if not isinstance(key, str)), None)
     if wrong is not None:
-        law = "by must name columns, as outcome= says that there is a frame"
-        raise InputTypeError(sentence(law, offender=f"it is {type(wrong).__name__}"))
+        law = Wording("must name columns, as {outcome=} says that there is a frame")
+        raise InputTypeError(law, argument="by", offender=f"it is {type(wrong).__name__}")
     _check_once("by", keys)
     return keys
 
@@ -192,8 +193,8 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     else:
         named = {}
     if not named or not all(own and all(isinstance(name, str) for name in own) for own in named.values()):
-        law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
-        raise InputTypeError(sentence(law, offender=f"it is {forecasts!r}"))
+        law = "must name columns of the frame: a list, or a mapping of models to their columns"
+        raise InputTypeError(law, argument="forecasts", offender=f"it is {forecasts!r}")
     check_names(named)
     return named
 
@@ -201,9 +202,9 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
 def _check_once(argument: str, names: Sequence[object]) -> None:
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        law = f"{argument} must name each column once; {twice!r} stands twice"
+        law = f"must name each column once; {twice!r} stands twice"
         hint = 'to give a model another name pass {"model": "column"}.' if argument == "forecasts" else ""
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, argument=argument, hint=hint)
 
 
 def _of_frame(

@@ -8,13 +8,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.checks import check_cells
+from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables.events import events_of
-from propriety.tables.table_laws import ROUNDING, check_cells, weights_agree, whole_number
+from propriety.tables.table_laws import ROUNDING, weights_agree, whole_number
 
 __all__ = [
     "SCHEMA",
@@ -156,4 +157,4 @@ def _are_labels(labels: object) -> bool:
 
 
 def _refuse(law: str) -> NoReturn:
-    raise InputValueError(sentence(f"this is no whole {SCHEMA}: {law}"))
+    raise InputValueError(f"this is no whole {SCHEMA}: {law}")

@@ -7,10 +7,19 @@ from importlib.util import find_spec
 from propriety.errors import MissingDependencyError
 
 if find_spec("matplotlib") is None:
-    _message = 'Pictures need matplotlib. Hint: pip install "propriety[plot]".'
-    raise MissingDependencyError(_message)
+    _hint = 'pip install "propriety[plot]".'
+    raise MissingDependencyError("Pictures need matplotlib", hint=_hint)
 
-from propriety.plots import comparison, monitoring, probability_means, ranking, retention, slices, top_k  # noqa: F401  (their drawers are found by type)
+from propriety.plots import (  # noqa: F401  (their drawers are found by type)
+    comparison,
+    monitoring,
+    probability_means,
+    ranking,
+    recalibration,
+    retention,
+    slices,
+    top_k,
+)
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability
 from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves, plot_regret_curves
 from propriety.plots.decomposition import plot_decompositions

@@ -12,7 +12,7 @@ from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import merit_in_words, ranks_in_words, verdict_in_words
 from propriety.inference.verdicts import Standings
 from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, write_title
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__: list[str] = []
 

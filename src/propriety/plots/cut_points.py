@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 from propriety.calibration.decomposition import Decomposition
 from propriety.calibration.reliability import ReliabilityCurve
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS, GREY, SMALL, shown
 from propriety.plots.reliability import plot_grid
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["plot_cut_point_decompositions", "plot_cut_point_reliability"]
 
@@ -115,8 +115,8 @@ def _cut_points(decompositions: Mapping[str, Decomposition]) -> list[Any]:
     """Return the cut points, which all models must have."""
     named = [list(parts.parts or {}) for parts in decompositions.values()]
     if not named or not named[0] or any(one != named[0] for one in named):
-        law = "decompositions must hold the parts of the same cut points for every model"
-        raise InputValueError(sentence(law, hint="call decompose(y, rows, rule=RankedProbability())."))
+        law = "must hold the parts of the same cut points for every model"
+        raise InputValueError(law, argument="decompositions", hint="call decompose(y, rows, rule=RankedProbability()).")
     return named[0]
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.legend import Legend
+from matplotlib.patches import Patch
 
 from propriety.decisions.murphy import MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference
-from propriety.decisions.regret import CostCurve, RegretCurve
+from propriety.decisions.regret import CostCurve, RegretCurve, ThresholdAxis
 from propriety.plots.drawing import (
     COLORS,
     DASHES,
@@ -25,19 +26,18 @@ from propriety.plots.drawing import (
     write_note,
     write_title,
 )
-from propriety.results import Floats
+from propriety.plots.placing import Spot, make_room, write_beside
+from propriety.plots.threshold_axis import common_thresholds, draw_threshold_axis, in_words
+from propriety.result import Floats
+from propriety.rules.thresholds import Thresholds
 
 __all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves"]
 
 WIDE = (4.8, 3.6)
+LEAST = 1e-6  # Log-odds of 0 and 1 are infinite.
 ABOVE_CHANCES = 16  # Points, for the title of axes with a second scale above them.
 NICE_LIMITS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5)
-# Those that come first are shown where there is no room for all.
-CHANCES = (
-    *((1, 2), (1, 5), (1, 10), (1, 20), (1, 3), (1, 50), (1, 100), (2, 3), (4, 5), (9, 10)),
-    *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000)),
-)
-LOG_ODDS_ENDS = (0.001, 0.999)
+ENDS: tuple[Literal["right"], Literal["left"]] = ("right", "left")
 PARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "score": ("score", {"color": COLORS[0], "linewidth": 1.8, "zorder": 3}),
     "miscalibration": ("MCB", {"color": COLORS[1], "linestyle": DASHES[1], "linewidth": 1.4}),
@@ -53,46 +53,44 @@ def _(
     *,
     color: str = COLORS[0],
     label: str = "",
-    scale: Literal["linear", "log-odds"] = "linear",
-    high: float = 1.0,
+    axis: ThresholdAxis = "linear",
 ) -> Axes:
-    """Draw the regret and the area under it: half the Brier score, or with `scale="log-odds"` the log loss."""
+    """Draw the regret and the area under it: half the Brier score, or with `axis="log-odds"` the log loss."""
     ax = new_axes(ax, size=WIDE)
-    x, y = _subdivided(curve.threshold, curve.regret)
+    log_odds = axis == "log-odds"
+    shown_range = draw_threshold_axis(ax, curve.thresholds, log_odds=log_odds)
     rate = curve.table.event_rate
-    _threshold_axis(ax, high, log_odds=scale == "log-odds")
-    _draw_trivial(ax, rate, high, log_odds=scale == "log-odds")
+    x, y = _even_in_log_odds(curve) if log_odds else (curve.threshold, curve.regret)
     ax.fill_between(x, y, color=color, alpha=0.14, linewidth=0, zorder=1.2, label="_area")
     ax.plot(x, y, color=color, linewidth=1.7, label="_curve", zorder=3)
     ax.set_ylabel("Regret (mean cost of wrong decisions)")
-    ax.set_ylim(0, 1.32 * max(float(y[x <= high].max()), _peak(rate, high)))
-    name = {"linear": "half the Brier score", "log-odds": "the log loss"}[scale]
-    note = f"area {shown(curve.area(scale=scale))}"
+    _draw_trivial(ax, rate, shown_range, [(x, y)])
+    name = {"linear": "half the Brier score", "log-odds": "the log loss"}[axis]
+    note = f"area {shown(curve.area(axis=axis))}"
     note += f", {name}" if curve.act_at is None else f"\nalways decided at {percent(curve.act_at)}"
-    write_note(ax, note if high == 1.0 or scale == "log-odds" else f"{note}\n(over all thresholds)", side="right")
+    _write_corner(ax, note if curve.thresholds is None else f"{note}\n(over all thresholds)", curve.thresholds)
     write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
 
 
 @draw.register
-def _(curve: CostCurve, ax: Axes | None = None, *, color: str = COLORS[2], label: str = "", high: float = 1.0) -> Axes:
+def _(curve: CostCurve, ax: Axes | None = None, *, color: str = COLORS[2], label: str = "") -> Axes:
     """Draw the least regret below that of treating all and of treating none."""
     ax = new_axes(ax, size=WIDE)
-    _threshold_axis(ax, high)
-    _draw_trivial(ax, curve.event_rate, high)
+    shown_range = draw_threshold_axis(ax, curve.thresholds)
     trivial = np.minimum(curve.treat_all, curve.treat_none)
     ax.fill_between(curve.threshold, curve.regret, trivial, color=color, alpha=0.14, linewidth=0, label="_gain")
     ax.plot(curve.threshold, curve.regret, color=color, linewidth=1.7, label="_curve", zorder=3)
     ax.set_ylabel("Least regret of any threshold")
-    ax.set_ylim(0, 1.32 * max(_peak(curve.event_rate, high), 1e-9))
-    write_note(ax, "shaded: what the forecast can gain\nat its best thresholds", side="right")
+    _draw_trivial(ax, curve.event_rate, shown_range, [(curve.threshold, curve.regret)])
+    _write_corner(ax, "coloured: what the forecast can gain\nat its best thresholds", curve.thresholds)
     write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
 
 
 @draw.register
-def _(curve: DecisionCurve, ax: Axes | None = None, *, label: str = "model", high: float | None = None) -> Axes:
-    return plot_decision_curves({label: curve}, ax, high=high)
+def _(curve: DecisionCurve, ax: Axes | None = None, *, label: str = "model") -> Axes:
+    return plot_decision_curves({label: curve}, ax)
 
 
 @draw.register
@@ -101,47 +99,51 @@ def _(
     ax: Axes | None = None,
     *,
     labels: tuple[str, str] = ("first model", "second model"),
-    high: float = 1.0,
 ) -> Axes:
     """Draw what one model gains on another; `labels` are the names of the two."""
     ax = new_axes(ax, size=WIDE)
-    _threshold_axis(ax, high)
+    shown_range = draw_threshold_axis(ax, difference.thresholds)
     x, y = difference.threshold, difference.net_benefit
     ax.axhline(0, color=GREY["line"], linewidth=0.9, zorder=1.5)
     for side, color in ((y > 0, COLORS[0]), (y < 0, COLORS[1])):
         ax.fill_between(x, y, where=side, color=color, alpha=0.25, linewidth=0, interpolate=True)
     ax.plot(x, y, color="0.15", linewidth=1.4, label="_curve", zorder=3)
     ax.set_ylabel("Difference in net benefit")
-    low, top = min(0.0, float(y[x <= high].min())), max(1e-9, float(y[x <= high].max()))
+    seen = _seen(x, y, shown_range)
+    low, top = min(0.0, float(seen.min())), max(1e-9, float(seen.max()))
     ax.set_ylim(low - 0.18 * (top - low), top + 0.18 * (top - low))
     for name, place, align, color in ((labels[0], 0.97, "top", COLORS[0]), (labels[1], 0.03, "bottom", COLORS[1])):
         ax.text(
             0.98, place, f"{name} better", transform=ax.transAxes, ha="right", va=align, fontsize=SMALL, color=color
         )
+    make_room(ax, ax.texts[0])
+    if difference.thresholds is not None:
+        make_room(ax, ax.legend(loc="upper left", **LEGEND))
     return ax
 
 
 @draw.register
-def _(curve: MurphyCurve, ax: Axes | None = None, *, label: str = "", high: float = 1.0) -> Axes:
+def _(curve: MurphyCurve, ax: Axes | None = None, *, label: str = "") -> Axes:
     """Draw the score and, if they are there, its parts, each with its area."""
     ax = new_axes(ax, size=WIDE)
-    _threshold_axis(ax, high)
-    seen, top = curve.threshold <= high, 1e-9
+    shown_range = draw_threshold_axis(ax, curve.thresholds)
+    top = 1e-9
     for name, area in curve.areas.items():
         values, (short, style) = getattr(curve, name), PARTS[name]
         ax.plot(curve.threshold, values, label=f"{short}  {shown(area)}", **style)
-        top = max(top, float(values[seen].max()))
-    ax.set_ylim(0, 1.4 * top)
+        top = max(top, float(_seen(curve.threshold, values, shown_range).max()))
+    ax.set_ylim(0, 1.08 * top)
     ax.set_ylabel(_murphy_label(curve))
-    ax.legend(loc="upper right", ncols=2, fontsize=SMALL, frameon=False, handlelength=2.2, columnspacing=1.4)
+    make_room(ax, _legend(ax, ncols=2, columnspacing=1.4))
     write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
 
 
-def plot_decision_curves(
-    curves: Mapping[str, DecisionCurve], ax: Axes | None = None, *, high: float | None = None
-) -> Axes:
+def plot_decision_curves(curves: Mapping[str, DecisionCurve], ax: Axes | None = None) -> Axes:
     """Draw the net benefit of several models beside that of treating all and of treating none.
+
+    The thresholds that the curves were made with are shaded, and the picture shows what lies around them. Without any
+    it shows thresholds up to five times the prevalence, or a little more.
 
     Parameters
     ----------
@@ -149,8 +151,6 @@ def plot_decision_curves(
         By name of the model.
     ax : Axes, optional
         Where to draw, by default on new axes.
-    high : float, optional
-        The largest threshold that is shown, by default five times the prevalence or a little more.
 
     Returns
     -------
@@ -170,40 +170,34 @@ def plot_decision_curves(
     """
     ax = new_axes(ax, size=WIDE)
     rate = max(curve.prevalence for curve in curves.values())
-    high = next((nice for nice in NICE_LIMITS if 5 * rate <= nice), 1.0) if high is None else high
-    _threshold_axis(ax, high)
-    ax.axhline(0, color=GREY["line"], linewidth=1.1, zorder=1.5, label="_treat none")
-    dense = np.linspace(0.0, min(high, 0.999), 400)
-    ax.plot(
-        dense,
-        rate - dense / (1 - dense) * (1 - rate),
-        color=GREY["line"],
-        linewidth=1.1,
-        linestyle=DASHES[1],
-        label="_treat all",
-        zorder=1.6,
-    )
+    thresholds = common_thresholds(curves.values())
+    widest = next((nice for nice in NICE_LIMITS if 5 * rate <= nice), 1.0)
+    left, right = draw_threshold_axis(ax, thresholds, widest=widest)
+    dense = np.linspace(left, min(right, 0.999), 400)
+    treat_all = rate - dense / (1 - dense) * (1 - rate)
+    grey: dict[str, Any] = {"color": GREY["line"], "linewidth": 1.1}
+    ax.plot([left, right], [0, 0], zorder=1.5, label="_treat none", **grey)
+    ax.plot(dense, treat_all, linestyle=DASHES[1], zorder=1.6, label="_treat all", **grey)
     for index, (name, curve) in enumerate(curves.items()):
         _line(ax, curve.threshold, curve.net_benefit, index, name)
-    ax.set_ylim(-0.22 * max(rate, 0.01), 1.12 * max(rate, 0.01))
+    seen = [_seen(curve.threshold, curve.net_benefit, (left, right)) for curve in curves.values()]
+    top = max(*(float(own.max()) for own in seen), float(treat_all[0]), 0.0)
+    bottom = min(float(own.min()) for own in seen)
+    # Losses are cut off where there is a gain to be seen.
+    low = -0.22 * top if top > -0.1 * bottom else 1.1 * bottom
+    ax.set_ylim(low, max(1.12 * top, -0.3 * low) or 0.01)
     ax.set_ylabel("Net benefit (true positives per case)")
-    grey: dict[str, Any] = {"fontsize": SMALL, "color": GREY["text"], "zorder": 4}
-    ax.annotate("treat none", (0, 0), (4, -3), textcoords="offset points", ha="left", va="top", **grey)
-    # Below zero no model that is worth anything comes near the line.
-    at = 1.12 * rate / (1 + 0.12 * rate)
-    place, align = ((-5, 0), "right") if at > 0.18 * high else ((5, 0), "left")
-    ax.annotate("treat all", (at, -0.12 * rate), place, textcoords="offset points", ha=align, va="center", **grey)
-    if list(curves) != ["model"]:
-        names = [name + (f", harm {curve.harm:g}" if curve.harm else "") for name, curve in curves.items()]
-        handles = [handle for handle in ax.get_lines() if handle.get_label() in curves]
-        ax.legend(handles, names, loc="upper right", **LEGEND)
+    if list(curves) != ["model"] or thresholds is not None:
+        harms = {name: f"{name}, harm {curve.harm:g}" for name, curve in curves.items() if curve.harm}
+        make_room(ax, _legend(ax, {"model": "forecast"} | harms))
+    _name_lines(ax, (left, right), dense, treat_all)
     return ax
 
 
-def plot_regret_curves(
-    curves: Mapping[str, RegretCurve | CostCurve], ax: Axes | None = None, *, high: float = 1.0
-) -> Axes:
+def plot_regret_curves(curves: Mapping[str, RegretCurve | CostCurve], ax: Axes | None = None) -> Axes:
     """Draw the regret of several models, or of one as it is and at its best thresholds.
+
+    The thresholds that the curves were made with are shaded, and the picture shows what lies around them.
 
     Parameters
     ----------
@@ -211,8 +205,6 @@ def plot_regret_curves(
         By name of the model.
     ax : Axes, optional
         Where to draw, by default on new axes.
-    high : float
-        The largest threshold that is shown.
 
     Returns
     -------
@@ -228,22 +220,23 @@ def plot_regret_curves(
     ['as it is  (area 0.087)', 'at best']
     """
     ax = new_axes(ax, size=WIDE)
-    _threshold_axis(ax, high)
+    thresholds = common_thresholds(curves.values())
+    shown_range = draw_threshold_axis(ax, thresholds)
     first = next(iter(curves.values()))
     rate = first.event_rate if isinstance(first, CostCurve) else first.table.event_rate
-    _draw_trivial(ax, rate, high)
     for index, (name, curve) in enumerate(curves.items()):
         text = f"{name}  (area {shown(curve.area())})" if isinstance(curve, RegretCurve) else name
         _line(ax, curve.threshold, curve.regret, index, text)
-    peaks = [float(curve.regret[curve.threshold <= high].max()) for curve in curves.values()]
-    ax.set_ylim(0, 1.45 * max(*peaks, _peak(rate, high)))
     ax.set_ylabel("Regret (mean cost of wrong decisions)")
-    ax.legend(loc="upper right", **LEGEND)
+    _draw_trivial(ax, rate, shown_range, [(curve.threshold, curve.regret) for curve in curves.values()])
+    make_room(ax, _legend(ax))
     return ax
 
 
-def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None, *, high: float = 1.0) -> Axes:
+def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None) -> Axes:
     """Draw the scores of several models on one Murphy diagram, each with its area.
+
+    The thresholds that the curves were made with are shaded, and the picture shows what lies around them.
 
     Parameters
     ----------
@@ -251,8 +244,6 @@ def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None
         By name of the model.
     ax : Axes, optional
         Where to draw, by default on new axes.
-    high : float
-        The largest threshold that is shown.
 
     Returns
     -------
@@ -269,82 +260,87 @@ def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None
     ['a  (area 0.046)', 'b  (area 0.089)']
     """
     ax = new_axes(ax, size=WIDE)
-    _threshold_axis(ax, high)
+    shown_range = draw_threshold_axis(ax, common_thresholds(curves.values()))
     for index, (name, curve) in enumerate(curves.items()):
         _line(ax, curve.threshold, curve.score, index, f"{name}  (area {shown(curve.area)})")
-    top = max(float(curve.score[curve.threshold <= high].max()) for curve in curves.values())
-    ax.set_ylim(0, 1.4 * max(top, 1e-9))
+    top = max(float(_seen(curve.threshold, curve.score, shown_range).max()) for curve in curves.values())
+    ax.set_ylim(0, 1.08 * max(top, 1e-9))
     ax.set_ylabel(_murphy_label(next(iter(curves.values()))))
-    ax.legend(loc="upper right", **LEGEND)
+    make_room(ax, _legend(ax))
     return ax
 
 
-def _threshold_axis(ax: Axes, high: float, *, log_odds: bool = False) -> None:
-    """Show thresholds as percentages below and as chances, such as 1 in 20, above."""
-    if log_odds:
-        ax.set_xscale("logit")
-        ax.set_xlim(*LOG_ODDS_ENDS)
-        ticks = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
-        ax.xaxis.set_major_locator(FixedLocator(ticks))
-        ax.xaxis.set_major_formatter(FixedFormatter([percent(tick) for tick in ticks]))
-        ax.xaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_xlim(0, high)
-        ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: percent(tick)))
-    ax.set_xlabel("Threshold: act if the forecast is at least")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
-    above = ax.secondary_xaxis("top")
-    if log_odds:
-        above.set_xscale("logit")
-    chances = _spaced(ax, [one / of for one, of in CHANCES])
-    names = {one / of: f"{one} in {of}" for one, of in CHANCES}
-    above.xaxis.set_major_locator(FixedLocator(chances))
-    above.xaxis.set_major_formatter(FixedFormatter([names[chance] for chance in chances]))
-    above.xaxis.set_minor_locator(NullLocator())
-    above.spines["top"].set_visible(False)
-    above.tick_params(labelsize=SMALL - 1.5, length=2, pad=1, colors=GREY["text"])
+def _seen(x: Floats, y: Floats, shown_range: tuple[float, float]) -> Floats:
+    """Return the values of a curve that are shown, those at the ends of the picture among them."""
+    left, right = shown_range
+    seen = np.append(y[(x >= left) & (x <= right)], np.interp([max(left, x[0]), min(right, x[-1])], x, y))
+    return np.asarray(seen[np.isfinite(seen)])
 
 
-def _spaced(ax: Axes, values: list[float], gap: float = 0.11) -> list[float]:
-    """Return the values that are inside the axis and not too close to its ends or to one that came before."""
-    kept: list[float] = []
-    places: list[float] = []
-    for value in values:
-        place = float(ax.transAxes.inverted().transform(ax.transData.transform((value, 0.0)))[0])
-        if 0.03 <= place <= 0.97 and all(abs(place - other) >= gap for other in places):
-            kept.append(value)
-            places.append(place)
-    return kept
+def _legend(ax: Axes, names: Mapping[str, str] | None = None, **options: Any) -> Legend:
+    """Write the legend, the curves first and then what is shaded; `names` says what to write in place of a label."""
+    entries = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda entry: isinstance(entry[0], Patch))
+    handles, labels = zip(*entries, strict=True)
+    return ax.legend(
+        handles, [(names or {}).get(label, label) for label in labels], loc="upper right", **LEGEND, **options
+    )
 
 
-def _draw_trivial(ax: Axes, rate: float, high: float, *, log_odds: bool = False) -> None:
-    """Draw the regret of treating all and of treating none, each named where no curve is likely to be."""
-    ends = np.array([0.0, 1.0])
-    if log_odds:
-        ends = 1.0 / (1.0 + np.exp(-np.linspace(-8.0, 8.0, 500)))
-    grey: dict[str, Any] = {"color": GREY["line"], "linewidth": 1.0, "zorder": 1.5}
-    ax.plot(ends, ends * (1 - rate), linestyle=DASHES[1], label="_treat all", **grey)
-    ax.plot(ends, (1 - ends) * rate, label="_treat none", **grey)
-    if not 0.0 < rate < 0.8 * high:
+def _write_corner(ax: Axes, note: str, thresholds: Thresholds | None) -> None:
+    """Write a note into the upper right corner, with what the grey band is, and keep the curve below it."""
+    text = note if thresholds is None else f"{note}\ngrey band: {in_words(thresholds)}"
+    write_note(ax, text, side="right")
+    make_room(ax, ax.texts[-1])
+
+
+def _name_lines(ax: Axes, shown_range: tuple[float, float], x: Floats, treat_all: Floats) -> None:
+    """Name the lines of treating none and of treating all, each where nothing crosses its name."""
+    left, right = shown_range
+    along = [left + share * (right - left) for share in (0.0, 1.0, 0.25, 0.5, 0.75)]
+    sides: list[Literal["left", "center", "right"]] = ["left", "right", "center", "center", "center"]
+    below = [Spot(place, 0.0, side, "top") for place, side in zip(along, sides, strict=True)]
+    write_beside(ax, "treat none", [*below, *(spot._replace(va="bottom") for spot in below)])
+    bottom, top = ax.get_ylim()
+    seen = (treat_all >= bottom) & (treat_all <= top)
+    if not seen.any():
         return
-    text: dict[str, Any] = {"fontsize": SMALL, "color": GREY["text"], "textcoords": "offset points", "zorder": 4}
-    at = 1.16 * rate
-    place, align = ((-5, 0), "right") if at > 0.2 * high and not log_odds else ((5, 0), "left")
-    ax.annotate("treat all", (at, at * (1 - rate)), place, ha=align, va="center", **text)
-    at = rate + 0.12 * (high - rate)
-    ax.annotate("treat none", (at, (1 - at) * rate), (3, 3), ha="left", va="bottom", **text)
+    # Below zero no model that is worth anything comes near the line.
+    rows = [int(share * (seen.sum() - 1)) for share in (0.92, 0.97, 0.85, 0.7, 0.5, 0.3)]
+    places = [(float(x[seen][row]), float(treat_all[seen][row])) for row in rows]
+    beside = [Spot(*place, side, "center") for place in places for side in ENDS]
+    corners = [spot for place in places for spot in (Spot(*place, "right", "top"), Spot(*place, "left", "bottom"))]
+    write_beside(ax, "treat all", [*beside, *corners])
 
 
-def _peak(rate: float, high: float) -> float:
-    """Return the largest regret shown of the better of treating all and treating none."""
-    return float(min(high, rate) * (1 - rate))
+def _draw_trivial(
+    ax: Axes, rate: float, shown_range: tuple[float, float], curves: Sequence[tuple[Floats, Floats]]
+) -> None:
+    """Draw the regret of treating all and of treating none, each named where no curve passes, and set the limits."""
+    left, right = shown_range
+    x = np.linspace(left, right, 500)
+    if ax.get_xscale() == "logit":
+        x = 1.0 / (1.0 + np.exp(-np.linspace(-8.0, 8.0, 500)))
+    always, never = x * (1 - rate), (1 - x) * rate
+    peak = max(float(np.minimum(always, never).max()), *(float(_seen(*curve, shown_range).max()) for curve in curves))
+    top = 1.15 * max(peak, 1e-9)
+    ax.set_ylim(0, top)
+    grey: dict[str, Any] = {"color": GREY["line"], "linewidth": 1.0, "zorder": 1.5}
+    # Each ends a little above the other, where nobody would do so, and leaves room for what is written above.
+    drawn = {}
+    for name, own, other, dash in (("treat all", always, never, DASHES[1]), ("treat none", never, always, "-")):
+        near = (own <= 1.3 * other) & (own <= top)
+        if near.any():
+            ax.plot(x[near], own[near], linestyle=dash, label=f"_{name}", **grey)
+            drawn[name] = x[near], own[near]
+    for name, (own_x, own_y) in drawn.items():
+        rows = [int(share * (len(own_x) - 1)) for share in (0.75, 0.85, 0.6, 0.95, 0.45, 0.3)]
+        rows, sides = (rows, ENDS) if name == "treat all" else (rows[::-1], ENDS[::-1])
+        write_beside(ax, name, [Spot(own_x[row], own_y[row], side, "bottom") for row in rows for side in sides])
 
 
 def _murphy_label(curve: MurphyCurve) -> str:
     whole = {"regret": "half the Brier score", "brier": "the Brier score", "expectile": "a quarter of the Brier score"}
-    return f"Mean elementary score\n(area: {whole[curve.scaling]})"
+    return f"Mean elementary score\n(area: {whole[curve.normalize]})"
 
 
 def _line(ax: Axes, x: Floats, y: Floats, index: int, label: str) -> None:
@@ -352,8 +348,9 @@ def _line(ax: Axes, x: Floats, y: Floats, index: int, label: str) -> None:
     ax.plot(x, y, color=color, linestyle=dash, linewidth=1.6, label=label, zorder=3)
 
 
-def _subdivided(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the same straight pieces in more points, for an axis on which they are not straight."""
-    rows = np.arange(len(x), dtype=np.float64)
-    fine = np.linspace(0, len(x) - 1, (len(x) - 1) * max(1, 4000 // len(x)) + 1)
-    return np.interp(fine, rows, x), np.interp(fine, rows, y)
+def _even_in_log_odds(curve: RegretCurve) -> tuple[Floats, Floats]:
+    """Return the same straight pieces in more points, for the axis of log-odds, on which they are not straight."""
+    x, y = np.clip(curve.threshold, LEAST, 1.0 - LEAST), curve.regret
+    between = 1.0 / (1.0 + np.exp(-np.linspace(-8.0, 8.0, 1000)))
+    places = np.searchsorted(x, between)
+    return np.insert(x, places, between), np.insert(y, places, np.interp(between, curve.threshold, curve.regret))

@@ -12,9 +12,9 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
 from propriety.calibration.decomposition import Decomposition
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, shown
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["plot_decompositions"]
 
@@ -65,7 +65,7 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     ax = new_axes(ax)
     finite = {name: parts for name, parts in decompositions.items() if np.isfinite(parts.score)}
     if not finite:
-        raise InputValueError(sentence("no model has a finite score, so there is nothing to place"))
+        raise InputValueError("no model has a finite score, so there is nothing to place")
     right = 1.25 * max([1e-6, *(parts.miscalibration for parts in finite.values())])
     top = 1.2 * max([1e-6, *(parts.discrimination for parts in finite.values())])
     uncertainty = next(iter(finite.values())).uncertainty

@@ -9,11 +9,12 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from numpy.typing import ArrayLike
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.errors import InputTypeError, InputValueError
+from propriety.result import Floats, Result
 
 __all__ = ["DecisionCurveDisplay", "ReliabilityDisplay"]
 
@@ -33,7 +34,7 @@ class Display(ABC, Generic[Curve]):
     @classmethod
     @abstractmethod
     def from_predictions(
-        cls, y_true: object, y_proba: object, *, name: str = "", ax: Axes | None = None, **options: Any
+        cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str = "", ax: Axes | None = None, **options: Any
     ) -> Self:
         """Make and draw the curve of predictions."""
 
@@ -76,12 +77,12 @@ class Display(ABC, Generic[Curve]):
         """
         if not {"estimator", "indices"} <= set(cv_results):
             hint = "pass return_estimator=True and return_indices=True to cross_validate."
-            raise InputValueError(sentence("cv_results must hold the estimators and the indices", hint=hint))
+            raise InputValueError("must hold the estimators and the indices", argument="cv_results", hint=hint)
         estimators, tests = cv_results["estimator"], cv_results["indices"]["test"]
         rows = np.concatenate(tests)
         if len(np.unique(rows)) < len(rows):
             law = "every case must be held out once; some are held out several times"
-            raise InputValueError(sentence(law, hint="split by KFold, or draw one repetition at a time."))
+            raise InputValueError(law, hint="split by KFold, or draw one repetition at a time.")
         folds = [
             _event_forecasts(estimator, _rows_of(X, test), pos_label)
             for estimator, test in zip(estimators, tests, strict=True)
@@ -128,8 +129,8 @@ class ReliabilityDisplay(Display[ReliabilityCurve]):
     @classmethod
     def from_predictions(
         cls,
-        y_true: object,
-        y_proba: object,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
         *,
         name: str = "",
         level: float | None = 0.9,
@@ -172,7 +173,7 @@ class DecisionCurveDisplay(Display[DecisionCurve]):
 
     @classmethod
     def from_predictions(
-        cls, y_true: object, y_proba: object, *, name: str = "", ax: Axes | None = None, **options: Any
+        cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str = "", ax: Axes | None = None, **options: Any
     ) -> Self:
         """Make and draw the curve; the options are those of `propriety.decision_curve`."""
         return cls(decision_curve(y_true, y_proba, **options), name=name).plot(ax=ax)
@@ -181,16 +182,16 @@ class DecisionCurveDisplay(Display[DecisionCurve]):
 def _event_forecasts(estimator: Any, X: Any, pos_label: Any) -> tuple[Any, Floats]:  # noqa: N803  (scikit-learn's name)
     """Return the label of the event and its probability for each case."""
     if not hasattr(estimator, "predict_proba"):
-        law = f"estimator must have predict_proba; {type(estimator).__name__} has not"
-        raise InputTypeError(sentence(law))
+        law = f"must have predict_proba; {type(estimator).__name__} has not"
+        raise InputTypeError(law, argument="estimator")
     classes = list(estimator.classes_)
     if len(classes) != 2:
-        law = f"estimator must tell two classes apart; it has {len(classes)}"
+        law = "must tell two classes apart"
         hint = "draw one curve per class with ForecastTable.per_class and plots.plot_grid."
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, argument="estimator", offender=f"it has {len(classes)}", hint=hint)
     event = classes[-1] if pos_label is None else pos_label
     if event not in classes:
-        raise InputValueError(sentence(f"pos_label must be one of {classes}; got {event!r}"))
+        raise InputValueError(f"must be one of {classes}", argument="pos_label", offender=f"got {event!r}")
     return event, np.asarray(estimator.predict_proba(X))[:, classes.index(event)]
 
 

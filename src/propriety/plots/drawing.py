@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
 
-from propriety.results import Result
+from propriety.result import Result
 
 __all__ = [
     "COLORS",
@@ -17,6 +18,7 @@ __all__ = [
     "GREY",
     "LEGEND",
     "SMALL",
+    "Percent",
     "capitalized",
     "draw",
     "new_axes",
@@ -111,6 +113,13 @@ def capitalized(label: str) -> str:
     'Area under the ROC curve'
     """
     return f"{label[:1].upper()}{label[1:]}"
+
+
+class Percent(FuncFormatter):
+    """Ticks as percentages."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda value, _: percent(value))
 
 
 def percent(value: float) -> str:

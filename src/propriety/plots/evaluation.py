@@ -51,17 +51,11 @@ def plot_evaluation(evaluation: Evaluation, figure: Figure | None = None) -> Fig
 def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
     figure = plt.figure(figsize=(10.5, 8.6), layout="constrained") if figure is None else figure
     (reliability, decisions), (murphy, parts) = figure.subplots(2, 2)
-    interval = evaluation.problem.interval
-    # Room to the right of the interval shows what lies beyond it.
-    high = 1.0 if interval is None else min(1.0, 1.5 * interval[1])
     plot_curves({model: curves["event"] for model, curves in evaluation.reliability.items()}, reliability)
-    plot_decision_curves(evaluation.decision_curves, decisions, high=None if interval is None else high)
+    plot_decision_curves(evaluation.decision_curves, decisions)
     plot_murphy_curves(evaluation.murphy_curves, murphy)
     plot_decompositions(evaluation.decompositions, parts)
-    if interval is not None:
-        for panel in (decisions, murphy):
-            panel.axvspan(*interval, color="0.93", zorder=0)
-    titles = ("Reliability", "Net benefit", "Murphy diagram", "Miscalibration and discrimination")
+    titles = ("Reliability", "Net benefit", "Murphy diagram", "Parts of the score")
     for panel, title in zip((reliability, decisions, murphy, parts), titles, strict=True):
         panel.set_title(title, loc="left", fontsize=11)
     return figure
@@ -76,7 +70,7 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
     above, below = parts
     panels = above.subplots(1, 2 if evaluation.comparison is not None else 1, squeeze=False)[0]
     plot_decompositions(evaluation.decompositions, panels[0])
-    panels[0].set_title("Miscalibration and discrimination", loc="left", fontsize=11)
+    panels[0].set_title("Parts of the score", loc="left", fontsize=11)
     if evaluation.comparison is not None:
         evaluation.comparison.standings.plot(panels[1])
         panels[1].set_title("Scores and ranks", loc="left", fontsize=11)

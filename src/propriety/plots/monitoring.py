@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.calibration_monitor import MonitoredCalibration
 from propriety.inference.comparison_monitor import MonitoredComparison
 from propriety.inference.e_process import EProcess
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, write_title
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__: list[str] = []
 
@@ -44,7 +44,7 @@ def _(
 ) -> Axes:
     """Draw the evidence that the model is worse, and better; or, with `show="difference"`, by how much."""
     if show not in ("evidence", "difference"):
-        raise InputValueError(sentence(f'show must be "evidence" or "difference"; got {show!r}'))
+        raise InputValueError('must be "evidence" or "difference"', argument="show", offender=f"got {show!r}")
     ax = new_axes(ax, size=WIDE)
     if show == "difference":
         _draw_difference(ax, process)

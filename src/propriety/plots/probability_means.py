@@ -10,9 +10,9 @@ from matplotlib.patches import Arc
 
 from propriety.diagnostics.probability_groups import ProbabilityGroups
 from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_title
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__: list[str] = []
 
@@ -32,9 +32,9 @@ def _(means: ProbabilityMeans, ax: Axes | None = None, *, label: str = "", detai
     """Draw model against source probabilities; `label` names the picture, `details` adds the divergence and notes."""
     if means.source is None or means.divergence is None or means.groups is None:
         law = 'the picture needs source probabilities, and these means were made with source="none"'
-        raise InputValueError(sentence(law, hint='make them with source="pav".'))
+        raise InputValueError(law, hint='make them with source="pav".')
     if means.weight == 0.0:
-        raise InputValueError(sentence("the picture needs cases, and none is of this class"))
+        raise InputValueError("the picture needs cases, and none is of this class")
     ax = new_axes(ax, size=(4.6, 4.4))
     _frame(ax)
     classes = _draw_bubbles(ax, means.groups)
@@ -54,7 +54,7 @@ def _(spectrum: MeanSpectrum, ax: Axes | None = None) -> Axes:
     order = np.argsort(spectrum.exponent)
     order = order[np.isfinite(spectrum.exponent[order])]
     if len(order) == 0:
-        raise InputValueError(sentence("the picture needs finite exponents; there is none"))
+        raise InputValueError("the picture needs finite exponents; there is none")
     exponent = spectrum.exponent[order]
     lines = {"model": spectrum.model, "source": spectrum.source}
     for index, (name, values) in enumerate((name, values) for name, values in lines.items() if values is not None):

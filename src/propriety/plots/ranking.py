@@ -19,9 +19,9 @@ from scipy.special import expit, logit
 
 from propriety.decisions.ranking_map import RankedInterval, RankingMap
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, percent, shown, write_title
-from propriety.results import Floats
+from propriety.result import Floats
 
-__all__ = ["chance"]
+__all__ = ["chance", "odds_of"]
 
 TIED = "0.9"
 TINT = 0.42  # How much of the winner's colour is left where its lead is noise.
@@ -33,7 +33,7 @@ FEWEST_TICKS, MOST_TICKS = 3, 8
 
 @draw.register
 def _(ranking: RankingMap, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the map; the user's own interval is marked by a ring, and `label` is the title."""
+    """Draw the map; the decision maker's own range is marked by a ring, and `label` is the title."""
     ax = new_axes(ax, size=(5.6, 5.2))
     _frame(ax, ranking)
     winner, noise = _squares(ranking)
@@ -68,18 +68,24 @@ def chance(probability: float) -> str:
     >>> chance(0.05), chance(0.3), chance(0.08), chance(0.999)
     ('1 in 20', '3 in 10', '8 in 100', '999 in 1,000')
     """
+    cases, of = odds_of(probability)
+    return f"{cases} in {of:,}"
+
+
+def odds_of(probability: float) -> tuple[int, int]:
+    """Return a probability as so many cases out of how many, which is a power of ten unless it is one case."""
     share = Fraction(f"{probability:.6g}")
     if share.numerator == 1:
-        return f"1 in {share.denominator:,}"
+        return 1, share.denominator
     of = next(power for power in (10**digits for digits in itertools.count(1)) if (share * power).denominator == 1)
-    return f"{share * of} in {of:,}"
+    return int(share * of), of
 
 
 def _frame(ax: Axes, ranking: RankingMap) -> None:
     low, high = ranking.grid[[0, -1]].tolist()
-    if ranking.scale == "log-odds":
+    if ranking.axis == "log-odds":
         ax.set(xscale="logit", yscale="logit")
-    ticks = _ticks(low, high, ranking.scale)
+    ticks = _ticks(low, high, ranking.axis)
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     # No interval ends at the lowest threshold or begins at the highest, where labels of the axes would meet.
     upper, lower = ([tick for tick in ticks if not np.isclose(tick, end, atol=0.0)] for end in (low, high))
@@ -93,10 +99,10 @@ def _frame(ax: Axes, ranking: RankingMap) -> None:
     ax.margins(0)
 
 
-def _ticks(low: float, high: float, scale: str) -> list[float]:
+def _ticks(low: float, high: float, axis: str) -> list[float]:
     """Return round probabilities in the range, as many as fit."""
     even = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
-    choices: list[Sequence[float]] = [even] if scale == "linear" else [FINE, COARSE, even]
+    choices: list[Sequence[float]] = [even] if axis == "linear" else [FINE, COARSE, even]
     inside = [[tick for tick in choice if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] for choice in choices]
     return next((ticks for ticks in inside if FEWEST_TICKS <= len(ticks) <= MOST_TICKS), inside[-1])
 
@@ -133,9 +139,9 @@ def _squares(ranking: RankingMap) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 def _edges(ranking: RankingMap) -> Floats:
     """Return where the square of one threshold ends and the next begins: half way, on the scale of the map."""
-    grid = ranking.grid if ranking.scale == "linear" else logit(ranking.grid)
+    grid = ranking.grid if ranking.axis == "linear" else logit(ranking.grid)
     edges = np.concatenate([grid[:1], (grid[:-1] + grid[1:]) / 2, grid[-1:]])
-    return edges if ranking.scale == "linear" else np.asarray(expit(edges))
+    return edges if ranking.axis == "linear" else np.asarray(expit(edges))
 
 
 def _outline(region: NDArray[np.bool_], edges: Floats) -> Path:
@@ -223,7 +229,7 @@ def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bo
 
 
 def _mark(ax: Axes, marked: RankedInterval) -> None:
-    """Ring the user's own interval and tell its answer below the diagonal."""
+    """Ring the decision maker's own range and tell its answer below the diagonal."""
     if marked.margin == 0.0:
         told = f"{marked.winner} and {marked.runner_up} are tied"
     else:

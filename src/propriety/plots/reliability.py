@@ -26,7 +26,7 @@ from propriety.plots.drawing import (
     write_note,
     write_title,
 )
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["plot_curves", "plot_grid"]
 
@@ -225,12 +225,12 @@ def _name_band(ax: Axes, band: Band, color: str, *, place: int, limit: float) ->
 def _corners(band: Band) -> tuple[Floats, Floats, Floats]:
     """Return the corners of the band: its points, or for a simultaneous band its steps."""
     if band.kind != "simultaneous":
-        return band.forecast, band.lower, band.upper
+        return band.forecast, band.low, band.high
     # At each point the upper limit rises to that of the next, up to which the lower limit holds.
     forecast = np.stack([band.forecast[:-1], band.forecast[:-1], band.forecast[1:]], axis=1).ravel()
-    lower = np.repeat(band.lower[:-1], 3)
-    upper = np.stack([band.upper[:-1], band.upper[1:], band.upper[1:]], axis=1).ravel()
-    ends = (band.forecast[-1:], band.lower[-1:], band.upper[-1:])
+    lower = np.repeat(band.low[:-1], 3)
+    upper = np.stack([band.high[:-1], band.high[1:], band.high[1:]], axis=1).ravel()
+    ends = (band.forecast[-1:], band.low[-1:], band.high[-1:])
     return tuple(np.append(column, end) for column, end in zip((forecast, lower, upper), ends, strict=True))  # type: ignore[return-value]  # three
 
 

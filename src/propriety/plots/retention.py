@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from propriety.diagnostics.retention import RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, shown, write_title
-from propriety.results import Floats
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes, shown, write_title
+from propriety.result import Floats
 
 __all__: list[str] = []
 
@@ -41,8 +41,8 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
     for index, line in enumerate(values):
         color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
         ax.plot(removed, line, color=color, linestyle=dash, linewidth=1.7, zorder=3, label=str(curve.areas.rule[index]))
-        if bands and curve.lower is not None and curve.upper is not None:
-            lower, upper = (limit.reshape(lines, -1)[index] for limit in (curve.lower, curve.upper))
+        if bands and curve.low is not None and curve.high is not None:
+            lower, upper = (limit.reshape(lines, -1)[index] for limit in (curve.low, curve.high))
             ax.fill_between(removed, lower, upper, color=color, alpha=0.1, linewidth=0, zorder=1.2, label="_band")
     if removed[0] == 0.0:
         _mark_all_cases(ax, float(values[0, 0]), above=not curve.higher_is_better)
@@ -53,7 +53,7 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
         ylabel=f"{METRICS[curve.metric]}\nof the cases kept ({direction})",
     )
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
+    ax.xaxis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     _name_ends(ax, curve, values[:, -1])

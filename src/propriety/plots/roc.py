@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator
 
 from propriety.decisions.roc import RocCurve
 from propriety.plots.drawing import (
@@ -16,6 +16,7 @@ from propriety.plots.drawing import (
     GREY,
     LEGEND,
     SMALL,
+    Percent,
     draw,
     new_axes,
     on_white,
@@ -23,6 +24,7 @@ from propriety.plots.drawing import (
     shown,
     write_title,
 )
+from propriety.plots.threshold_axis import common_thresholds, in_words
 
 __all__ = ["plot_roc_curves"]
 
@@ -85,6 +87,13 @@ def plot_roc_curves(curves: Mapping[str, RocCurve], ax: Axes | None = None) -> A
     for index, (name, curve) in enumerate(curves.items()):
         style = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
         _draw_roc(ax, curve, linewidth=1.6, label=f"{name}  (AUC {shown(curve.auc)})", **style)
+        if curve.thresholds is not None:
+            rows = _rows_at(curve, np.atleast_1d(curve.thresholds))
+            points = curve.false_positive_rate[rows], curve.true_positive_rate[rows]
+            ax.plot(*points, "o", color=style["color"], markersize=4.5, label="_mark", zorder=3.5, clip_on=False)
+    thresholds = common_thresholds(curves.values())
+    if thresholds is not None:
+        ax.plot([], [], "o", color=GREY["line"], markersize=4.5, label=in_words(thresholds, "and"))
     ax.legend(loc="lower right", **LEGEND)
     return ax
 
@@ -100,7 +109,7 @@ def _frame(ax: Axes) -> None:
     )
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(FixedLocator(np.linspace(0, 1, 6).tolist()))
-        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
 
@@ -109,11 +118,17 @@ def _draw_roc(ax: Axes, curve: RocCurve, **style: Any) -> None:
     ax.plot(curve.false_positive_rate, curve.true_positive_rate, zorder=3, clip_on=False, **style)
 
 
+def _rows_at(curve: RocCurve, threshold: Any) -> Any:
+    """Return the row of the curve that acting at a threshold reaches."""
+    return np.searchsorted(-curve.threshold, -threshold, side="right") - 1
+
+
 def _mark_thresholds(ax: Axes, curve: RocCurve, color: str) -> None:
-    """Mark what some round thresholds reach, where they are not too close together."""
-    taken = [(0.0, 0.0), (1.0, 1.0)]
-    for mark in MARKS[::-1]:
-        row = int(np.searchsorted(-curve.threshold, -mark, side="right")) - 1
+    """Mark what the decision maker's thresholds reach, or round ones, where they are not too close together."""
+    taken = [(0.0, 0.0), (1.0, 1.0)] if curve.thresholds is None else [(-1.0, -1.0)]
+    marks = MARKS if curve.thresholds is None else np.atleast_1d(curve.thresholds).tolist()
+    for mark in marks[::-1]:
+        row = int(_rows_at(curve, mark))
         place = (float(curve.false_positive_rate[row]), float(curve.true_positive_rate[row]))
         if min(np.hypot(place[0] - x, place[1] - y) for x, y in taken) < 0.12:
             continue

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.inference.comparison_words import merit_in_words
+from propriety.inference.measures import NetBenefit
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, shown, write_title
 
@@ -24,7 +25,7 @@ SIZES, REMARKS = 1.13, 1.15  # Where the sizes end and the remarks begin, in wid
 NAMES = {
     "value": "{measure} ({merit})",
     "excess": "Event rate less mean forecast (0 is calibrated)",
-    "net_benefit": "Net benefit at {threshold:.4g} (higher is better)",
+    "net_benefit": "{net_benefit} (higher is better)",
 }
 
 
@@ -33,10 +34,10 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
     """Draw one line per group and model; `show` is "value", "excess" or "net_benefit", and `label` is the title."""
     values = getattr(slices, show) if show in NAMES else None
     if values is None:
-        law = f'show must be "value", "excess" or "net_benefit"; got {show!r}'
-        hint = "net benefit needs threshold= in slices()." if show == "net_benefit" else ""
+        law = 'must be "value", "excess" or "net_benefit"'
+        hint = "net benefit needs thresholds= in slices()." if show == "net_benefit" else ""
         hint = "the groups of classes have only values." if slices.events is None and show in NAMES else hint
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, argument="show", offender=f"got {show!r}", hint=hint)
     models = list(slices.overall)
     groups = len(slices.group) // len(models)
     ax = new_axes(ax, size=(6.2, 1.3 + 0.36 * groups * max(1.0, 0.62 * len(models))))
@@ -75,7 +76,8 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
 
 def _axis_label(slices: Slices, show: Shown) -> str:
     measure, merit = capitalized(slices.measure.label), merit_in_words(slices.measure)
-    return NAMES[show].format(measure=measure, merit=merit, threshold=slices.threshold)
+    net_benefit = "" if slices.thresholds is None else capitalized(NetBenefit(slices.thresholds).label)
+    return NAMES[show].format(measure=measure, merit=merit, net_benefit=net_benefit)
 
 
 def _limits(slices: Slices, show: Shown) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +119,13 @@ def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
         tick.set_color("black" if judged else FAINT)
         _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)
         if not judged:
-            _write(ax, REMARKS, place, slices.note[place].split(":")[0], color=FAINT)
+            _write(
+                ax,
+                REMARKS,
+                place,
+                "too few to judge" if slices.is_too_small[place] else str(slices.note[place]),
+                color=FAINT,
+            )
 
 
 def _write(ax: Axes, x: float, y: float, text: str, *, color: str = GREY["text"], **place: Any) -> None:

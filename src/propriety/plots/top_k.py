@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from propriety.decisions.top_k import TopK
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes
 
 __all__: list[str] = []
 
@@ -37,7 +36,7 @@ def _(result: TopK, ax: Axes | None = None) -> Axes:
     )
     ax.legend(fontsize=SMALL, frameon=False, loc="center right")
     ax.set(ylim=(0, 1.08), xlabel=f"Capacity: cases acted on, of {result.n:,}", ylabel="Share")
-    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    ax.yaxis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     return ax

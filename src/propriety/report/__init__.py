@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from propriety.errors import MissingDependencyError
 
 if find_spec("jinja2") is None or find_spec("matplotlib") is None:
-    _message = 'A report needs jinja2 and matplotlib. Hint: pip install "propriety[report]".'
-    raise MissingDependencyError(_message)
+    _hint = 'pip install "propriety[report]".'
+    raise MissingDependencyError("A report needs jinja2 and matplotlib", hint=_hint)
 
 from propriety.report.cells import Estimate
 from propriety.report.figures import figure_of, svg_of

@@ -51,8 +51,8 @@ def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
     """Return the call of the groups; those of several keys are the evaluation's, as `propriety.slices` crosses keys."""
     if len(found.by) > 1:
         return f"{_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
-    threshold = {} if found.threshold is None else {"threshold": found.threshold}
-    return evaluation.call("slices", measure=found.measure, **threshold)
+    thresholds = {} if found.thresholds is None else {"thresholds": found.thresholds}
+    return evaluation.call("slices", measure=found.measure, **thresholds)
 
 
 def call_for_group_calibration(evaluation: Evaluation) -> str:
@@ -65,7 +65,7 @@ def call_for_ranking(evaluation: Evaluation) -> str:
     interval = evaluation.problem.interval
     if evaluation.calls.is_ledger:
         return f"{_evaluation(evaluation)}.ranking"
-    return evaluation.call("ranking_map", **({} if interval is None else {"interval": interval}))
+    return evaluation.call("ranking_map", **({} if interval is None else {"thresholds": interval}))
 
 
 def _evaluation(evaluation: Evaluation) -> str:

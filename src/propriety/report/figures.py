@@ -15,11 +15,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Canvas
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
+from propriety.plots.drawing import Percent
 from propriety.report.page import Figure, Width
 from propriety.report.svg import MODEL, clean
 from propriety.report.thinning import thin_lines
@@ -77,7 +79,7 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     ...     lambda ax: pr.plots.plot_decision_curves({"a": curve}, ax),
     ...     title="Net benefit",
     ...     caption="What acting on the forecasts gains.",
-    ...     table=curve.rows(),
+    ...     table=curve.columns(),
     ...     call="pr.decision_curve(y_true, y_proba)",
     ...     models=["a"],
     ... )
@@ -120,12 +122,13 @@ def _drawn(
 ) -> Canvas:
     """Draw on a figure of its own, which pyplot does not know."""
     with _quiet():
-        canvas = Canvas(figsize=size, layout="constrained")
+        engine = ConstrainedLayoutEngine()
+        canvas = Canvas(figsize=size, layout=engine)
         drawing(canvas if whole else canvas.subplots())
         thin_lines(canvas)
         _tag(canvas, models)
         # The layout settles where the points lie; once is enough, and it takes longer than all the rest.
-        canvas.draw_without_rendering()
+        engine.execute(canvas)
         canvas.set_layout_engine(None)  # Without one Matplotlib does not draw once more before it writes.
     return canvas
 
@@ -185,12 +188,11 @@ def _axis(axis: Axis, at_zero: float, at_one: float, scale: str) -> dict[str, An
     label = axis.get_label_text()
     for end in ("\n", ":", " ("):
         label = label.split(end)[0]
-    told = str(axis.get_major_formatter()(0.5, 0))
     return {
         "at": [round(float(at_zero), 4), round(float(at_one - at_zero), 4)],
         "scale": scale,
         "label": label,
-        "percent": told.endswith("%"),
+        "percent": isinstance(axis.get_major_formatter(), Percent),
     }
 
 

@@ -13,7 +13,7 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import Problem
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
-from propriety.inference.measures import MeanScore, Measure, Skill
+from propriety.inference.measures import MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
@@ -23,7 +23,7 @@ from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.labels import comparison_with_short_names
 from propriety.report.page import Figure, Section, Table, Width
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["comparison", "groups", "means", "scores"]
 
@@ -84,7 +84,7 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
     optional = {
         "event rate": None if found.event_rate is None else found.event_rate.tolist(),
         "observed \N{MINUS SIGN} forecast": _optional(found.excess, found.excess_low, found.excess_high),
-        f"net benefit at {found.threshold}": _optional(
+        "net benefit" if found.thresholds is None else NetBenefit(found.thresholds).label: _optional(
             found.net_benefit, found.net_benefit_low, found.net_benefit_high
         ),
     }

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from propriety.errors import InputValueError, sentence
+from propriety.checks import check_choice
+from propriety.errors import InputValueError
 from propriety.report.threshold_ranking import ThresholdRanking
 
 __all__ = ["Facts", "Figure", "Item", "Page", "Section", "Table", "Width"]
@@ -52,8 +53,7 @@ class Figure:
 
     def __post_init__(self) -> None:
         _check_lengths(self.title, self.table)
-        if self.width not in get_args(Width):
-            raise InputValueError(sentence(f"width must be one of {get_args(Width)}; got {self.width!r}"))
+        check_choice("width", self.width, get_args(Width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -111,7 +111,7 @@ class Section:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.id):
             law = f"the id of a section must be of a-z, 0-9 and -, and begin with a letter; got {self.id!r}"
-            raise InputValueError(sentence(law))
+            raise InputValueError(law)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -142,16 +142,16 @@ class Page:
         names = [section.id for section in self.sections]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InputValueError(sentence(f"the ids of sections must differ; {twice!r} stands twice"))
+            raise InputValueError(f"the ids of sections must differ; {twice!r} stands twice")
         rankings = [item for section in self.sections for item in section.items if isinstance(item, ThresholdRanking)]
         if len(rankings) > 1:
-            raise InputValueError(sentence(f"a page holds one ThresholdRanking; got {len(rankings)}"))
+            raise InputValueError(f"a page holds one ThresholdRanking; got {len(rankings)}")
         if rankings and rankings[0].models != self.models:
-            raise InputValueError(sentence("the ThresholdRanking must be of the models of the page, in their order"))
+            raise InputValueError("the ThresholdRanking must be of the models of the page, in their order")
 
 
 def _check_lengths(title: str, columns: Columns) -> None:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise InputValueError(sentence(f"the columns of table {title!r} must have the same length; they have {told}"))
+        raise InputValueError(f"the columns of table {title!r} must have the same length; they have {told}")

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["short_path"]
 

@@ -28,7 +28,7 @@ from propriety.report.figures import figure_of
 from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
 from propriety.report.threshold_ranking import threshold_ranking
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["calibration", "decisions", "events"]
 
@@ -55,7 +55,7 @@ def calibration(evaluation: Evaluation) -> Section:
                 partial(plots.plot_curves, curves),
                 title="Reliability",
                 caption="Event rate against forecast. On the diagonal forecasts mean what they say.",
-                table=_stacked({name: curve.rows() for name, curve in curves.items()}),
+                table=_stacked({name: curve.columns() for name, curve in curves.items()}),
                 call=call_for_each("reliability_curve", evaluation) + ".plot()",
                 models=list(curves),
                 size=(4.6, 4.6),
@@ -70,7 +70,7 @@ def decisions(evaluation: Evaluation) -> Section:
     """Worth of acting on the forecasts, at every threshold and over every interval of them."""
     shown = _names(evaluation)
     interval = evaluation.problem.interval
-    high = None if interval is None else min(1.0, 1.5 * interval[1])
+    own: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
     net = {shown[model]: curve for model, curve in evaluation.decision_curves.items()}
     murphy = {shown[model]: curve for model, curve in evaluation.murphy_curves.items()}
     items: list[Item] = [
@@ -79,14 +79,14 @@ def decisions(evaluation: Evaluation) -> Section:
             thresholds=interval,
         ),
         figure_of(
-            partial(plots.plot_decision_curves, net, high=high),
+            partial(plots.plot_decision_curves, net),
             title="Net benefit",
             caption="What acting gains over treating nobody, in true positives per case. Higher is better.",
             table={
                 "threshold": STEPS,
                 **{name: np.interp(STEPS, curve.threshold, curve.net_benefit) for name, curve in net.items()},
             },
-            call=call_for_each("decision_curve", evaluation) + ".plot()",
+            call=call_for_each("decision_curve", evaluation, **own) + ".plot()",
             models=list(net),
         ),
         figure_of(
@@ -97,7 +97,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 "threshold": STEPS,
                 **{name: _at(STEPS, curve.threshold, curve.score) for name, curve in murphy.items()},
             },
-            call=call_for_each("murphy_curve", evaluation) + ".plot()",
+            call=call_for_each("murphy_curve", evaluation, **own) + ".plot()",
             models=list(murphy),
         ),
     ]
@@ -110,8 +110,8 @@ def decisions(evaluation: Evaluation) -> Section:
                 partial(plots.plot_roc_curves, roc),
                 title="ROC curves",
                 caption="How well forecasts order the cases. It sees neither calibration nor costs.",
-                table=_stacked({name: curve.rows() for name, curve in roc.items()}),
-                call=call_for_each("roc_curve", evaluation) + ".plot()",
+                table=_stacked({name: curve.columns() for name, curve in roc.items()}),
+                call=call_for_each("roc_curve", evaluation, **own) + ".plot()",
                 models=list(roc),
                 size=(4.8, 4.5),
             )
@@ -164,7 +164,7 @@ def _cut_points(evaluation: Evaluation) -> Figure:
         lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
         title="Parts of the score by cut point",
         caption="Which cut point adds how much to miscalibration and to discrimination.",
-        table=_stacked({name: one.rows() for name, one in parts.items()}),
+        table=_stacked({name: one.columns() for name, one in parts.items()}),
         call=call_for_cut_points(evaluation),
         size=(9.6, 3.6),
         whole=True,
@@ -225,11 +225,11 @@ def _banded(
 def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
     interval, what = evaluation.problem.interval, evaluation.dependence
     caption = texts.RANKING if what is None else texts.DEPENDENT_RANKING.format(what=what)
-    rows, pictured = found.rows(), ranking_with_short_names(found)
+    rows, pictured = found.columns(), ranking_with_short_names(found)
     return figure_of(
         lambda ax: plots.draw(pictured, ax),
         title="Who wins on which interval",
-        caption=caption + ("" if interval is None else " The ring is your interval."),
+        caption=caption + ("" if interval is None else " The ring is your range of thresholds."),
         table={name: rows[name] for name in (*RANKS, *(("is_noise",) if what is None else ()))},
         call=f"{call_for_ranking(evaluation)}.plot()",
         models=list(pictured.models),

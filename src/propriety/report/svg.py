@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, ParseError, fromstring, tostring  # nosec B405  # `_parse` refuses entities.
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS
 from propriety.report.paths import short_path
 
@@ -78,7 +78,7 @@ def adopt(source: str, prefix: str, *, title: str, description: str) -> str:
     names = {name: f"{prefix}{place}" for place, name in enumerate(_ids(root))}
     for element in root.iter():
         if element.tag not in ELEMENTS:
-            raise InputValueError(sentence(f"a figure's SVG must hold shapes and text only; got <{element.tag}>"))
+            raise InputValueError(f"a figure's SVG must hold shapes and text only; got <{element.tag}>")
         element.attrib = {key: _renamed(value, names) for key, value in element.attrib.items() if _allowed(key, value)}
     for name, text in (("desc", description), ("title", title)):
         told = Element(name, {"id": prefix + name})
@@ -92,16 +92,16 @@ def adopt(source: str, prefix: str, *, title: str, description: str) -> str:
 def _parse(source: str) -> Element:
     """Read SVG without its namespaces; entities, with which a document can grow without bounds, are refused."""
     if "<!ENTITY" in source:
-        raise InputValueError(sentence("a figure's SVG must not declare entities"))
+        raise InputValueError("a figure's SVG must not declare entities")
     try:
         root = fromstring(source)  # noqa: S314  (entities are refused above)  # nosec B314
     except ParseError as error:
-        raise InputValueError(sentence(f"a figure's SVG must be XML; {error}")) from error
+        raise InputValueError(f"a figure's SVG must be XML; {error}") from error
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         element.attrib = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
     if root.tag != "svg":
-        raise InputValueError(sentence(f"a figure's SVG must begin with <svg>; got <{root.tag}>"))
+        raise InputValueError(f"a figure's SVG must begin with <svg>; got <{root.tag}>")
     return root
 
 

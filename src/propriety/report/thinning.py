@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from propriety.results import Floats
+from propriety.result import Floats
 
 __all__ = ["kept_points", "thin_lines"]
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from propriety.decisions.regret import read_interval
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.plots.ranking import chance
+from propriety.errors import InputValueError
+from propriety.plots.ranking import chance, odds_of
 from propriety.report.cells import places_for
-from propriety.results import Floats, Result
+from propriety.result import Floats, Result
+from propriety.rules.thresholds import read_range
+from propriety.rules.weights import UniformWeight
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import check_tables
 
@@ -51,7 +52,7 @@ class ThresholdRanking(Result):
     high: float
     n: int
 
-    def rows(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, Any]:
         """Return one row per step of the grid, with a column for each model."""
         own = {f"regret up to here, {name}": row for name, row in zip(self.models, self.cumulative, strict=True)}
         return {"threshold": self.grid, **own}
@@ -65,7 +66,7 @@ class ThresholdRanking(Result):
         >>> ranking.mean_regret(0.0, 0.5)
         {'a': 0.03125}
         """
-        start, stop = (self._step(end) for end in read_interval(*self._interval(low, high)))
+        start, stop = (self._step(end) for end in read_range(self._interval(low, high)))
         width = self.grid[stop] - self.grid[start]
         mean = (self.cumulative[:, stop] - self.cumulative[:, start]) / width
         return dict(zip(self.models, mean.tolist(), strict=True))
@@ -94,7 +95,7 @@ class ThresholdRanking(Result):
         place = int(np.searchsorted(self.grid, threshold))
         if place == len(self.grid) or self.grid[place] != threshold:
             law = f"low and high must be steps of the grid; {threshold!r} is none"
-            raise InputValueError(sentence(law, hint="pass thresholds=(low, high), which adds them to the grid."))
+            raise InputValueError(law, hint="pass thresholds=(low, high), which adds them to the grid.")
         return place
 
 
@@ -128,7 +129,7 @@ def threshold_ranking(
     >>> ranking.mean_regret()["model"], float(pr.bounded_brier_score(y, p, thresholds=(0.25, 0.5)))
     (0.16875, 0.16875)
     """
-    low, high = (0.0, 1.0) if thresholds is None else read_interval(*_pair(thresholds))
+    low, high = (0.0, 1.0) if thresholds is None else read_range(thresholds)
     check_tables(tables)
     grid = np.unique(np.concatenate([STEPS, [low, high]]))
     first = next(iter(tables.values()))
@@ -154,10 +155,10 @@ def reading(threshold: float) -> str:
     """
     if not 0.0 < threshold < 1.0:
         return percent(threshold)
-    said = chance(threshold)
+    cases, of = odds_of(threshold)
     # A chance out of ten thousand tells nobody more than the percentage.
-    telling = said.startswith("1 in ") or len(said) <= len("19 in 100")
-    return f"{percent(threshold)} ({said})" if telling else percent(threshold)
+    telling = cases == 1 or of <= 100
+    return f"{percent(threshold)} ({chance(threshold)})" if telling else percent(threshold)
 
 
 def percent(threshold: float) -> str:
@@ -170,19 +171,14 @@ def _cumulative(table: ForecastTable, grid: Floats) -> Floats:
     low, high = grid[:-1], grid[1:]
     cell = np.clip(np.searchsorted(grid, table.forecast, side="right") - 1, 0, len(low) - 1)
     inside = np.clip(table.forecast, grid[0], grid[-1])
-    missed = table.events * (high[cell] - inside) * (2.0 - high[cell] - inside) / 2.0
-    alarmed = table.non_events * (inside - low[cell]) * (inside + low[cell]) / 2.0
+    cost = UniformWeight().cost
+    missed = table.events * cost(inside, high[cell], event=True)
+    alarmed = table.non_events * cost(low[cell], inside, event=False)
     own, events, non_events = (
         np.bincount(cell, values, len(low)) for values in (missed + alarmed, table.events, table.non_events)
     )
     # An event is missed throughout the cells above its forecast, a non-event acted on throughout those below it.
     missed_before = np.cumsum(events) - events
     alarmed_after = non_events.sum() - np.cumsum(non_events)
-    whole = missed_before * (high - low) * (2.0 - high - low) + alarmed_after * (high - low) * (high + low)
-    return np.concatenate([[0.0], np.cumsum(own + whole / 2.0)]) / table.weight
-
-
-def _pair(thresholds: object) -> tuple[Any, Any]:
-    if not isinstance(thresholds, tuple | list) or len(thresholds) != 2:
-        raise InputTypeError(sentence(f"thresholds must be a pair (low, high); got {thresholds!r}"))
-    return thresholds[0], thresholds[1]
+    whole = missed_before * cost(low, high, event=True) + alarmed_after * cost(low, high, event=False)
+    return np.concatenate([[0.0], np.cumsum(own + whole)]) / table.weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.report.page import Section, Table
 
 __all__ = ["tripod_items"]
@@ -92,7 +92,9 @@ def tripod_items(provided: Mapping[str, str]) -> Section:
     unknown = [name for name in provided if name not in FILLABLE and name not in AUTHORS]
     if unknown:
         hint = "items are written as in the statement, such as '12e' or '21'."
-        raise InputValueError(sentence(f"provided must name items of TRIPOD+AI; got {unknown[0]!r}", hint=hint))
+        raise InputValueError(
+            "must name items of TRIPOD+AI", argument="provided", offender=f"got {unknown[0]!r}", hint=hint
+        )
     return Section(
         id="tripod",
         title="Appendix: TRIPOD+AI",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.errors import InputTypeError, InputValueError
+from propriety.result import Floats, Result
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.rules.search import TOLERANCE, Counterexample, Search
 
@@ -73,9 +73,9 @@ class AuditReport(Result):
             if finding.name == name:
                 return finding
         names = [finding.name for finding in self.findings]
-        raise KeyError(sentence(f"no property {name!r} was searched; there are {names}"))
+        raise KeyError(f"no property {name!r} was searched; there are {names}.")
 
-    def rows(self) -> dict[str, list[Any]]:
+    def columns(self) -> dict[str, list[Any]]:
         """Columns of the tidy table: one row per property."""
         return {
             "property": [finding.name for finding in self.findings],
@@ -167,9 +167,9 @@ def _check_classes(rule: Rule, classes: int | None) -> None:
         return
     if not isinstance(rule, ClassRule):
         law = f"{type(rule).__name__} scores the forecast of one event; leave classes out"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
     if not isinstance(classes, int) or isinstance(classes, bool) or classes < 2:
-        raise InputValueError(sentence(f"classes must be a whole number of at least 2; got {classes!r}"))
+        raise InputValueError(f"classes must be a whole number of at least 2; got {classes!r}")
 
 
 def _truths(truth: float | Sequence[float] | NDArray[Any] | None, classes: int | None) -> Floats | None:
@@ -178,12 +178,14 @@ def _truths(truth: float | Sequence[float] | NDArray[Any] | None, classes: int |
     try:
         given: NDArray[np.float64] = np.asarray(truth, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(sentence(f"truth must be numbers; got {truth!r}")) from error
+        raise InputTypeError("must be numbers", argument="truth", offender=f"got {truth!r}") from error
     if given.ndim == 0:
         given = np.array([1.0 - given, given])
     if given.shape != (classes or 2,) or not (given >= 0.0).all() or abs(given.sum() - 1.0) > TOLERANCE:
-        law = f"truth must be a distribution over {classes or 2} classes; got {truth!r}"
-        raise InputValueError(sentence(law, hint="a single number is the probability of the event."))
+        law = f"must be a distribution over {classes or 2} classes"
+        raise InputValueError(
+            law, argument="truth", offender=f"got {truth!r}", hint="a single number is the probability of the event."
+        )
     return given[None, :]
 
 

@@ -13,19 +13,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties, is_number
+from propriety.rules.rule import BinaryRule, Properties
+from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
 
-__all__ = [
-    "BoundedBrier",
-    "BoundedLog",
-    "BoundedNetBenefit",
-    "Normalize",
-    "forgone_on_alarms",
-    "has_quotient",
-    "log_odds_width",
-]
+__all__ = ["BoundedBrier", "BoundedLog", "BoundedNetBenefit", "Normalize"]
 
 Normalize = Literal["regret", "width", "none"]
 
@@ -37,15 +30,23 @@ class _Bounded(BinaryRule):
     normalize: Normalize = "regret"
 
     def __post_init__(self) -> None:
-        if not (is_number(self.low) and is_number(self.high) and 0.0 <= self.low < self.high <= 1.0):
-            law = f"thresholds must satisfy 0 <= low < high <= 1; got ({self.low!r}, {self.high!r})"
-            raise InputValueError(sentence(law, hint="pass probabilities, not odds or percentages."))
+        self.weight()  # It checks the thresholds.
         if self.normalize not in ("regret", "width", "none"):
-            raise InputValueError(sentence(f'normalize must be "regret", "width" or "none"; got {self.normalize!r}'))
+            raise InputValueError(
+                'must be "regret", "width" or "none"', argument="normalize", offender=f"got {self.normalize!r}"
+            )
+
+    @abstractmethod
+    def weight(self) -> IntervalWeight:
+        """Return the weight on thresholds whose regret it is."""
 
     @abstractmethod
     def divisor(self) -> float:
-        """Return what the difference of clipped scores is divided by."""
+        """Return what the integral of the regret is divided by."""
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the integral of the regret under the weight, divided as asked."""
+        return self.weight().loss(p, event=event, ops=ops) / self.divisor()
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper; strictly only if the interval is everything.
@@ -96,18 +97,14 @@ class BoundedBrier(_Bounded):
     name: ClassVar[str] = "bounded_brier"
     label: ClassVar[str] = "bounded Brier score"
 
-    def divisor(self) -> float:
-        """Return twice the width for the mean regret, the width, or one."""
-        return (
-            {"regret": 2.0, "width": 1.0}[self.normalize] * (self.high - self.low) if self.normalize != "none" else 1.0
-        )
+    def weight(self) -> UniformWeight:
+        """Return the weight 1."""
+        return UniformWeight(self.low, self.high)
 
-    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the difference of clipped Brier scores, as a product to keep its digits."""
-        clipped = ops.clip(p, self.low, self.high)
-        if event:
-            return (self.high - clipped) * ((1.0 - self.high) + (1.0 - clipped)) / self.divisor()
-        return (clipped - self.low) * (clipped + self.low) / self.divisor()
+    def divisor(self) -> float:
+        """Return the width for the mean regret; the regret is half the difference of clipped scores."""
+        width = self.high - self.low
+        return {"regret": width, "width": 0.5 * width, "none": 0.5}[self.normalize]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -145,30 +142,21 @@ class BoundedLog(_Bounded):
         # Named, because a slots dataclass replaces the class that a bare super() refers to.
         _Bounded.__post_init__(self)
         if self.normalize != "none" and (self.low == 0.0 or self.high == 1.0):
-            law = "thresholds must lie strictly between 0 and 1 for a mean over log-odds"
+            law = "must lie strictly between 0 and 1 for a mean over log-odds"
             raise InputValueError(
-                sentence(
-                    law,
-                    offender=f"they are ({self.low!r}, {self.high!r})",
-                    hint='narrow the interval, or pass normalize="none".',
-                )
+                law,
+                argument="thresholds",
+                offender=f"they are ({self.low!r}, {self.high!r})",
+                hint='narrow the interval, or pass normalize="none".',
             )
+
+    def weight(self) -> LogOddsWeight:
+        """Return the weight that is even in log-odds."""
+        return LogOddsWeight(self.low, self.high)
 
     def divisor(self) -> float:
         """Return the width in log-odds, or one."""
-        return 1.0 if self.normalize == "none" else log_odds_width(self.low, self.high)
-
-    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the difference of clipped log scores."""
-        clipped = ops.clip(p, self.low, self.high)
-        # A quotient keeps the digits of a narrow interval; a difference stands where the quotient would be infinite.
-        if event and has_quotient(self.low, self.high):
-            return ops.log1p((self.high - clipped) / clipped) / self.divisor()
-        if event:
-            return (math.log(self.high) - ops.log(clipped)) / self.divisor()
-        if self.high < 1.0:
-            return ops.log1p((clipped - self.low) / (1.0 - clipped)) / self.divisor()
-        return (math.log1p(-self.low) - ops.log1p(-clipped)) / self.divisor()
+        return 1.0 if self.normalize == "none" else self.weight().total()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -206,39 +194,12 @@ class BoundedNetBenefit(_Bounded):
         _Bounded.__post_init__(self)
         if self.high == 1.0:
             law = "the upper threshold must be below 1 for net benefit, whose cost of a false alarm is c / (1 - c)"
-            raise InputValueError(sentence(law))
+            raise InputValueError(law)
+
+    def weight(self) -> NetBenefitWeight:
+        """Return the weight 1 / (1 - c)."""
+        return NetBenefitWeight(self.low, self.high)
 
     def divisor(self) -> float:
         """Return the width of the interval, or one."""
         return 1.0 if self.normalize == "none" else self.high - self.low
-
-    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the net benefit forgone."""
-        clipped = ops.clip(p, self.low, self.high)
-        if event:
-            return (self.high - clipped) / self.divisor()
-        return forgone_on_alarms(clipped, self.low, ops) / self.divisor()
-
-
-def forgone_on_alarms(clipped: Column, low: float, ops: Operations = NUMPY) -> Column:
-    """Return the integral of c / (1 - c) from `low` to a forecast, log((1 - low) / (1 - c)) - (c - low)."""
-    u = (clipped - low) / (1.0 - clipped)  # The logarithm is that of 1 + u.
-    # Where u is small, log(1 + u) = 2 artanh(s) with s = u / (2 + u); of u (c - s) + 2 s^3 / 3 + 2 s^5 / 5 + ..., which
-    # is left of the difference, no term is negative.
-    s = u / (2.0 + u)
-    q = s * s
-    series = 1.0 / 3.0 + q * (0.2 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * (1.0 / 11.0 + q / 13.0))))
-    near = u * (clipped - s) + 2.0 * s * q * series
-    return ops.where(u < 0.125, near, ops.log1p(u) - (clipped - low))
-
-
-def log_odds_width(low: float, high: float) -> float:
-    """Return logit(high) - logit(low), with all digits where the interval is narrow."""
-    if has_quotient(low, high):
-        return math.log1p((high - low) / low) + math.log1p((high - low) / (1.0 - high))
-    return math.log(high) - math.log(low) + math.log1p(-low) - math.log1p(-high)
-
-
-def has_quotient(low: float, high: float) -> bool:
-    """Whether high / low is a number that fits a float."""
-    return high < 1e300 * low

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.errors import InputValueError, sentence
+from propriety.checks import check_inside
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, Properties, is_number
+from propriety.rules.rule import BinaryRule, Properties
+from propriety.rules.weights import BetaWeight
 
 __all__ = ["BetaRegret", "Elementary", "ShiftedBrier"]
 
@@ -43,7 +43,7 @@ class Elementary(BinaryRule):
     threshold: float
 
     def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
+        check_inside("threshold", self.threshold)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper; not strictly, because only the side of the threshold counts."""
@@ -100,7 +100,7 @@ class ShiftedBrier(BinaryRule):
     weighted: bool = True
 
     def __post_init__(self) -> None:
-        check_inside(self.mu, "mu")
+        check_inside("mu", self.mu)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper with the weights, without them only at 1/2; superior only there."""
@@ -152,9 +152,7 @@ class BetaRegret(BinaryRule):
     beta: float
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
-            if not is_number(getattr(self, name)) or not 0.0 < getattr(self, name) < math.inf:
-                raise InputValueError(sentence(f"{name} must be positive and finite; got {getattr(self, name)!r}"))
+        BetaWeight(self.alpha, self.beta)  # It checks the parameters.
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper, because every threshold has weight; superior if weights are symmetric."""
@@ -167,13 +165,4 @@ class BetaRegret(BinaryRule):
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the mean cost of the thresholds on the wrong side of the forecast."""
-        alpha, beta = self.alpha, self.beta
-        if event:
-            return beta / (alpha + beta) * ops.incomplete_beta(alpha, beta + 1.0, p, upper=True)
-        return alpha / (alpha + beta) * ops.incomplete_beta(alpha + 1.0, beta, p)
-
-
-def check_inside(value: float, name: str) -> None:
-    """Refuse a parameter that is not strictly between 0 and 1."""
-    if not is_number(value) or not 0.0 < value < 1.0:
-        raise InputValueError(sentence(f"{name} must lie strictly between 0 and 1; got {value!r}"))
+        return BetaWeight(self.alpha, self.beta).loss(p, event=event, ops=ops)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, Literal
 
-from propriety.errors import InputValueError, sentence
+from propriety.checks import is_number
+from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.rule import BinaryRule, ClassRule, Properties, is_number
+from propriety.rules.rule import BinaryRule, ClassRule, Properties
 
 __all__ = ["Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"]
 
@@ -69,7 +70,7 @@ class Brier(BinaryRule, ClassRule):
 
     def __post_init__(self) -> None:
         if self.scale not in ("sum", "half"):
-            raise InputValueError(sentence(f'scale must be "sum" or "half"; got {self.scale!r}'))
+            raise InputValueError('must be "sum" or "half"', argument="scale", offender=f"got {self.scale!r}")
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper; superior with two classes only."""
@@ -132,7 +133,7 @@ class Log(BinaryRule, ClassRule):
 
     def __post_init__(self) -> None:
         if self.clip is not None and not (is_number(self.clip) and 0.0 < self.clip < 0.5):
-            raise InputValueError(sentence(f"clip must lie in (0, 0.5); got {self.clip!r}"))
+            raise InputValueError("must lie in (0, 0.5)", argument="clip", offender=f"got {self.clip!r}")
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper and local, unless clipped."""
@@ -349,5 +350,7 @@ def _shortfall(x: Column, minus_log: Column, exponent: float, ops: Operations) -
 
 def _check_order(order: float) -> None:
     if not is_number(order) or not 1.0 + 1e-6 <= order < math.inf:
-        law = f"order must be a number above 1.000001; got {order!r}"
-        raise InputValueError(sentence(law, hint="nearer to 1 the family is the log score, Log()."))
+        law = "must be a number above 1.000001"
+        raise InputValueError(
+            law, argument="order", offender=f"got {order!r}", hint="nearer to 1 the family is the log score, Log()."
+        )

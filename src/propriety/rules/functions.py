@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.rules.elementary import check_inside
+from propriety.checks import check_inside
+from propriety.rules.bounded import BoundedNetBenefit
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties, Rule
 
-__all__ = ["FUNCTIONS", "Excess", "NetLoss"]
+__all__ = ["FUNCTIONS", "Excess", "MeanNetLoss", "NetLoss"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -55,7 +56,7 @@ class NetLoss(BinaryRule):
     threshold: float
 
     def __post_init__(self) -> None:
-        check_inside(self.threshold, "threshold")
+        check_inside("threshold", self.threshold)
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return what acting costs, if the forecast reaches the threshold."""
@@ -68,4 +69,36 @@ class NetLoss(BinaryRule):
         return Properties(best=-1.0, worst=self.threshold / (1.0 - self.threshold))
 
 
-FUNCTIONS: tuple[type[Rule], ...] = (Excess, NetLoss)
+@dataclass(frozen=True, slots=True, repr=False)
+class MeanNetLoss(BinaryRule):
+    """Mean of `NetLoss` over the thresholds from low to high: what `BoundedNetBenefit` has above never acting.
+
+    Examples
+    --------
+    >>> MeanNetLoss(0.1, 0.3).loss(1.0, event=True)
+    -1.0
+    """
+
+    name: ClassVar[str] = "mean_net_loss"
+    label: ClassVar[str] = "mean net benefit, sign turned"
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        self._forgone()  # It checks the thresholds.
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return what acting costs on average, at the thresholds that the forecast reaches."""
+        return self._forgone().loss(p, event=event, ops=ops) - (1.0 if event else 0.0)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the range: from all events acted on to all false alarms."""
+        del classes
+        return Properties(best=-1.0, worst=float(self.loss(1.0, event=False)))
+
+    def _forgone(self) -> BoundedNetBenefit:
+        return BoundedNetBenefit(self.low, self.high)
+
+
+FUNCTIONS: tuple[type[Rule], ...] = (Excess, NetLoss, MeanNetLoss)

@@ -153,8 +153,8 @@ class _Narwhals:
 
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
         del alpha, beta, x, upper
-        message = "Engines have no incomplete beta function. Hint: make a ForecastTable and score that."
-        raise UnsupportedOperationError(message)
+        hint = "make a ForecastTable and score that."
+        raise UnsupportedOperationError("Engines have no incomplete beta function", hint=hint)
 
 
 class _Judged(_Narwhals):

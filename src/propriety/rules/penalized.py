@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.rules.families import at_outcome
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Properties, Ties
@@ -183,4 +183,4 @@ def _penalized(ties: Ties, *, worst: float, superior: bool = True) -> Properties
 
 def _check_ties(ties: str) -> None:
     if ties not in ("split", "first", "correct"):
-        raise InputValueError(sentence(f'ties must be "split", "first" or "correct"; got {ties!r}'))
+        raise InputValueError('must be "split", "first" or "correct"', argument="ties", offender=f"got {ties!r}")

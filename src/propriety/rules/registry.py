@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from propriety.errors import InputValueError, UnsupportedOperationError, sentence
+from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.rules.rule import Rule
 
 __all__ = ["UnknownRule", "register_rule", "rule_from_dict", "rule_to_dict"]
@@ -30,7 +30,7 @@ class UnknownRule(Rule):
     def loss(self, *_: Any, **__: Any) -> Any:
         """Refuse: the formula is not known."""
         law = f"the formula of {self.text} is not known here"
-        raise UnsupportedOperationError(sentence(law, hint="call propriety.register_rule with its class first."))
+        raise UnsupportedOperationError(law, hint="call propriety.register_rule with its class first.")
 
 
 def register_rule(rule: type[Rule]) -> type[Rule]:
@@ -62,7 +62,9 @@ def register_rule(rule: type[Rule]) -> type[Rule]:
     Absolute()
     """
     if not (isinstance(rule, type) and issubclass(rule, Rule) and is_dataclass(rule)):
-        raise InputValueError(sentence(f"rule must be the class of a rule that is a dataclass; got {rule!r}"))
+        raise InputValueError(
+            "must be the class of a rule that is a dataclass", argument="rule", offender=f"got {rule!r}"
+        )
     _OWN[rule.__name__] = rule
     return rule
 
@@ -89,7 +91,7 @@ def rule_from_dict(data: Mapping[str, Any]) -> Rule:
     """
     name, parameters = data.get("name"), data.get("parameters")
     if not isinstance(name, str) or not isinstance(parameters, Mapping):
-        raise InputValueError(sentence(f"a stored rule must have a name and parameters; got {dict(data)!r}"))
+        raise InputValueError(f"a stored rule must have a name and parameters; got {dict(data)!r}")
     known = _OWN.get(name) or _own_rules().get(name)
     if known is None:
         given = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
@@ -99,7 +101,7 @@ def rule_from_dict(data: Mapping[str, Any]) -> Rule:
         hash(found)  # Moments are found by their rule.
     except TypeError as error:
         law = f"the parameters of {name} must be those of its class; got {dict(parameters)!r}"
-        raise InputValueError(sentence(law)) from error
+        raise InputValueError(law) from error
     return found
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 
-__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "check_rule", "is_number"]
+__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "check_rule"]
 
 Ties = Literal["split", "first", "correct"]
 
@@ -58,11 +57,9 @@ class Properties:
 
     def __post_init__(self) -> None:
         if self.strictly_proper and not self.proper:
-            raise InputValueError(sentence("a strictly proper rule is proper; declare proper=True too"))
+            raise InputValueError("a strictly proper rule is proper; declare proper=True too")
         if self.superior and self.right_before_wrong is False:
-            raise InputValueError(
-                sentence("a superior rule puts right answers before wrong ones; declare both or none")
-            )
+            raise InputValueError("a superior rule puts right answers before wrong ones; declare both or none")
 
 
 class Rule(ABC):
@@ -150,13 +147,10 @@ class ClassRule(Rule):
         return self.class_loss(p, outcome=happened, ops=ops)
 
 
-def is_number(value: object) -> bool:
-    """Whether a parameter is a single real number."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def check_rule(rule: object) -> None:
     """Refuse what is not a rule, such as the class of one."""
     if not isinstance(rule, Rule):
-        law = f"rule must be a scoring rule such as propriety.Brier(); got {type(rule).__name__}"
-        raise InputTypeError(sentence(law, hint="instantiate the class if you passed one."))
+        law = "must be a scoring rule such as propriety.Brier()"
+        raise InputTypeError(
+            law, argument="rule", offender=f"got {type(rule).__name__}", hint="instantiate the class if you passed one."
+        )

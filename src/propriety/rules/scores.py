@@ -6,17 +6,20 @@ and the reference stand with the rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Hashable
+from typing import Literal
 
-from propriety.errors import InputTypeError, sentence
-from propriety.results import Score
+from numpy.typing import ArrayLike
+
+from propriety.result import Score
 from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, Normalize
 from propriety.rules.families import Brier, Log, Spherical
 from propriety.rules.ordinal import RankedProbability, SquaredAbsoluteRankedProbability
 from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Ties
 from propriety.rules.scoring import mean_score, paired_scores
+from propriety.rules.thresholds import read_range
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = [
@@ -34,12 +37,12 @@ __all__ = [
 
 
 def brier_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     scale: Literal["sum", "half"] = "sum",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -69,12 +72,12 @@ def brier_score(
 
 
 def log_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     clip: float | None = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -104,11 +107,11 @@ def log_score(
 
 
 def spherical_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -134,10 +137,10 @@ def spherical_score(
 
 
 def ranked_probability_score(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -163,10 +166,10 @@ def ranked_probability_score(
 
 
 def squared_absolute_ranked_probability_score(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -193,11 +196,11 @@ def squared_absolute_ranked_probability_score(
 
 
 def penalized_brier_score(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     ties: Ties = "split",
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -222,11 +225,11 @@ def penalized_brier_score(
 
 
 def penalized_log_score(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     ties: Ties = "split",
-    sample_weight: object = None,
+    sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -251,13 +254,13 @@ def penalized_log_score(
 
 
 def bounded_brier_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
     normalize: Normalize = "regret",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -280,7 +283,7 @@ def bounded_brier_score(
     return mean_score(
         y_true,
         y_proba,
-        rule=BoundedBrier(*_interval(thresholds), normalize=normalize),
+        rule=BoundedBrier(*read_range(thresholds), normalize=normalize),
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
@@ -289,13 +292,13 @@ def bounded_brier_score(
 
 
 def bounded_log_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
     normalize: Normalize = "regret",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -317,7 +320,7 @@ def bounded_log_score(
     return mean_score(
         y_true,
         y_proba,
-        rule=BoundedLog(*_interval(thresholds), normalize=normalize),
+        rule=BoundedLog(*read_range(thresholds), normalize=normalize),
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
@@ -326,13 +329,13 @@ def bounded_log_score(
 
 
 def bounded_net_benefit(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
     normalize: Normalize = "regret",
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
@@ -357,7 +360,7 @@ def bounded_net_benefit(
     forgone, forgone_by_never_acting = paired_scores(
         y_true,
         y_proba,
-        rule=BoundedNetBenefit(*_interval(thresholds), normalize=normalize),
+        rule=BoundedNetBenefit(*read_range(thresholds), normalize=normalize),
         reference=0.0,
         sample_weight=sample_weight,
         pos_label=pos_label,
@@ -366,11 +369,3 @@ def bounded_net_benefit(
     )
     width = "" if normalize != "none" else " times the width of the interval"
     return forgone.turned(forgone_by_never_acting - forgone, scale=f"at most the prevalence{width}")
-
-
-def _interval(thresholds: object) -> tuple[Any, Any]:
-    """Return the two thresholds; whether they are numbers in order is for the rule to judge."""
-    pair = tuple(thresholds) if isinstance(thresholds, Iterable) and not isinstance(thresholds, str) else ()
-    if len(pair) != 2:
-        raise InputTypeError(sentence(f"thresholds must be a pair (low, high); got {thresholds!r}"))
-    return pair

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Score
-from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule, is_number
+from propriety.checks import is_number
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.result import Floats, Score
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.table_laws import COLUMNS
@@ -34,12 +36,12 @@ __all__ = [
 
 
 def mean_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule,
-    sample_weight: object = None,
-    pos_label: object = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -96,11 +98,11 @@ def mean_score(
 
 
 def case_scores(
-    y_true: object,
-    y_proba: object,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     rule: Rule,
-    pos_label: object = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -120,8 +122,8 @@ def case_scores(
     array([0.25, 0.25, 0.  ])
     """
     if isinstance(y_true, ForecastTable):
-        law = "case scores need predictions, y_true and y_proba; a ForecastTable no longer knows its cases"
-        raise InputTypeError(sentence(law))
+        law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable no longer knows its cases")
+        raise InputTypeError(law)
     cases = read_cases(y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance)
     losses = losses_of(cases, rule)
     if cases.rows is None:
@@ -132,13 +134,13 @@ def case_scores(
 
 
 def skill_score(
-    y_true: object,
-    y_proba: object = None,
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule,
-    reference: object = None,
-    sample_weight: object = None,
-    pos_label: object = None,
+    reference: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
@@ -181,8 +183,8 @@ def skill_score(
         law = (
             f"the reference must have a positive, finite loss to be improved on; its {rule.name} is {float(against)!r}"
         )
-        hint = "y_true holds one class only? Pass reference=, a rate or another forecast."
-        raise InputValueError(sentence(law, hint=hint))
+        hint = Wording("{y_true} holds one class only? Pass {reference=}, a rate or another forecast.")
+        raise InputValueError(law, hint=hint)
     return score.turned(
         1.0 - score / against, scale=f"share of the loss of the reference, {against:.6g}, that is saved"
     )
@@ -190,7 +192,7 @@ def skill_score(
 
 def paired_scores(
     y_true: object,
-    y_proba: object,
+    y_proba: ArrayLike | None,
     *,
     rule: Rule,
     reference: object,
@@ -219,7 +221,7 @@ def _score_of_cases(cases: Cases, rule: Rule) -> Score:
             n += int(np.count_nonzero(weight))
     total, loss_sum = math.fsum(weights), math.fsum(sums)
     if math.isnan(loss_sum):
-        raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of some case is NaN"))
+        raise InputValueError(f"{rule!r} must return numbers; its loss of some case is NaN")
     units = rule.units(cases.classes)
     return Score(math.fsum(sums) / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=cases.dropped)
 
@@ -291,7 +293,7 @@ def _binary(rule: Rule) -> BinaryRule:
         return rule
     check_rule(rule)
     law = f"{type(rule).__name__} scores rows with one column per class; got the forecast of one event"
-    raise InputValueError(sentence(law, hint="pass rows, such as numpy.column_stack([1 - p, p])."))
+    raise InputValueError(law, hint="pass rows, such as numpy.column_stack([1 - p, p]).")
 
 
 def _by_class(rule: Rule) -> ClassRule:
@@ -299,16 +301,16 @@ def _by_class(rule: Rule) -> ClassRule:
         return rule
     check_rule(rule)
     law = f"{type(rule).__name__} scores the forecast of one event; got rows of probabilities"
-    raise InputValueError(sentence(law, hint="pass the column of the event, such as y_proba[:, 1]."))
+    raise InputValueError(law, hint=laws.EVENT_HINT)
 
 
 def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
     rate = table.event_rate if reference is None else reference
     if not is_number(rate):
         law = f"the reference of a table must be a rate; got {type(rate).__name__}"
-        raise InputTypeError(sentence(law, hint="compare with another forecast from predictions."))
+        raise InputTypeError(law, hint="compare with another forecast from predictions.")
     if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
-        raise InputValueError(sentence(f"reference must lie in [0, 1]; got {rate!r}"))
+        raise InputValueError("must lie in [0, 1]", argument="reference", offender=f"got {rate!r}")
     sums: dict[str, Any] = {name: getattr(table, name).sum(keepdims=True) for name in COLUMNS[1:]}
     return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 
@@ -324,8 +326,8 @@ def _reference_cases(cases: Cases, reference: object, y_true: object, **options:
     other = replace(read_cases(y_true, reference, **options), arguments=named)
     own = other.forecasts["forecast"].shape
     if own != shape or not np.array_equal(_rows(other), _rows(cases)):
-        law = "reference must be a rate, one rate per class, or a forecast of the same cases as y_proba"
-        raise InputValueError(sentence(law, offender=f"shapes are {own} and {shape}"))
+        law = Wording("must be a rate, one rate per class, or a forecast of the same cases as {y_proba}")
+        raise InputValueError(law, argument="reference", offender=f"shapes are {own} and {shape}")
     return other
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputValueError
+from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
 __all__ = ["TOLERANCE", "Counterexample", "Search"]
@@ -84,7 +84,7 @@ class Search:
         losses = _losses(rule, reports, binary=binary)
         if np.isnan(losses).any():
             report = tuple(reports[np.isnan(losses).any(axis=1)][0].tolist())
-            raise InputValueError(sentence(f"{rule!r} must return numbers; its loss of the forecast {report} is NaN"))
+            raise InputValueError(f"{rule!r} must return numbers; its loss of the forecast {report} is NaN")
         return cls(
             rule,
             binary,

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, sentence
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording, parameter
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, missing_cases
 from propriety.tables.label_codes import is_rounded
@@ -53,7 +53,7 @@ class Arguments:
         if self.weight is not None:
             self._check_length(self.weight)
         if len(self) == 0:
-            raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+            raise InputValueError(laws.NO_CASE)
         self._check_kinds(kind)
         self._check_indices()
 
@@ -63,10 +63,7 @@ class Arguments:
         beside += [] if self.weight is None else [("sample_weight", self.weight)]
         for name, other in beside:
             if key.index is not None and other.index is not None and not key.index.equals(other.index):
-                law = f"{name} and {key.argument} carry different indices, so their rows may not belong together"
-                raise InputValueError(
-                    sentence(law, hint=f"align them by label, or call .to_numpy() on {key.argument}.")
-                )
+                raise _different_indices(name, key.argument)
 
     def settle_missing(self, *, drop: bool) -> NDArray[np.intp] | None:
         """Refuse or drop missing values; return the rows kept, None for all."""
@@ -82,10 +79,7 @@ class Arguments:
             return None
         if gone.all():
             alone = any((shared | one).all() for one in own)
-            law = (
-                "every row has a missing value" if alone else "every row with weight has a missing value in some model"
-            )
-            raise InputValueError(sentence(f'missing="drop" leaves no case: {law}', count=f"{len(gone):,} rows"))
+            raise laws.none_left(len(gone), models=1 if alone else len(own))
         return np.flatnonzero(~gone)
 
     def truth(self, rows: NDArray[np.intp] | None, *, labelled: bool) -> NDArray[Any]:
@@ -102,8 +96,7 @@ class Arguments:
             return None
         weights = numbers_of(self.weight, rows)
         if rows is not None and len(self.forecasts) > 1 and not (weights != 0).any():
-            law = 'missing="drop" leaves no case: every row with weight has a missing value in some model'
-            raise InputValueError(sentence(law, count=f"{len(self):,} rows"))
+            raise laws.none_left(len(self), models=len(self.forecasts))
         _check_total(weights)
         return weights
 
@@ -118,16 +111,20 @@ class Arguments:
     def _check_columns(self) -> None:
         for reading in (self.outcome, self.weight):
             if reading is not None and reading.values.ndim != 1:
-                law = f"{reading.argument} must be 1-D, one entry per case; got shape {reading.values.shape}"
                 hint = f"pass {reading.argument} as a single column, such as values.ravel()"
                 hint += ", or .argmax(axis=1) of one-hot rows." if reading is self.outcome else "."
-                raise InputValueError(sentence(law, hint=hint))
+                offender = f"got shape {reading.values.shape}"
+                raise InputValueError(
+                    "must be 1-D, one entry per case", argument=reading.argument, offender=offender, hint=hint
+                )
 
     def _check_length(self, reading: Reading) -> None:
         if len(reading.values) != len(self):
-            law = f"y_true and {reading.argument} must be equally long"
-            offender = f"y_true has {len(self):,} rows and {reading.argument} {len(reading.values):,}"
-            raise InputValueError(sentence(law, offender=offender))
+            rows, other = f"{len(self):,}", f"{len(reading.values):,}"
+            argument = parameter(reading.argument)
+            law = Wording("{y_true} and {argument} must be equally long", argument=argument)
+            told = "{y_true} has {rows} rows and {argument} {other}"
+            raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other))
 
     def _check_kinds(self, kind: Kind) -> None:
         """Refuse models that forecast different things, or not what is asked for."""
@@ -136,8 +133,8 @@ class Arguments:
             first = next(iter(shapes))
             if shape[1:] != shapes[first][1:]:
                 told = ["one event" if len(one) == 1 else f"{one[1]} classes" for one in (shapes[first], shape)]
-                law = f"forecasts must be of one kind; {first!r} forecasts {told[0]} and {model!r} {told[1]}"
-                raise InputValueError(sentence(law))
+                law = f"must be of one kind; {first!r} forecasts {told[0]} and {model!r} {told[1]}"
+                raise InputValueError(law, argument="forecasts")
         for model, shape in shapes.items():
             check_kind(shape, self.names[model], kind)
 
@@ -146,7 +143,7 @@ class Arguments:
         for one, other in itertools.pairwise(indexed):
             if not _have_same_index(self.forecasts[one], self.forecasts[other]):
                 law = f"forecasts {one!r} and {other!r} carry different indices, so their rows may not belong together"
-                raise InputValueError(sentence(law, hint="align them by label, or call .to_numpy() to go by position."))
+                raise InputValueError(law, hint="align them by label, or call .to_numpy() to go by position.")
         for model, forecast in self.forecasts.items():
             with about(self.names[model]):
                 _check_same_index(self.outcome, forecast)
@@ -164,12 +161,12 @@ class Arguments:
 
 @contextmanager
 def about(name: str) -> Iterator[None]:
-    """Add to an error, which calls forecasts y_proba, whose forecasts they are."""
+    """Tell errors, which call forecasts y_proba, by what name the user knows them."""
     try:
         yield
     except ProprietyError as error:
         if name != FORECAST:
-            error.add_note(f"y_proba is {name}.")
+            error.aliases[FORECAST] = name
         raise
 
 
@@ -177,19 +174,20 @@ def check_rows(forecast: Reading) -> None:
     """Refuse forecasts that are neither of one event nor rows of classes."""
     shape = forecast.values.shape
     if len(shape) > MATRIX or (len(shape) == MATRIX and shape[1] < MATRIX):
-        law = f"y_proba must be of shape (n,) or (n, K) with K >= 2; got {shape}"
-        raise InputValueError(sentence(law, hint="pass a single column as 1-D, such as values.ravel()."))
+        law = "must be of shape (n,) or (n, K) with K >= 2"
+        raise InputValueError(
+            law, argument=FORECAST, offender=f"got {shape}", hint="pass a single column as 1-D, such as values.ravel()."
+        )
 
 
 def check_kind(shape: tuple[int, ...], name: str, kind: Kind) -> None:
     """Refuse rows where one event is asked for, and one event where rows are."""
     if kind == "event" and len(shape) > 1:
         what = "1-D, the probability of one event" if name == FORECAST else "the forecast of one event"
-        hint = "pass the column of the event, such as y_proba[:, 1]."
-        raise InputValueError(sentence(f"{name} must be {what}; got shape {shape}", hint=hint))
+        raise InputValueError(f"must be {what}", argument=name, offender=f"got shape {shape}", hint=laws.EVENT_HINT)
     if kind == "classes" and len(shape) == 1:
         hint = "pass rows of probabilities, such as predict_proba(X)."
-        raise InputValueError(sentence(f"{name} must have one column per class; got shape {shape}", hint=hint))
+        raise InputValueError("must have one column per class", argument=name, offender=f"got shape {shape}", hint=hint)
 
 
 def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
@@ -197,9 +195,9 @@ def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
     values = reading.values if rows is None else _narrowed(reading.values[rows])
     if values.dtype.kind in "biuf":
         return values
-    law = f"{reading.argument} must hold real numbers; got {kind_in_words(values)}"
-    hint = f"convert it with numpy.asarray({reading.argument}, dtype=float) and look at what fails."
-    raise InputTypeError(sentence(law, hint=hint))
+    hint = Wording(laws.NUMBERS_HINT, argument=parameter(reading.argument))
+    offender = f"got {kind_in_words(values)}"
+    raise InputTypeError(laws.NUMBERS_LAW, argument=reading.argument, offender=offender, hint=hint)
 
 
 def _narrowed(values: NDArray[Any], *, exact: bool = False) -> NDArray[Any]:
@@ -228,18 +226,21 @@ def _have_same_index(one: Reading, other: Reading) -> bool:
 def _check_same_index(one: Reading, other: Reading | None) -> None:
     if other is None or _have_same_index(one, other):
         return
-    law = f"{one.argument} and {other.argument} carry different indices, so their rows may not belong together"
-    hint = f"align them by label, or call .to_numpy() on {other.argument} to go by position."
-    raise InputValueError(sentence(law, hint=hint))
+    raise _different_indices(one.argument, other.argument)
+
+
+def _different_indices(one: str, other: str) -> InputValueError:
+    names = {"one": parameter(one), "other": parameter(other)}
+    law = Wording("{one} and {other} carry different indices, so their rows may not belong together", **names)
+    return InputValueError(law, hint=Wording("align them by label, or call .to_numpy() on {other}.", **names))
 
 
 def _check_total(weights: NDArray[Any]) -> None:
     """Refuse weights that are all zero, or so large or small that squares of them are not numbers, or lose digits."""
     if not (weights != 0).any():
-        raise InputValueError(sentence(laws.NO_WEIGHT, count=f"{len(weights):,} rows"))
+        raise InputValueError(laws.NO_WEIGHT, argument="sample_weight", count=f"{len(weights):,} rows")
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         weights = weights.astype(np.float64)
         squares, squared = float(np.dot(weights, weights)), float(np.square(weights.sum()))
     if squares < TINY or (max(squares, squared) == np.inf and np.isfinite(weights).all()):
-        law = "sample_weight must have squares whose sum is positive and finite"
-        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
+        raise InputValueError(laws.WEIGHT_SIZE, argument="sample_weight", hint=laws.WEIGHT_SIZE_HINT)

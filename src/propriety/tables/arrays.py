@@ -12,7 +12,7 @@ import numpy as np
 from narwhals.dependencies import get_pandas, get_pyarrow, is_into_dataframe, is_into_lazyframe, is_into_series
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.label_codes import is_rounded
 
 __all__ = ["Reading", "Role", "missing_cases", "read_array", "series_of"]
@@ -62,12 +62,14 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         try:
             frame = nw.from_native(values, eager_only=True)
         except nw.exceptions.DuplicateError as error:
-            law = f"{argument} must have distinct column names"
-            raise InputValueError(sentence(law, offender=str(error))) from error
+            law = "must have distinct column names"
+            raise InputValueError(law, argument=argument, offender=str(error)) from error
         return _read_frame(frame, argument)
     if is_into_lazyframe(values):
-        law = f"{argument} must be an array, a series or an eager frame; got a lazy {type(values).__name__}"
-        raise InputTypeError(sentence(law, hint="collect the column first."))
+        law = "must be an array, a series or an eager frame"
+        raise InputTypeError(
+            law, argument=argument, offender=f"got a lazy {type(values).__name__}", hint="collect the column first."
+        )
     return _read_plain(values, argument, role)
 
 
@@ -127,7 +129,7 @@ def _read_series(series: nw.Series[Any], argument: str, role: Role) -> Reading:
 
 def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
     if not frame.columns:
-        raise InputValueError(sentence(f"{argument} must have columns; the frame has none"))
+        raise InputValueError("must have columns; the frame has none", argument=argument)
     columns = [frame.get_column(name).alias("values") for name in frame.columns]
     missing = np.column_stack([column.is_null().to_numpy().astype(bool) for column in columns])
     return Reading(
@@ -148,8 +150,10 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
 def _labels(series: nw.Series[Any], argument: str) -> NDArray[Any]:
     kind = series.dtype
     if kind in NESTED:
-        law = f"{argument} must hold single labels; got values of dtype {kind}"
-        raise InputTypeError(sentence(law, hint="turn them into text first."))
+        law = "must hold single labels"
+        raise InputTypeError(
+            law, argument=argument, offender=f"got values of dtype {kind}", hint="turn them into text first."
+        )
     if _is_whole(kind):
         return _whole(series)
     zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
@@ -191,15 +195,20 @@ def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
     except (ValueError, TypeError, RuntimeError) as error:
         ragged = "inhomogeneous" in str(error)
         law = f"{argument} must be a 1-D array or an array of rows that are equally long"
-        raise (InputValueError if ragged else InputTypeError)(sentence(law, offender=str(error))) from error
+        raise (InputValueError if ragged else InputTypeError)(law, offender=str(error)) from error
     lossy = array.dtype.kind in "US" or (role != "numbers" and is_rounded(array))
     if lossy and not isinstance(values, np.ndarray):
         # NumPy turns a list of strings and NaN or None into strings such as "nan", and one of whole numbers and NaN
         # into floats, which tell large labels no longer apart; objects keep them.
         array = np.array(values, dtype=object)
     if array.ndim == 0:
-        law = f"{argument} must be an array with one entry per case; got a single {type(values).__name__}"
-        raise InputTypeError(sentence(law, hint=f"put it into a list, [{argument}], or into an array."))
+        law = "must be an array with one entry per case"
+        raise InputTypeError(
+            law,
+            argument=argument,
+            offender=f"got a single {type(values).__name__}",
+            hint=f"put it into a list, [{argument}], or into an array.",
+        )
     return array
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.events import CUMULATIVE_DECIMALS, Event
 

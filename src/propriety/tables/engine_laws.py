@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import narwhals as nw
 import numpy as np
 
-from propriety.errors import InputValueError, MissingValuesError, sentence
+from propriety.errors import InputValueError, MissingValuesError
 from propriety.tables import laws
 from propriety.tables.engines import Counts
 from propriety.tables.lazy_cases import Broken, LazyCases
@@ -33,21 +33,19 @@ def judged(
     fault = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
     total = int(counts.cases.sum())
     if total == 0:
-        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+        raise InputValueError(laws.NO_CASE)
     dropped = 0
     argument = cases.arguments[counts.model]
     for bit, name in MISSING.items():
         missing = int(counts.cases[(fault & bit) > 0].sum())
         if missing and not cases.drop:
-            law = f"{name or argument} must not hold missing values (NaN, None, NA or masked)"
-            hint = 'drop such rows yourself, or pass missing="drop" to drop and count them.'
-            raise MissingValuesError(sentence(law, count=_count(missing, total), hint=hint))
+            count = _count(missing, total)
+            raise MissingValuesError(laws.MISSING_LAW, argument=name or argument, count=count, hint=laws.MISSING_HINT)
     if cases.drop:
         gone = (fault & Broken.MISSING) > 0
         dropped = int(counts.cases[gone].sum())
         if dropped == total:
-            law = 'missing="drop" leaves no case: every row has a missing value'
-            raise InputValueError(sentence(law, count=f"{total:,} rows"))
+            raise laws.none_left(total)
         counts, fault = counts.where(~gone), fault[~gone]
     if not (weightless and counts.positive.sum() == 0):
         _check_weights(cases, counts)
@@ -67,39 +65,43 @@ def _check_weights(cases: LazyCases, counts: Counts) -> None:
     if not cases.weighted or not lawful.all():
         return
     if counts.positive.sum() == 0:
-        raise InputValueError(sentence(laws.NO_WEIGHT, count=f"{int(counts.cases.sum()):,} rows"))
+        raise InputValueError(laws.NO_WEIGHT, argument="sample_weight", count=f"{int(counts.cases.sum()):,} rows")
     if not 0.0 < counts.squares.sum() < np.inf:
-        law = "sample_weight must have squares whose sum is positive and finite"
-        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
+        raise InputValueError(laws.WEIGHT_SIZE, argument="sample_weight", hint=laws.WEIGHT_SIZE_HINT)
 
 
 def _refuse(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int, count: str) -> NoReturn:
     """Raise the error of a law, with an example and the hint that the offenders call for."""
     low, high = _ends(cases, counts, keys, bit)
     argument = cases.arguments[counts.model]
+    verb = "is"
     if bit == Broken.FORECAST:
-        law, shown = f"{argument} must lie in [0, 1]", high if high > 1.0 else low
+        law, shown = laws.UNIT_LAW, high if high > 1.0 else low
         hint = laws.forecast_hint(argument, low, high)
     elif bit == Broken.ROW_SUM:
-        law, shown = f"the rows of {argument} must sum to 1 within {cases.tolerance:g}", high if high > 1.0 else low
-        raise InputValueError(sentence(law, offender=f"one sums to {shown!r}", count=count, hint=laws.ROW_SUM_HINT))
+        argument, hint = laws.rows_of(argument), laws.ROW_SUM_HINT
+        law = laws.row_sum_law(cases.tolerance)  # type: ignore[arg-type]  # rows have one
+        shown, verb = high if high > 1.0 else low, "sums to"
     elif bit == Broken.WEIGHT:
-        law, shown, hint = laws.WEIGHT_LAW, low if low < 0.0 else high, laws.WEIGHT_HINT
-    elif cases.place_law is not None:
-        (law, hint), shown = cases.place_law, _outcome(low)
-    elif cases.held is None:
-        law, shown = laws.OUTCOME_LAW, _outcome(low)
-        hint = laws.outcome_hint(fraction=0.0 < low < 1.0 or 0.0 < high < 1.0)
-    elif cases.pos_label is not None:
-        law = f"y_true must hold pos_label={cases.pos_label!r} and one other label"
-        law += f"; got both {_outcome(cases.held[0])!r} and {_outcome(low)!r}"
-        raise InputValueError(
-            sentence(law, hint=f"pass y_true == {cases.pos_label!r} to score one class against the rest.")
-        )
+        argument, law, hint = "sample_weight", laws.WEIGHT_LAW, laws.WEIGHT_HINT
+        shown = low if low < 0.0 else high
     else:
-        law, shown = f"y_true must hold only the labels {list(map(_outcome, cases.named))}", _outcome(low)
-        hint = "name every class in labels=, also one without cases."
-    raise InputValueError(sentence(law, offender=f"one is {shown!r}", count=count, hint=hint))
+        _refuse_outcome(cases, low, high, count)
+    raise InputValueError(law, argument=argument, offender=f"one {verb} {shown!r}", count=count, hint=hint)
+
+
+def _refuse_outcome(cases: LazyCases, low: Any, high: Any, count: str) -> NoReturn:
+    law: str
+    hint: str
+    if cases.labels is not None and not cases.named:
+        law, hint = laws.place_law(len(cases.labels)), laws.LABELS_HINT
+    elif cases.held is None:
+        law, hint = laws.OUTCOME_LAW, laws.outcome_hint(fraction=0.0 < low < 1.0 or 0.0 < high < 1.0)
+    elif cases.pos_label is not None:
+        raise laws.third_label(cases.pos_label, _outcome(cases.held[0]), _outcome(low))
+    else:
+        law, hint = laws.labels_law(map(_outcome, cases.named)), laws.EVERY_CLASS_HINT
+    raise InputValueError(law, argument="y_true", offender=f"one is {_outcome(low)!r}", count=count, hint=hint)
 
 
 def _ends(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int) -> tuple[Any, Any]:

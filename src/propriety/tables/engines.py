@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.results import Floats
+from propriety.result import Floats
 from propriety.tables import frames
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases

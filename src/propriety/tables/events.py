@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 
 __all__ = ["CUMULATIVE_DECIMALS", "Event", "event_of", "events_of"]
 
@@ -52,9 +52,9 @@ def event_of(label: Any, labels: tuple[Any, ...] | None, *, ordered: bool) -> Ev
     """
     if labels is None:
         if label is not None:
-            raise InputValueError(sentence(f"the forecasts are of one event; got event={label!r}"))
+            raise InputValueError(f"the forecasts are of one event; got event={label!r}")
         return Event("event")
     known = labels[:-1] if ordered else labels
     if label not in known:
-        raise InputValueError(sentence(f"event must be one of {list(known)}; got {label!r}"))
+        raise InputValueError(f"must be one of {list(known)}", argument="event", offender=f"got {label!r}")
     return Event("cut" if ordered else "class", labels.index(label))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 import narwhals as nw
 import numpy as np
 
-from propriety.errors import InputTypeError, sentence
-from propriety.results import Floats, Result
+from propriety.checks import check_cells
+from propriety.errors import InputTypeError
+from propriety.result import Floats, Result
 from propriety.tables import frames, pooling, table_files, table_laws
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event
@@ -115,7 +116,7 @@ class ForecastTable(Result):
         given = [name for name, value in beside.items() if value is not None and name != "missing"]
         if given:
             law = f"a ForecastTable holds outcomes, forecasts and weights; pass no {given[0]} beside it"
-            raise InputTypeError(sentence(law))
+            raise InputTypeError(law)
         return y_true
 
     @classmethod
@@ -255,7 +256,7 @@ class ForecastTable(Result):
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table to a Parquet file; needs PyArrow."""
         facts = {name: value for name, value in self._fields().items() if not isinstance(value, np.ndarray)}
-        frames.write_parquet(path, self.rows(), {"schema": self.schema, "version": self.schema_version, **facts})
+        frames.write_parquet(path, self.columns(), {"schema": self.schema, "version": self.schema_version, **facts})
 
     @property
     def weights(self) -> Floats:
@@ -357,7 +358,7 @@ class ForecastTable(Result):
         >>> ForecastTable.from_predictions([0, 1, 1], [0.125, 0.1875, 1.0]).grid(4).forecast
         array([0.15625, 1.     ])
         """
-        table_laws.check_cells(cells, held=self.cells)
+        check_cells(cells, held=self.cells)
         columns = pooling.pool(*self._columns(), cells=int(cells))
         return self._frozen(*columns, n=self.n, n_events=self.n_events, dropped=self.dropped, cells=int(cells))
 

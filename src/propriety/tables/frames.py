@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError, sentence
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError, Wording
 from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
 from propriety.tables.keys import code_keys, ordered_categories
@@ -62,10 +62,12 @@ def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     try:
         found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError as error:
-        law = f"frame must be a data frame that narwhals knows; got {type(frame).__name__}"
-        raise InputTypeError(sentence(law, hint="use from_predictions for arrays.")) from error
+        law = "must be a data frame that narwhals knows"
+        raise InputTypeError(
+            law, argument="frame", offender=f"got {type(frame).__name__}", hint="use from_predictions for arrays."
+        ) from error
     except nw.exceptions.DuplicateError as error:
-        raise InputValueError(sentence("frame must have distinct column names", offender=str(error))) from error
+        raise InputValueError("must have distinct column names", argument="frame", offender=str(error)) from error
     return found
 
 
@@ -74,8 +76,13 @@ def checked_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Sequenc
     schema = frame.collect_schema()
     absent = [name for name in names if name not in schema]
     if absent:
-        law = f"frame must have the columns {list(names)}; it lacks {absent}"
-        raise InputValueError(sentence(law, hint=f"its columns are {list(schema)}."))
+        law = f"must have the columns {list(names)}"
+        raise InputValueError(
+            law,
+            argument="frame",
+            offender=Wording("it lacks {absent}", absent=absent),
+            hint=Wording("its columns are {columns}.", columns=list(schema)),
+        )
     return schema
 
 
@@ -88,7 +95,7 @@ def group_keys(by: str | Sequence[str] | None) -> list[str]:
     """Return the names of the columns that tell the groups; none for None."""
     keys = [] if by is None else [by] if isinstance(by, str) else list(by)
     if by is not None and not keys:
-        raise InputValueError(sentence("by must name at least one column; got none"))
+        raise InputValueError("must name at least one column", argument="by", offender="got none")
     return keys
 
 
@@ -109,7 +116,7 @@ def groups_of(
 
 def _coded(series: nw.Series[Any], key: str) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     """Return the labels of a column in order, a missing one last as None, and the code of each row."""
-    argument, native = f"by={key!r}", series.to_native()
+    argument, native = Wording("by={key!r}", key=key), series.to_native()
     reading = read_array(native, argument, role="keys")
     absent = missing_cases(reading, kinds="fmM")
     known = code_keys(reading.values[~absent], argument, ordered_categories(native))
@@ -137,7 +144,7 @@ def made_of_groups(
         if not weightless:
             made[group] = found
     if not made:
-        raise InputValueError(sentence(laws.NO_WEIGHT))
+        raise InputValueError(laws.NO_WEIGHT, argument="sample_weight")
     return made
 
 
@@ -154,7 +161,7 @@ def in_group(group: object, make: Callable[..., Made], *arguments: Any, **option
     try:
         return make(*arguments, **options)
     except ProprietyError as error:
-        error.args = (f"In the group {group!r}: {error}",)
+        error.groups = (group, *error.groups)
         raise
 
 
@@ -169,8 +176,10 @@ def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
     """Return an eager frame that has the named columns."""
     table = known(frame)
     if isinstance(table, nw.LazyFrame):
-        law = f"frame must be eager so far; got a lazy {type(frame).__name__}"
-        raise InputTypeError(sentence(law, hint="collect the columns first."))
+        law = "must be eager so far"
+        raise InputTypeError(
+            law, argument="frame", offender=f"got a lazy {type(frame).__name__}", hint="collect the columns first."
+        )
     checked_columns(table, names)
     return table
 
@@ -187,11 +196,11 @@ def checked_version(data: Mapping[str, Any], schema: str, *versions: int) -> int
     """Return the version of a stored result, which must be of this schema and have one of these versions."""
     found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
     if not isinstance(data, Mapping) or not isinstance(found, str) or found != schema:
-        raise InputValueError(sentence(f"data must be a stored {schema}; got {found!r}"))
+        raise InputValueError(f"must be a stored {schema}", argument="data", offender=f"got {found!r}")
     version = data.get("version")
     if not isinstance(version, int) or version not in versions:
         law = f"{schema} must have version {' or '.join(map(str, versions))}; got {version!r}"
-        raise InputValueError(sentence(law, hint="a newer propriety may have written it."))
+        raise InputValueError(law, hint="a newer propriety may have written it.")
     return version
 
 
@@ -204,7 +213,7 @@ def checked_fields(
     surplus = sorted(map(str, set(stored) - set(fields)))
     if lacking or surplus:
         told = f"it lacks {lacking}" if lacking else f"it has {surplus} too"
-        raise InputValueError(sentence(f"{schema} must have the fields {list(fields)}; {told}"))
+        raise InputValueError(f"{schema} must have the fields {list(fields)}; {told}")
     return stored
 
 
@@ -215,7 +224,7 @@ def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: 
         table = pa.table(dict(columns))
     except (pa.ArrowException, OverflowError) as error:
         law = "a column of a Parquet file must hold values of one kind, which Arrow knows"
-        raise InputTypeError(sentence(law, offender=_first_line(error))) from error
+        raise InputTypeError(law, offender=_first_line(error)) from error
     parquet.write_table(table.replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))}), path)
 
 
@@ -228,20 +237,20 @@ def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
     except (pa.ArrowException, UnicodeError, OSError) as error:
         if isinstance(error, OSError) and (error.errno or type(error) is not OSError):
             raise  # There is no such file, or it may not be read; a file that is not whole gives a plain OSError.
-        raise InputValueError(sentence(f"{path} must be a whole Parquet file", offender=_first_line(error))) from error
+        raise InputValueError(f"{path} must be a whole Parquet file", offender=_first_line(error)) from error
     return _facts(table.schema.metadata or {}, path) | columns
 
 
 def _facts(metadata: Mapping[bytes, bytes], path: str | PathLike[str]) -> dict[str, Any]:
     law = f"{path} must be a Parquet file that propriety wrote"
     if METADATA_KEY not in metadata:
-        raise InputValueError(sentence(f"{law}; its mark is missing"))
+        raise InputValueError(f"{law}; its mark is missing")
     try:
         stored = json.loads(metadata[METADATA_KEY])
     except (ValueError, RecursionError):
         stored = None
     if not isinstance(stored, dict):
-        raise InputValueError(sentence(f"{law}; its mark cannot be read"))
+        raise InputValueError(f"{law}; its mark cannot be read")
     return stored
 
 
@@ -256,6 +265,6 @@ def pyarrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        message = "Parquet files and engines need PyArrow. Hint: pip install pyarrow."
-        raise MissingDependencyError(message) from error
+        law = "Parquet files and engines need PyArrow"
+        raise MissingDependencyError(law, hint="pip install pyarrow.") from error
     return pa, parquet

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from propriety.errors import InputTypeError, sentence
+from propriety.errors import InputTypeError
 from propriety.tables.keys import check_exact
 from propriety.tables.label_codes import plain_labels
 from propriety.tables.lazy_columns import Column
@@ -70,8 +70,8 @@ def key_column(column: Column, argument: str) -> KeyColumn:
         found = KeyColumn(argument, held.cast(nw.String), uuid.UUID)
     if found is None:
         told = column.native_kind if kind in (nw.Unknown, nw.Object) else kind
-        law = f"{argument} must hold labels; {engine_of(column.frame)} holds values of dtype {told} in {column.name!r}"
-        raise InputTypeError(sentence(law, hint=TEXT))
+        law = f"must hold labels; {engine_of(column.frame)} holds values of dtype {told} in {column.name!r}"
+        raise InputTypeError(law, argument=argument, hint=TEXT)
     return found
 
 
@@ -89,6 +89,6 @@ def _duration(label: Any, column: str, argument: str) -> Any:
     if isinstance(label, dt.timedelta | np.timedelta64):
         return label
     if label.months or label.nanoseconds % 1000:
-        law = f"{argument} must hold durations in days and microseconds; one in {column!r} is {tuple(label)!r}"
-        raise InputTypeError(sentence(law, hint=TEXT))
+        law = f"must hold durations in days and microseconds; one in {column!r} is {tuple(label)!r}"
+        raise InputTypeError(law, argument=argument, hint=TEXT)
     return dt.timedelta(days=label.days, microseconds=label.nanoseconds // 1000)

@@ -9,7 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, MissingValuesError, sentence
+from propriety.errors import InputTypeError, InputValueError
+from propriety.tables import laws
 from propriety.tables.arguments import Arguments
 from propriety.tables.arrays import missing_cases, read_array, series_of
 from propriety.tables.cases import Keys
@@ -25,17 +26,14 @@ def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray
     """
     reading, cases = read_array(values, argument, role="keys"), len(beside)
     if reading.values.shape != (cases,):
-        law = f"{argument} must have one entry per case, {cases:,} in all; got shape {reading.values.shape}"
-        raise InputValueError(sentence(law))
+        law = f"must have one entry per case, {cases:,} in all"
+        raise InputValueError(law, argument=argument, offender=f"got shape {reading.values.shape}")
     beside.check_key(reading)
     rows = np.arange(cases) if rows is None else rows
     kept = reading.values if len(rows) == cases else reading.values[rows]
     absent = rows[missing_cases(reading, kinds="fmM")[rows]]
     if len(absent):
-        law = f"{argument} must be known of every case"
-        count = f"{len(absent):,} of {len(rows):,} rows"
-        hint = f"leave these rows out of every argument, or give each of them a label of its own in {argument}."
-        raise MissingValuesError(sentence(law, offender=f"row {absent[0]:,} is missing", count=count, hint=hint))
+        raise laws.unknown_key(argument, f"{len(absent):,} of {len(rows):,} rows", int(absent[0]))
     return code_keys(kept, argument, ordered_categories(values))
 
 
@@ -49,9 +47,9 @@ def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = 
         try:
             found = Keys(*code_labels(plain_labels(kept), categories))
         except TypeError as error:
-            law = f"{argument} must hold labels that can be told apart"
+            law = "must hold labels that can be told apart"
             hint = "pass texts, numbers, times or tuples of them."
-            raise InputTypeError(sentence(law, offender=str(error), hint=hint)) from error
+            raise InputTypeError(law, argument=argument, offender=str(error), hint=hint) from error
     check_exact(found.labels, argument)
     return found
 
@@ -60,16 +58,16 @@ def check_exact(labels: tuple[Any, ...], argument: str) -> None:
     """Refuse floats that may each stand for several whole numbers, as identifiers that were read as floats do."""
     rounded = next((label for label in labels if isinstance(label, float) and abs(label) >= WHOLE), None)
     if rounded is not None:
-        law = f"{argument} must hold exact labels; {rounded!r} is a float that may stand for several whole numbers"
+        law = f"must hold exact labels; {rounded!r} is a float that may stand for several whole numbers"
         hint = 'keep large identifiers as integers (in pandas of dtype "Int64" beside missing values) or as text.'
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, argument=argument, hint=hint)
 
 
 def check_one_key(by: object) -> None:
     """Refuse none, or several that have names, where one key is needed."""
     if by is None or isinstance(by, Mapping):
-        law = f"by must be an array with one entry per case; got a single {type(by).__name__}"
-        raise InputTypeError(sentence(law))
+        law = "must be an array with one entry per case"
+        raise InputTypeError(law, argument="by", offender=f"got a single {type(by).__name__}")
 
 
 def ordered_categories(values: object) -> list[Any] | None:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import laws
 from propriety.tables.label_codes import WHOLE, is_rounded
 
@@ -32,29 +32,28 @@ FEW_LABELS = 8  # Up to so many, a pass for each label is faster than a sort.
 def distinct_labels(labels: Labels) -> tuple[Any, ...]:
     """Return labels in their order; they must have one, and differ."""
     if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
-        law = f"labels must be a list of labels in the order of the columns; got {type(labels).__name__}"
-        raise InputTypeError(sentence(law))
+        law = "must be a list of labels in the order of the columns"
+        raise InputTypeError(law, argument="labels", offender=f"got {type(labels).__name__}")
     names = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
     try:
         distinct = len(set(names)) == len(names)
     except TypeError as error:
-        raise InputTypeError(sentence("labels must be single values", offender=str(error))) from error
+        raise InputTypeError("must be single values", argument="labels", offender=str(error)) from error
     if not distinct:
-        raise InputValueError(sentence(f"labels must be distinct; got {list(names)}"))
+        raise InputValueError("must be distinct", argument="labels", offender=f"got {list(names)}")
     return names
 
 
 def class_labels(classes: int, labels: Labels | None, pos_label: object = None) -> tuple[Any, ...]:
     """Return the label of each class: the labels given, or 0, ..., K - 1."""
     if pos_label is not None:
-        law = "pos_label belongs to a 1-D y_proba; rows of probabilities name their columns by labels="
-        raise InputValueError(sentence(law))
+        raise laws.event_of_classes()
     if labels is None:
         return tuple(range(classes))
     columns = distinct_labels(labels)
     if len(columns) != classes:
-        law = f"labels must name the columns of y_proba; got {len(columns)} labels for {classes} columns"
-        raise InputValueError(sentence(law))
+        offender = f"got {len(columns)} labels for {classes} columns"
+        raise InputValueError(Wording("must name the columns of {y_proba}"), argument="labels", offender=offender)
     return columns
 
 
@@ -62,11 +61,12 @@ def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any],
     """Return the two labels of a binary outcome as they were given, and that of the event, the last by default."""
     names = distinct_labels(labels)
     if len(names) != 2:
-        law = f"labels must name the two classes of a 1-D y_proba; got {len(names)} labels"
-        raise InputValueError(sentence(law, hint="pass rows with one column per class for more."))
+        law = Wording("must name the two classes of a 1-D {y_proba}")
+        hint = "pass rows with one column per class for more."
+        raise InputValueError(law, argument="labels", offender=f"got {len(names)} labels", hint=hint)
     event = names[1] if pos_label is None else pos_label
     if event not in names:
-        raise InputValueError(sentence(f"pos_label must be one of labels; got {pos_label!r}"))
+        raise InputValueError(Wording("must be one of {labels}"), argument="pos_label", offender=f"got {pos_label!r}")
     return (names[0], names[1]), event
 
 
@@ -81,8 +81,7 @@ def happened_of(
         return _events_against_rest(outcome, pos_label)
     if outcome.dtype.kind in "biuf":
         return outcome
-    law = f"y_true must hold 0 and 1 (or False and True) where no pos_label is given; got {kind_in_words(outcome)}"
-    raise InputValueError(sentence(law, hint="pass pos_label=, the label whose probability y_proba gives."))
+    raise laws.unnamed_event(kind_in_words(outcome))
 
 
 def places_of(
@@ -93,8 +92,7 @@ def places_of(
         return _labelled(outcome, columns, rows)
     if outcome.dtype.kind in "biuf":
         return outcome
-    law = f"y_true holds {kind_in_words(outcome)}, which cannot be matched to the columns of y_proba"
-    raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
+    raise laws.unnamed_classes(kind_in_words(outcome))
 
 
 def kind_in_words(values: NDArray[Any]) -> str:
@@ -112,26 +110,25 @@ def kind_in_words(values: NDArray[Any]) -> str:
 def check_float_label(label: object) -> None:
     """Refuse, beside outcomes that are floats, a label that floats cannot tell from its neighbours."""
     if isinstance(label, int) and abs(label) >= WHOLE:
-        law = f"y_true must hold whole numbers for the label {label!r}; it holds floats, which merge it with others"
+        law = f"must hold whole numbers for the label {label!r}"
+        offender = "it holds floats, which merge it with others"
         hint = 'keep large labels as integers (in pandas of dtype "Int64" beside missing values) or as text.'
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, argument="y_true", offender=offender, hint=hint)
 
 
 def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np.bool_]:
     if not isinstance(pos_label, Hashable) or np.ndim(pos_label) != 0:  # type: ignore[arg-type]  # any label
-        raise InputTypeError(sentence(f"pos_label must be a single label; got {type(pos_label).__name__}"))
+        raise InputTypeError("must be a single label", argument="pos_label", offender=f"got {type(pos_label).__name__}")
     event = _equals(outcome, pos_label)
     if event.all():
         return event
     if not event.any() and not isinstance(pos_label, Real | np.bool_ if outcome.dtype.kind in "biuf" else str):
-        law = f"y_true must hold labels of the kind of pos_label={pos_label!r}; got {kind_in_words(outcome)}"
-        raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
+        raise laws.other_kind(pos_label, kind_in_words(outcome))
     other = outcome[~event][0]
     third = ~(event | _equals(outcome, other))
     if third.any():
         shown = [value.item() if isinstance(value, np.generic) else value for value in (other, outcome[third][0])]
-        law = f"y_true must hold pos_label={pos_label!r} and one other label; got both {shown[0]!r} and {shown[1]!r}"
-        raise InputValueError(sentence(law, hint=f"pass y_true == {pos_label!r} to score one class against the rest."))
+        raise laws.third_label(pos_label, *shown)
     return event
 
 
@@ -165,6 +162,5 @@ def _labelled(outcome: NDArray[Any], labels: tuple[Any, ...], rows: NDArray[np.i
         for position, label in enumerate(labels):
             index[_equals(outcome, label)] = position
     if (index < 0).any():
-        law = f"y_true must hold only the labels {list(labels)}"
-        laws.refuse(law, index < 0, outcome, rows, "name every class in labels=, also one without cases.")
+        laws.refuse("y_true", laws.labels_law(labels), index < 0, outcome, rows, hint=laws.EVERY_CLASS_HINT)
     return index

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingValuesError, sentence
+from propriety.errors import InputValueError, MissingValuesError, Wording, parameter
 
 __all__ = [
     "are_class_indices",
+    "event_of_classes",
     "forecast_hint",
     "in_unit_interval",
+    "labels_law",
+    "named_forecast",
+    "named_key",
+    "none_left",
+    "other_kind",
     "outcome_hint",
+    "place_law",
     "refuse",
     "refuse_class_indices",
     "refuse_forecasts",
@@ -22,6 +30,12 @@ __all__ = [
     "refuse_outcomes",
     "refuse_row_sums",
     "refuse_weights",
+    "row_sum_law",
+    "rows_of",
+    "third_label",
+    "unknown_key",
+    "unnamed_classes",
+    "unnamed_event",
 ]
 
 # An excess this small is rounding error rather than a wrong scale, and gets its own hint.
@@ -29,11 +43,26 @@ ROUNDING = 1e-9
 PERCENT = 100.0
 SURELY_PERCENT = 5.0  # Logits and slips are smaller.
 
-OUTCOME_LAW = "y_true must hold 0 and 1 (or False and True) where no pos_label is given"
-POS_LABEL_HINT = "pass pos_label=, the label whose probability y_proba gives."
-ROW_SUM_HINT = "divide each row by its sum if these are unnormalised, or pass tolerance= if this is rounding error."
-WEIGHT_LAW = "sample_weight must be finite and not negative"
-NO_WEIGHT = "sample_weight must be positive for at least one case; all are 0"
+OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) where no {pos_label} is given")
+POS_LABEL_HINT = Wording("pass {pos_label=}, the label whose probability {y_proba} gives.")
+LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
+EVERY_CLASS_HINT = Wording("name every class in {labels=}, also one without cases.")
+MISSING_LAW = "must not hold missing values (NaN, None, NA or masked)"
+MISSING_HINT = Wording('drop such rows yourself, or pass {missing="drop"} to drop and count them.')
+UNIT_LAW = "must lie in [0, 1]"
+NUMBERS_LAW = "must hold real numbers"
+NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and look at what fails."
+CAST_HINT = "cast {column!r} first."
+ROUNDING_HINT = "this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
+EVENT_HINT = Wording("pass the column of the event, such as {y_proba}[:, 1].")
+NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty")
+ROW_SUM_HINT = Wording(
+    "divide each row by its sum if these are unnormalised, or pass {tolerance=} if this is rounding error."
+)
+WEIGHT_LAW = "must be finite and not negative"
+NO_WEIGHT = "must be positive for at least one case; all are 0"
+WEIGHT_SIZE = "must have squares whose sum is positive and finite"
+WEIGHT_SIZE_HINT = "divide the weights by their mean."
 WEIGHT_HINT = "give a weight of 0 to leave a case out."
 
 Rows = NDArray[np.intp] | None
@@ -50,19 +79,27 @@ def are_class_indices(outcome: NDArray[Any], classes: int) -> NDArray[np.bool_]:
     return known
 
 
-def refuse(law: str, bad: NDArray[np.bool_], values: NDArray[Any], rows: Rows, hint: str) -> NoReturn:
+def refuse(
+    argument: str, law: str, bad: NDArray[np.bool_], values: NDArray[Any], rows: Rows, *, hint: str, verb: str = "is"
+) -> NoReturn:
     """Raise the error for the cases marked in `bad`, showing the first of them."""
-    raise InputValueError(_told(law, bad, values, rows, hint))
+    by_case = _by_case(bad)
+    case = int(by_case.argmax())
+    column = None if bad.ndim == 1 else int(bad[case].argmax())
+    offender = f"{verb} {_shown(values[case] if column is None else values[case, column])}"
+    place = _row(case, rows)
+    raise InputValueError(
+        law, argument=argument, row=place, column=column, offender=offender, count=_count(by_case), hint=hint
+    )
 
 
 def refuse_missing(argument: str, missing: NDArray[np.bool_], rows: Rows = None) -> NoReturn:
     """Raise the error for missing values."""
     by_case = _by_case(missing)
-    law = f"{argument} must not hold missing values (NaN, None, NA or masked)"
-    case = int(by_case.argmax())
-    offender = f"row {case if rows is None else int(rows[case])} is missing"
-    hint = 'drop such rows yourself, or pass missing="drop" to drop and count them.'
-    raise MissingValuesError(sentence(law, offender=offender, count=_count(by_case), hint=hint))
+    row, count = _row(int(by_case.argmax()), rows), _count(by_case)
+    raise MissingValuesError(
+        MISSING_LAW, argument=argument, row=row, offender="is missing", count=count, hint=MISSING_HINT
+    )
 
 
 def refuse_forecasts(argument: str, values: NDArray[Any], rows: Rows) -> NoReturn:
@@ -71,51 +108,137 @@ def refuse_forecasts(argument: str, values: NDArray[Any], rows: Rows) -> NoRetur
     if missing.any():
         refuse_missing(argument, missing, rows)
     hint = forecast_hint(argument, values.min(), values.max())
-    refuse(f"{argument} must lie in [0, 1]", ~((values >= 0.0) & (values <= 1.0)), values, rows, hint)
+    refuse(argument, UNIT_LAW, ~((values >= 0.0) & (values <= 1.0)), values, rows, hint=hint)
+
+
+def unknown_key(argument: str, count: str, row: int | None = None) -> MissingValuesError:
+    """Return the error for cases whose group, cluster or time is not known."""
+    return MissingValuesError(
+        "must be known of every case",
+        argument=argument,
+        row=row,
+        offender="" if row is None else "is missing",
+        count=count,
+        hint=Wording(
+            "leave these rows out, or give each of them a label of its own in {key}.", key=parameter(argument)
+        ),
+    )
 
 
 def forecast_hint(argument: str, low: float, high: float) -> str:
     """Return what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
     if low >= -ROUNDING and high <= 1.0 + ROUNDING:
-        return f"this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
+        return Wording(ROUNDING_HINT, argument=parameter(argument))
     if low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
         return "divide by 100 if these are percentages."
     return "apply a sigmoid (or a softmax to rows) if these are logits."
 
 
+def rows_of(argument: str) -> str:
+    """Return what the rows of an argument are called."""
+    return Wording("the rows of {argument}", argument=parameter(argument))
+
+
+def named_forecast(model: str) -> str:
+    """Return what the forecasts of one of several models are called."""
+    return Wording("forecasts[{model!r}]", model=model)
+
+
+def named_key(key: str) -> str:
+    """Return what one of several keys is called."""
+    return Wording("by[{key!r}]", key=key)
+
+
+def row_sum_law(tolerance: float) -> str:
+    """Return the law of rows of probabilities."""
+    return f"must sum to 1 within {tolerance:g}"
+
+
+def place_law(classes: int) -> str:
+    """Return the law of outcomes that are places of classes."""
+    law = "must hold whole numbers from 0 to {last}, one for each of the {classes} columns of {y_proba}"
+    return Wording(law, last=classes - 1, classes=classes)
+
+
+def labels_law(labels: Iterable[object]) -> str:
+    """Return the law of outcomes that are labels."""
+    return f"must hold only the labels {list(labels)}"
+
+
+def unnamed_event(found: str) -> InputValueError:
+    """Return the error for outcomes that are labels, and none is said to be that of the event."""
+    return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=POS_LABEL_HINT)
+
+
+def unnamed_classes(found: str) -> InputValueError:
+    """Return the error for outcomes that are labels, and no column is said to be theirs."""
+    law = Wording("holds {found}, which cannot be matched to the columns of {y_proba}", found=found)
+    return InputValueError(law, argument="y_true", hint=LABELS_HINT)
+
+
+def other_kind(pos_label: object, found: str) -> InputValueError:
+    """Return the error for outcomes of a kind to which the label of the event does not belong."""
+    law = Wording("must hold labels of the kind of {pos_label}={event!r}", event=pos_label)
+    hint = Wording("pass {labels=}[other, event] to name both.")
+    return InputValueError(law, argument="y_true", offender=f"got {found}", hint=hint)
+
+
+def none_left(rows: int, *, models: int = 1) -> InputValueError:
+    """Return the error for cases that are all dropped."""
+    missed = (
+        "every row has a missing value" if models == 1 else "every row with weight has a missing value in some model"
+    )
+    law = Wording('{missing="drop"} leaves no case: {missed}', missed=missed)
+    return InputValueError(law, count=f"{rows:,} rows")
+
+
+def event_of_classes() -> InputValueError:
+    """Return the error for a label of the event beside rows of classes."""
+    law = Wording("belongs to a 1-D {y_proba}; rows of probabilities name their columns by {labels=}")
+    return InputValueError(law, argument="pos_label")
+
+
+def third_label(pos_label: object, other: object, third: object) -> InputValueError:
+    """Return the error for outcomes with two labels beside that of the event."""
+    return InputValueError(
+        Wording("must hold {pos_label}={event!r} and one other label", event=pos_label),
+        argument="y_true",
+        offender=f"got both {other!r} and {third!r}",
+        hint=Wording("pass {y_true} == {event!r} to score one class against the rest.", event=pos_label),
+    )
+
+
 def refuse_row_sums(argument: str, values: NDArray[Any], tolerance: float, rows: Rows) -> NoReturn:
     """Raise the error for rows of probabilities that do not sum to one."""
     sums = values.sum(axis=1, dtype=np.float64)
-    law = f"the rows of {argument} must sum to 1 within {tolerance:g}"
     bad = ~(np.abs(sums - 1.0) <= tolerance)
-    raise InputValueError(_told(law, bad, sums, rows, ROW_SUM_HINT, verb="sums to"))
+    refuse(rows_of(argument), row_sum_law(tolerance), bad, sums, rows, hint=ROW_SUM_HINT, verb="sums to")
 
 
 def refuse_outcomes(values: NDArray[Any], rows: Rows) -> NoReturn:
     """Raise the error for binary outcomes that are missing or neither 0 nor 1."""
     refuse_missing_floats("y_true", values, rows)
     fraction = values.dtype.kind == "f" and bool(((values > 0) & (values < 1)).any())
-    refuse(OUTCOME_LAW, ~((values == 0) | (values == 1)), values, rows, outcome_hint(fraction=fraction))
+    bad = ~((values == 0) | (values == 1))
+    refuse("y_true", OUTCOME_LAW, bad, values, rows, hint=outcome_hint(fraction=fraction))
 
 
 def outcome_hint(*, fraction: bool) -> str:
     """Return what outcomes that are neither 0 nor 1 may be; a fraction looks like a forecast."""
-    return "are y_true and y_proba swapped?" if fraction else POS_LABEL_HINT
+    return Wording("are {y_true} and {y_proba} swapped?") if fraction else POS_LABEL_HINT
 
 
 def refuse_class_indices(values: NDArray[Any], classes: int, rows: Rows) -> NoReturn:
     """Raise the error for class outcomes that are missing or not among 0, ..., K - 1."""
     refuse_missing_floats("y_true", values, rows)
-    law = f"y_true must hold whole numbers from 0 to {classes - 1}, one for each of the {classes} columns of y_proba"
-    hint = "pass labels=, the label of each column in order."
-    refuse(law, ~are_class_indices(values, classes), values, rows, hint)
+    refuse("y_true", place_law(classes), ~are_class_indices(values, classes), values, rows, hint=LABELS_HINT)
 
 
 def refuse_weights(values: NDArray[Any], rows: Rows) -> NoReturn:
     """Raise the error for weights that are missing, negative or infinite."""
     refuse_missing_floats("sample_weight", values, rows)
     bad = ~((values >= 0.0) & (values < np.inf))
-    refuse(WEIGHT_LAW, bad, values, rows, WEIGHT_HINT)
+    refuse("sample_weight", WEIGHT_LAW, bad, values, rows, hint=WEIGHT_HINT)
 
 
 def refuse_missing_floats(argument: str, values: NDArray[Any], rows: Rows = None) -> None:
@@ -124,16 +247,8 @@ def refuse_missing_floats(argument: str, values: NDArray[Any], rows: Rows = None
         refuse_missing(argument, np.isnan(values), rows)
 
 
-def _told(law: str, bad: NDArray[np.bool_], values: NDArray[Any], rows: Rows, hint: str, *, verb: str = "is") -> str:
-    by_case = _by_case(bad)
-    case = int(by_case.argmax())
-    row = case if rows is None else int(rows[case])
-    if bad.ndim == 1:
-        offender = f"row {row} {verb} {_shown(values[case])}"
-    else:
-        column = int(bad[case].argmax())
-        offender = f"row {row}, column {column} {verb} {_shown(values[case, column])}"
-    return sentence(law, offender=offender, count=_count(by_case), hint=hint)
+def _row(case: int, rows: Rows) -> int:
+    return case if rows is None else int(rows[case])
 
 
 def _by_case(bad: NDArray[np.bool_]) -> NDArray[np.bool_]:

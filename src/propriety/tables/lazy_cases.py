@@ -13,13 +13,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.checks import check_budget
+from propriety.errors import InputValueError, Wording
+from propriety.result import Floats
 from propriety.tables.events import Event
 from propriety.tables.key_columns import KeyColumn
 from propriety.tables.label_codes import code_labels
 from propriety.tables.queries import Lazy, encoded, excluding_nan, fetched, flag, is_missing, row_by_row
-from propriety.tables.table_laws import check_budget
 
 __all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
 
@@ -202,17 +202,6 @@ class LazyCases:
             laws["row_sum"] = self._row_sum_law(model)
         return laws
 
-    @property
-    def place_law(self) -> tuple[str, str] | None:
-        """The law of outcomes that are places of classes, with its hint; None where they are not."""
-        if self.labels is None or self.named:
-            return None
-        classes = len(self.labels)
-        law = (
-            f"y_true must hold whole numbers from 0 to {classes - 1}, one for each of the {classes} columns of y_proba"
-        )
-        return law, "pass labels=, the label of each column in order."
-
     def lawful_rows(self) -> Lazy:
         """Return the rows to be used of a frame that was judged, which all are unless some were dropped."""
         if not self.drop:
@@ -235,9 +224,10 @@ class LazyCases:
         columns = self._plain_columns()
         rows = int(fetched(self.frame.select(rows=nw.len())).column("rows")[0].as_py())
         if rows > budget // len(columns):
-            law = f"frame must have no more than {budget // len(columns):,} rows for its cases to be collected"
-            hint = f"pass a sample of the rows, or a budget= of at least {rows * len(columns):,} values."
-            raise InputValueError(sentence(law, count=f"{rows:,} rows of {len(columns)} columns", hint=hint))
+            law = f"must have no more than {budget // len(columns):,} rows for its cases to be collected"
+            needed = f"{rows * len(columns):,}"
+            hint = Wording("pass a sample of the rows, or a {budget=} of at least {needed} values.", needed=needed)
+            raise InputValueError(law, argument="frame", count=f"{rows:,} rows of {len(columns)} columns", hint=hint)
         pooled = self.lawful_rows().select(**columns).group_by(*columns).agg(nw.len().alias("cases"))
         return self._expanded(fetched(pooled), list(columns))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import narwhals as nw
 
-from propriety.errors import InputValueError, sentence
+from propriety.errors import InputValueError
 from propriety.tables import frames
 from propriety.tables.queries import Lazy
 
@@ -43,7 +43,7 @@ def named_columns(frame: Lazy, names: Sequence[str]) -> tuple[Lazy, dict[str, Co
     """
     schema = frames.checked_columns(frame, names)
     if "" in names and frame.implementation.is_ibis():
-        raise InputValueError(sentence("columns must have names; Ibis cannot refer to one without"))
+        raise InputValueError("columns must have names; Ibis cannot refer to one without")
     if not any(_has_meaning(frame, name) for name in names):
         return frame, {name: Column(frame, name, schema[name], nw.col(name)) for name in names}
     places = {name: place for place, name in enumerate(schema)}

@@ -14,15 +14,16 @@ from typing import Any, Literal, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.tables import frames
+from propriety.checks import check_options
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.tables import frames, laws
 from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
 from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_columns import Column, named_columns
 from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, row_by_row, unsupported
-from propriety.tables.validation import TOLERANCE, Missing, check_options
+from propriety.tables.validation import TOLERANCE, Missing
 
 __all__ = ["read_lazy_cases"]
 
@@ -79,11 +80,11 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     columns = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
     classes = _number_of_classes(columns)
     if ordered and classes is None:
-        raise InputValueError(sentence("ordered belongs to rows of classes; the forecasts are of one event"))
+        raise InputValueError("belongs to rows of classes; the forecasts are of one event", argument="ordered")
     known = None if classes is None else class_labels(classes, labels, pos_label)
     named = () if labels is None else distinct_labels(labels)
     keys = _distinct(frames.group_keys(by))
-    arguments = tuple("y_proba" if len(forecasts) == 1 else f"forecasts[{model!r}]" for model in forecasts)
+    arguments = tuple("y_proba" if len(forecasts) == 1 else laws.named_forecast(model) for model in forecasts)
     cast = _cast(
         frame,
         outcome=outcome,
@@ -123,12 +124,12 @@ def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
     names = list(forecasts)
     told = ["one event" if len(own) == 1 else f"{len(own)} classes" for own in forecasts.values()]
     if not names or "0 classes" in told:
-        law = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
-        raise InputTypeError(sentence(law, offender=f"it is {dict(forecasts)!r}"))
+        law = "must name columns of the frame: a list, or a mapping of models to their columns"
+        raise InputTypeError(law, argument="forecasts", offender=f"it is {dict(forecasts)!r}")
     for name, what in zip(names, told, strict=True):
         if what != told[0]:
-            law = f"forecasts must be of one kind; {names[0]!r} forecasts {told[0]} and {name!r} {what}"
-            raise InputValueError(sentence(law))
+            law = f"must be of one kind; {names[0]!r} forecasts {told[0]} and {name!r} {what}"
+            raise InputValueError(law, argument="forecasts")
     number = len(forecasts[names[0]])
     return None if number == 1 else number
 
@@ -136,7 +137,7 @@ def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
 def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
     twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
     if twice is not None:
-        raise InputValueError(sentence(f"by must name each column once; {twice!r} stands twice"))
+        raise InputValueError(f"must name each column once; {twice!r} stands twice", argument="by")
     return tuple(keys)
 
 
@@ -196,8 +197,13 @@ def _number(column: Column, argument: str) -> nw.Expr:
     if column.kind == nw.Boolean:
         return column.values.cast(nw.Int32).cast(nw.Float64)
     if not column.kind.is_numeric():
-        law = f"{argument} must hold real numbers; got values of dtype {column.kind}"
-        raise InputTypeError(sentence(law, hint=f"cast {column.name!r} first."))
+        law = "must hold real numbers"
+        raise InputTypeError(
+            law,
+            argument=argument,
+            offender=f"got values of dtype {column.kind}",
+            hint=Wording(laws.CAST_HINT, column=column.name),
+        )
     return column.values.cast(nw.Float64)
 
 
@@ -209,8 +215,7 @@ def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[
         return _held(other, cast), _held(event, cast)
     if pos_label is None:
         if cast.outcomes == "text":
-            law = "y_true must hold 0 and 1 (or False and True) where no pos_label is given; got strings"
-            raise InputValueError(sentence(law, hint="pass pos_label=, the label whose probability y_proba gives."))
+            raise laws.unnamed_event("strings")
         return None
     event, outcome = _held(pos_label, cast), nw.col("outcome")
     known = ~(is_missing(outcome, cast.engine) if cast.outcomes == "real" else outcome.is_null())
@@ -225,8 +230,7 @@ def _held(label: Any, cast: _Cast) -> Any:
         return label
     if cast.outcomes != "text" and _is_number(label) and -LARGEST <= label <= LARGEST:
         return int(label) if cast.outcomes == "whole" else _real(label, cast)
-    law = f"y_true must hold labels of the kind of pos_label={label!r}; got values of dtype {cast.kind}"
-    raise InputValueError(sentence(law, hint="pass labels=[other, event] to name both."))
+    raise laws.other_kind(label, f"values of dtype {cast.kind}")
 
 
 def _is_number(label: object) -> bool:
@@ -244,11 +248,14 @@ def _real(label: Any, cast: _Cast) -> float:
 def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tuple[Any, ...]:
     """Return the labels of classes as the cast column holds them."""
     if cast.outcomes == "text" and not labelled:
-        law = "y_true holds strings, which cannot be matched to the columns of y_proba"
-        raise InputValueError(sentence(law, hint="pass labels=, the label of each column in order."))
+        raise laws.unnamed_classes("strings")
     if not all(isinstance(label, str) if cast.outcomes == "text" else _is_number(label) for label in labels):
-        law = f"y_true must hold only the labels {list(labels)}; got values of dtype {cast.kind}"
-        raise InputValueError(sentence(law, hint="name every class in labels=, as y_true holds it."))
+        raise InputValueError(
+            laws.labels_law(labels),
+            argument="y_true",
+            offender=f"got values of dtype {cast.kind}",
+            hint=Wording("name every class in {labels=}, as {y_true} holds it."),
+        )
     if cast.outcomes == "text":
         return labels
     return tuple(int(label) if cast.outcomes == "whole" else _real(label, cast) for label in labels)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from propriety.errors import InputTypeError, InputValueError, sentence
+from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["check_tables"]
@@ -15,12 +15,12 @@ __all__ = ["check_tables"]
 def check_tables(tables: Mapping[str, ForecastTable]) -> None:
     """Refuse tables of models that cannot be of the same cases."""
     if not isinstance(tables, Mapping) or not all(isinstance(one, ForecastTable) for one in tables.values()):
-        raise InputTypeError(sentence("tables must map the names of models to their ForecastTable"))
+        raise InputTypeError("must map the names of models to their ForecastTable", argument="tables")
     if not tables:
-        raise InputValueError(sentence("tables must hold one model or more; got none"))
+        raise InputValueError("must hold one model or more", argument="tables", offender="got none")
     first_name, first = next(iter(tables.items()))
     for name, table in tables.items():
         if table.n != first.n or not np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0):
             told = f"{first_name!r} has {first.n:,} with event rate {first.event_rate:.6g}"
-            law = f"tables must be of the same cases; {told} and {name!r} {table.n:,} with {table.event_rate:.6g}"
-            raise InputValueError(sentence(law))
+            law = f"must be of the same cases; {told} and {name!r} {table.n:,} with {table.event_rate:.6g}"
+            raise InputValueError(law, argument="tables")

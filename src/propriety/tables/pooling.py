@@ -8,8 +8,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputValueError
+from propriety.result import Floats
 from propriety.tables.cases import CHUNK, Cases, Chunk
 
 __all__ = ["checked", "pool", "pool_cases", "pool_counts", "running_sum"]
@@ -23,16 +23,16 @@ def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
     forecast, events, non_events, *squares = columns.values()
     if not len(forecast) == len(events) == len(non_events):
         lengths = f"lengths are {len(forecast)}, {len(events)} and {len(non_events)}"
-        raise InputValueError(sentence("forecast, events and non_events must be equally long", offender=lengths))
+        raise InputValueError("forecast, events and non_events must be equally long", offender=lengths)
     if any(len(column) != len(forecast) for column in squares):
         lengths = f"lengths are {len(squares[0])} and {len(squares[1])}"
         law = f"event_squares and non_event_squares must be as long as forecast, {len(forecast)} rows"
-        raise InputValueError(sentence(law, offender=lengths))
+        raise InputValueError(law, offender=lengths)
     if not len(forecast):
-        raise InputValueError(sentence("a table must hold at least one case; it is empty"))
+        raise InputValueError("a table must hold at least one case; it is empty")
     if not (forecast[0] >= 0.0 and forecast[-1] <= 1.0):
         raise InputValueError(
-            sentence("forecast must lie in [0, 1]", offender=f"it spans {forecast[0]} to {forecast[-1]}")
+            "must lie in [0, 1]", argument="forecast", offender=f"it spans {forecast[0]} to {forecast[-1]}"
         )
     weightless = False
     for start in range(0, len(forecast), CHUNK):  # In cache, so that a large table is checked in one trip.
@@ -48,7 +48,7 @@ def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
         return columns
     heavy = (events > 0.0) | (non_events > 0.0)
     if not heavy.any():
-        raise InputValueError(sentence("a table must hold at least one case; its weights are all zero"))
+        raise InputValueError("a table must hold at least one case; its weights are all zero")
     return {name: column[heavy] for name, column in columns.items()}
 
 
@@ -56,18 +56,20 @@ def _check_order(forecast: Floats, start: int) -> None:
     rising = forecast[1:] > forecast[:-1]
     if not rising.all():
         row = start + int(rising.argmin())
-        law = "forecast must be strictly increasing"
+        law = "must be strictly increasing"
         offender = f"row {row + 1} does not exceed row {row}"
-        raise InputValueError(sentence(law, offender=offender, hint="ForecastTable.from_predictions sorts and pools."))
+        raise InputValueError(
+            law, argument="forecast", offender=offender, hint="ForecastTable.from_predictions sorts and pools."
+        )
 
 
 def _refuse_weights(columns: dict[str, Floats], start: int) -> NoReturn:
     for name, weights in columns.items():
         bad = ~((weights >= 0.0) & (weights < np.inf))
         if bad.any():
-            offender = f"row {start + int(bad.argmax())} is {weights[bad][0].item()!r}"
-            raise InputValueError(sentence(f"{name} must be finite and not negative", offender=offender))
-    raise InputValueError(sentence("events and non_events must have a finite sum"))
+            row, offender = start + int(bad.argmax()), f"is {weights[bad][0].item()!r}"
+            raise InputValueError("must be finite and not negative", argument=name, row=row, offender=offender)
+    raise InputValueError("events and non_events must have a finite sum")
 
 
 def _is_whole(counts: Floats) -> bool:
@@ -77,9 +79,9 @@ def _is_whole(counts: Floats) -> bool:
 def _refuse_counts(columns: dict[str, Floats], start: int) -> NoReturn:
     name, counts = next((name, counts) for name, counts in columns.items() if not _is_whole(counts))
     row = int((np.rint(counts) != counts).argmax())
-    law = f"{name} must hold whole numbers, the counts of unweighted cases, where no squares of weights are given"
+    law = "must hold whole numbers, the counts of unweighted cases, where no squares of weights are given"
     hint = "pass event_squares, non_event_squares, n and n_events as well, or use ForecastTable.from_predictions."
-    raise InputValueError(sentence(law, offender=f"row {start + row} is {counts[row].item()!r}", hint=hint))
+    raise InputValueError(law, argument=name, row=start + row, offender=f"is {counts[row].item()!r}", hint=hint)
 
 
 def pool(

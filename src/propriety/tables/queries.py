@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import UnsupportedOperationError, sentence
+from propriety.errors import UnsupportedOperationError
 from propriety.tables import frames
 
 __all__ = [
@@ -110,4 +110,4 @@ def _is_finite(column: nw.Expr, engine: str) -> nw.Expr:
 
 def unsupported(engine: str, what: str, error: Exception) -> UnsupportedOperationError:
     """Return the error that names the engine and what it lacks."""
-    return UnsupportedOperationError(sentence(f"{engine} cannot do {what}", offender=str(error).rstrip(".")))
+    return UnsupportedOperationError(f"{engine} cannot do {what}", offender=str(error).rstrip("."))

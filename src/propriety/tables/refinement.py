@@ -22,14 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.checks import check_budget, check_cells
+from propriety.errors import InputValueError, Wording
+from propriety.result import Floats
 from propriety.tables import frames, laws, pooling
 from propriety.tables.engine_laws import judged
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
 from propriety.tables.label_codes import ordered_groups
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.table_laws import COLUMNS, COUNTS, check_budget, check_cells
+from propriety.tables.table_laws import COLUMNS, COUNTS
 
 __all__ = ["BUDGET", "Rows", "table_fields", "wanted_rows"]
 
@@ -140,7 +141,7 @@ def table_fields(
     facts: dict[TableKey, Fields] = {}
     counted = aggregate(cases, level, keys=keys, ends=exact and level is not None)
     if not counted:
-        raise InputValueError(sentence("y_true and y_proba must hold at least one case; both are empty"))
+        raise InputValueError(laws.NO_CASE)
     for counts in _in_order(cases, counted, keys):
         kept, dropped = _judged(cases, counts, keys)
         table = counts.table
@@ -154,7 +155,7 @@ def table_fields(
             "cells": None if level is None else 2**level,
         }
     if not first:
-        raise InputValueError(sentence(laws.NO_WEIGHT))
+        raise InputValueError(laws.NO_WEIGHT, argument="sample_weight")
     if exact and level is not None:
         first = _refined(cases, keys, first, budget)
     return {table: _fields(rows, facts[table], exact=exact) for table, rows in first.items()}
@@ -197,8 +198,10 @@ def _refined(cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows]
         finer = _finer(level, sum(map(len, cells.values())), rows, budget)
         found = aggregate(cases, finer, keys=keys, ends=finer is not None, within=Within(level, cells))
         if sum(float(counts.cases.sum()) for counts in found) != rows:
-            law = "frame must hold the same rows in every query; it changed between two of them"
-            raise InputValueError(sentence(law, hint="store it first, or pass exact=False, which needs one query."))
+            law = "must hold the same rows in every query; it changed between two of them"
+            raise InputValueError(
+                law, argument="frame", hint=Wording("store it first, or pass {exact=False}, which needs one query.")
+            )
         for counts in found:
             tables[counts.table] = tables[counts.table].replaced(wanted[counts.table], Rows.of(counts, finer))
 

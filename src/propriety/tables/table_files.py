@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputValueError
+from propriety.result import Floats
 from propriety.tables import frames, table_laws
 
 __all__ = ["stored_fields"]
@@ -37,7 +37,7 @@ def _of_first_version(stored: dict[str, Any]) -> dict[str, Any]:
     squares = stored.pop("weight_squares")
     known = isinstance(squares, float | int) and not isinstance(squares, bool)
     if not known or not table_laws.SMALLEST <= squares <= table_laws.LARGEST:
-        raise InputValueError(sentence(f"weight_squares must be positive and finite; got {squares!r}"))
+        raise InputValueError(f"weight_squares must be positive and finite; got {squares!r}")
     events, non_events = (table_laws.column(name, stored[name]) for name in table_laws.COUNTS[1:])
     n = table_laws.whole_number("n", stored["n"], 1)
     weights = np.concatenate([events, non_events])

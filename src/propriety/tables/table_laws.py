@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats
+from propriety.checks import check_cells
+from propriety.errors import InputTypeError, InputValueError
+from propriety.result import Floats
 from propriety.tables import pooling
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ __all__ = [
     "COUNTS",
     "ROUNDING",
     "check_addends",
-    "check_budget",
-    "check_cells",
     "check_totals",
     "checked_fields",
     "column",
@@ -45,10 +44,10 @@ def column(name: str, values: object) -> Floats:
     try:
         found = np.asarray(values)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(sentence(f"{name} must be a 1-D array of real numbers", offender=str(error))) from error
+        raise InputTypeError("must be a 1-D array of real numbers", argument=name, offender=str(error)) from error
     if found.dtype.kind not in "biuf" or found.ndim != 1:
-        law = f"{name} must be a 1-D array of real numbers; got shape {found.shape} of {found.dtype}"
-        raise InputTypeError(sentence(law))
+        law = "must be a 1-D array of real numbers"
+        raise InputTypeError(law, argument=name, offender=f"got shape {found.shape} of {found.dtype}")
     # Arrays that somebody else could still change are copied, so that a table stays what it was.
     return found.astype(np.float64, copy=found.flags.writeable)
 
@@ -80,14 +79,8 @@ def checked_fields(
     if cells is not None:
         check_cells(cells)
     if not isinstance(refined, bool) or (refined and cells is None):
-        raise InputValueError(sentence(f"refined must be False, or True beside cells; got {refined!r}"))
+        raise InputValueError("must be False, or True beside cells", argument="refined", offender=f"got {refined!r}")
     return {**columns, **facts, "dropped": whole_number("dropped", dropped, 0), "cells": cells, "refined": refined}
-
-
-def check_budget(budget: object) -> None:
-    """Refuse a number of values to bring into memory that is none."""
-    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
-        raise InputValueError(sentence(f"budget must be a whole number of at least 1; got {budget!r}"))
 
 
 def _check_whole_given(given: dict[str, object], n: object, n_events: object) -> None:
@@ -96,14 +89,14 @@ def _check_whole_given(given: dict[str, object], n: object, n_events: object) ->
     absent = [name for name, value in needed.items() if value is None]
     if absent:
         law = f"a table of weighted cases needs {', '.join(needed)}; it lacks {', '.join(absent)}"
-        raise InputValueError(sentence(law, hint="leave all four out where the cases are unweighted."))
+        raise InputValueError(law, hint="leave all four out where the cases are unweighted.")
 
 
 def whole_number(name: str, value: object, least: int) -> int:
     """Return a number of cases as a plain integer."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value < MOST:
-        law = f"{name} must be a whole number of at least {least} and below 2**63; got {value!r}"
-        raise InputValueError(sentence(law))
+        law = f"must be a whole number of at least {least} and below 2**63"
+        raise InputValueError(law, argument=name, offender=f"got {value!r}")
     return int(value)
 
 
@@ -113,8 +106,8 @@ def _counted(name: str, value: object, total: float, least: int) -> int:
         return whole_number(name, int(total), least)
     number = whole_number(name, value, least)
     if abs(number - total) > (0.0 if total < EXACT else ROUNDING * total):
-        law = f"{name} must be the sum of the counts, {total:.15g}, where no squares of weights are given; got {number}"
-        raise InputValueError(sentence(law))
+        law = f"must be the sum of the counts, {total:.15g}, where no squares of weights are given"
+        raise InputValueError(law, argument=name, offender=f"got {number}")
     return number
 
 
@@ -130,27 +123,25 @@ def _check_squares(columns: dict[str, Floats], n: int, n_events: int) -> None:
         total = {name: float(values.sum()) for name, values in columns.items()}
     _check_sum_of_squares(total["event_squares"] + total["non_event_squares"])
     if n_events > n:
-        raise InputValueError(sentence(f"n_events must not exceed n; got {n_events} of {n} cases"))
+        raise InputValueError("must not exceed n", argument="n_events", offender=f"got {n_events} of {n} cases")
     for name, cases in (("event", n_events), ("non_event", n - n_events)):
         weights, squares = columns[f"{name}s"], columns[f"{name}_squares"]
         rows = int(np.count_nonzero(weights))
         if cases < rows or (cases > 0 and rows == 0):
             told = f"{cases:,} cases cannot make {rows:,} rows with a weight in {name}s"
-            raise InputValueError(
-                sentence(f"n = {n} and n_events = {n_events} must agree with the rows", offender=told)
-            )
+            raise InputValueError(f"n = {n} and n_events = {n_events} must agree with the rows", offender=told)
         sound = _are_squares(n, weights, squares)
         if not sound.all():
             row = int(sound.argmin())
-            law = f"{name}_squares must be sums of squared weights that add up to {name}s"
-            offender = f"row {row} is {squares[row].item()!r} for a weight of {weights[row].item()!r}"
-            raise InputValueError(sentence(law, offender=offender))
+            law = f"must be sums of squared weights that add up to {name}s"
+            offender = f"is {squares[row].item()!r} for a weight of {weights[row].item()!r}"
+            raise InputValueError(law, argument=f"{name}_squares", row=row, offender=offender)
     check_totals(n, total["events"] + total["non_events"], total["event_squares"] + total["non_event_squares"])
     for name in ("event", "non_event"):
         weight, square = total[f"{name}s"], total[f"{name}_squares"]
         if not _are_squares(n, weight, square):
             law = f"{name}s cannot weigh {weight:g} with squared weights that sum to {square:g}, in n = {n} cases"
-            raise InputValueError(sentence(law))
+            raise InputValueError(law)
 
 
 def _are_squares(n: int, weight: Any, squares: Any) -> Any:
@@ -165,16 +156,16 @@ def check_totals(n: int, weight: float, squares: float) -> None:
     _check_sum_of_squares(squares)
     if weight > math.sqrt(LARGEST):
         law = f"the weights of a table must have a sum whose square is a number; it is {weight:g}"
-        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
+        raise InputValueError(law, hint="divide the weights by their mean.")
     if not weights_agree(n, weight, squares):
         law = f"n = {n} cases whose squared weights sum to {squares:g} cannot weigh {weight:g}"
-        raise InputValueError(sentence(law))
+        raise InputValueError(law)
 
 
 def _check_sum_of_squares(squares: float) -> None:
     if not SMALLEST <= squares <= LARGEST:
         law = f"the squared weights of a table must have a positive and finite sum; it is {squares:g}"
-        raise InputValueError(sentence(law, hint="divide the weights by their mean."))
+        raise InputValueError(law, hint="divide the weights by their mean.")
 
 
 def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
@@ -186,24 +177,14 @@ def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
     return (weight >= root * (1.0 - ROUNDING)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING))
 
 
-def check_cells(cells: object, *, held: int | None = None) -> None:
-    """Refuse a number of cells that is no power of two, or more than the grid has that a table is held on."""
-    whole = isinstance(cells, int | np.integer) and not isinstance(cells, bool)
-    if not whole or not 1 <= int(cells) <= 2**52 or int(cells) & (int(cells) - 1):  # type: ignore[call-overload]  # whole
-        raise InputValueError(sentence(f"cells must be a power of two up to 2**52; got {cells!r}"))
-    if held is not None and int(cells) > held:  # type: ignore[call-overload]  # whole
-        law = f"a grid can only be made coarser; the table has {held} cells and {cells} were asked for"
-        raise InputValueError(sentence(law))
-
-
 def check_addends(tables: Sequence[ForecastTable]) -> None:
     """Refuse tables that cannot be added: none, refined ones, or those of several grids."""
     if not tables:
-        raise InputValueError(sentence("at least one table is needed to merge; there is none"))
+        raise InputValueError("at least one table is needed to merge; there is none")
     if any(table.refined for table in tables):
         law = "refined tables are exact for their own cases only and cannot be added as they are"
-        raise InputValueError(sentence(law, hint="bring all to one plain grid with .grid(cells)."))
+        raise InputValueError(law, hint="bring all to one plain grid with .grid(cells).")
     grids = {table.cells for table in tables}
     if len(grids) > 1:
-        law = f"tables must be on the same grid to be added; they have cells {sorted(map(str, grids))}"
-        raise InputValueError(sentence(law, hint="bring all to the coarsest grid with .grid(cells)."))
+        law = f"must be on the same grid to be added; they have cells {sorted(map(str, grids))}"
+        raise InputValueError(law, argument="tables", hint="bring all to the coarsest grid with .grid(cells).")

@@ -13,10 +13,11 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from propriety.errors import InputTypeError, InputValueError, sentence
-from propriety.results import Floats, Result
+from propriety.checks import check_options
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments, Kind, about, check_kind, check_rows, numbers_of
 from propriety.tables.arrays import Reading, read_array
@@ -26,18 +27,21 @@ from propriety.tables.labels import Labels, class_labels, distinct_labels, happe
 
 __all__ = [
     "TOLERANCE",
+    "Forecasts",
     "Labels",
     "Missing",
     "check_names",
-    "check_options",
     "distinct_labels",
     "read_cases",
+    "read_event_forecast",
     "read_forecast",
     "read_outcomes",
     "read_rates",
 ]
 
 Missing: TypeAlias = Literal["raise", "drop"]
+# Of one model or, by name, of several; of frames the names of their columns.
+Forecasts: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 
 
 def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how they are to be read)
@@ -106,7 +110,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         forecasts=numbers,
         labels=columns,
         weight=weights,
-        keys={name: key(values, "by" if values is by else f"by[{name!r}]") for name, values in groups.items()},
+        keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
         cluster=None if cluster is None else key(cluster, "cluster"),
         time=None if time is None else key(time, "time"),
         tolerance=tolerance,
@@ -164,13 +168,35 @@ def read_forecast(
     check_rows(reading)
     check_kind(reading.values.shape, "y_proba", "classes")
     if len(reading.values) == 0:
-        raise InputValueError(sentence("y_proba must hold at least one case; it is empty"))
+        raise InputValueError("must hold at least one case", argument="y_proba", offender="it is empty")
     if reading.missing is not None:
         laws.refuse_missing("y_proba", reading.missing)
     values = numbers_of(reading, None)
     columns = class_labels(values.shape[1], labels)
     _check_column_names(reading.names, columns)
     return judged_forecast(values, argument="y_proba", tolerance=tolerance), columns
+
+
+def read_event_forecast(y_proba: object) -> Floats:
+    """Read probabilities of one event without outcomes: an array of any length, or one number.
+
+    Examples
+    --------
+    >>> read_event_forecast([0.2, 1]), read_event_forecast(0.5)
+    (array([0.2, 1. ]), array(0.5))
+    """
+    if np.ndim(y_proba) == 0 and not isinstance(y_proba, str | bytes):  # type: ignore[arg-type]  # anything
+        reading = Reading("y_proba", np.asarray(y_proba))
+        values = numbers_of(reading, None).astype(np.float64)
+    else:
+        reading = read_array(y_proba, "y_proba")
+        check_kind(reading.values.shape, "y_proba", "event")
+        if reading.missing is not None:
+            laws.refuse_missing("y_proba", reading.missing)
+        values = numbers_of(reading, None)
+    laws.refuse_missing_floats("y_proba", np.atleast_1d(values))
+    found = judged_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
+    return found.astype(np.float64, copy=False).reshape(values.shape)
 
 
 def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
@@ -187,17 +213,9 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
     if cases.labels is not None and reading.index is not None:
         names = tuple(reading.index)
         if set(names) == set(cases.labels) and names != cases.labels:
-            law = f"reference must be in the order of the labels {list(cases.labels)}; got {list(names)}"
-            raise InputValueError(sentence(law))
+            law = f"must be in the order of the labels {list(cases.labels)}"
+            raise InputValueError(law, argument="reference", offender=f"got {list(names)}")
     return numbers_of(reading, None)
-
-
-def check_options(missing: object, tolerance: object = TOLERANCE) -> None:
-    """Refuse unknown ways to treat missing values, and a tolerance that is none."""
-    if not isinstance(missing, str) or missing not in ("raise", "drop"):
-        raise InputValueError(sentence(f'missing must be "raise" or "drop"; got {missing!r}'))
-    if not isinstance(tolerance, float | int) or not 0.0 <= tolerance < 1.0:
-        raise InputValueError(sentence(f"tolerance must lie in [0, 1); got {tolerance!r}"))
 
 
 def check_names(forecasts: object, fewest: int = 1) -> None:
@@ -209,26 +227,27 @@ def check_names(forecasts: object, fewest: int = 1) -> None:
     """
     if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
         hint = 'pass {"a": p, "b": q}.'
-        raise InputTypeError(sentence("forecasts must map the names of models to their forecasts", hint=hint))
+        raise InputTypeError("must map the names of models to their forecasts", argument="forecasts", hint=hint)
     for name in forecasts:
         if any(unicodedata.category(character) == "Cc" for character in name):
             law = f"names of models must be free of control characters such as line ends; got {name!r}"
-            raise InputValueError(sentence(law))
+            raise InputValueError(law)
     if len(forecasts) < fewest:
         number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(sentence(f"forecasts must hold {number} or more; got {len(forecasts)}"))
+        raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {len(forecasts)}")
 
 
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:
     """Return the forecasts by model, and what errors call them."""
     several = isinstance(forecasts, Mapping) or fewest > 1
     if isinstance(y_true, Result):
-        need = "several models need predictions, y_true and forecasts" if several else "y_true must hold outcomes"
-        raise InputTypeError(sentence(f"{need}; a {type(y_true).__name__} no longer knows its cases"))
+        need = "several models need predictions, {y_true} and {forecasts}" if several else "{y_true} must hold outcomes"
+        kind = type(y_true).__name__
+        raise InputTypeError(Wording(need + "; a {kind} no longer knows its cases", kind=kind))
     if several:
         check_names(forecasts, fewest)
     models: Mapping[str, object] = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
-    return models, {model: f"forecasts[{model!r}]" if several else "y_proba" for model in models}
+    return models, {model: laws.named_forecast(model) if several else "y_proba" for model in models}
 
 
 def _arguments(
@@ -238,7 +257,9 @@ def _arguments(
     for model, values in forecasts.items():
         if values is None:
             with about(names[model]):
-                raise InputTypeError(sentence("y_proba is needed beside y_true", hint="or pass one ForecastTable."))
+                raise InputTypeError(
+                    Wording("is needed beside {y_true}"), argument="y_proba", hint="or pass one ForecastTable."
+                )
     outcome = read_array(y_true, "y_true", role="outcomes")
     readings = {}
     for model, values in forecasts.items():
@@ -272,5 +293,6 @@ def _check_column_names(names: tuple[Any, ...] | None, columns: tuple[Any, ...])
         return
     texts = [str(name) for name in names], [str(column) for column in columns]
     if set(names) == set(columns) or (set(texts[0]) == set(texts[1]) and texts[0] != texts[1]):
-        law = "labels must be in the order of the columns of y_proba"
-        raise InputValueError(sentence(law, offender=f"labels are {list(columns)} and columns {list(names)}"))
+        law = Wording("must be in the order of the columns of {y_proba}")
+        offender = f"labels are {list(columns)} and columns {list(names)}"
+        raise InputValueError(law, argument="labels", offender=offender)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.pav import Blocks
-from propriety.errors import ImproperRuleError, InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import ImproperRuleError, InputValueError
+from propriety.result import Floats
 from propriety.rules.elementary import ShiftedBrier
 from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
 from propriety.rules.rule import BinaryRule, Rule, check_rule
@@ -137,7 +137,7 @@ def check_proper(rule: Rule, classes: int | None) -> None:
         hint = f"ShiftedBrier({rule.mu!r}, weighted=True) is the proper form."
     elif isinstance(rule, SquaredAbsoluteRankedProbability):
         hint = "RankedProbability() is proper and knows the order of the classes."
-    raise ImproperRuleError(sentence(law, hint=hint))
+    raise ImproperRuleError(law, hint=hint)
 
 
 def proper_binary_rule(rule: Rule) -> BinaryRule:
@@ -146,7 +146,7 @@ def proper_binary_rule(rule: Rule) -> BinaryRule:
     if isinstance(rule, BinaryRule):
         return rule
     law = f"{rule!r} scores rows with one column per class and has no exact decomposition from the table of one event"
-    raise InputValueError(sentence(law, hint="use a rule for one event, such as Brier() or Log()."))
+    raise InputValueError(law, hint="use a rule for one event, such as Brier() or Log().")
 
 
 def _mean_loss_of_rates(rule: BinaryRule, events: Floats, non_events: Floats) -> float:

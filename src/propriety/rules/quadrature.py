@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from propriety.errors import InputValueError, sentence
-from propriety.results import Floats
+from propriety.errors import InputValueError
+from propriety.result import Floats
 
 __all__ = ["Panels"]
 
@@ -79,9 +79,9 @@ class Panels:
                 break
             left, right = np.append(left[rough], middle[rough]), np.append(middle[rough], right[rough])
             whole = np.append(first[rough], second[rough])
-        law = "weight must have a finite integral that quadrature can find; it does not settle"
+        law = "must have a finite integral that quadrature can find; it does not settle"
         hint = "give an interval of thresholds away from poles, CustomWeight(function, low, high), or points."
-        raise InputValueError(sentence(law, hint=hint))
+        raise InputValueError(law, argument="weight", hint=hint)
 
     @property
     def total(self) -> float:

@@ -1,0 +1,82 @@
+# Every public name of the package: `__init__.py` reads them here, and imports each when it is first asked for.
+
+from propriety import errors as errors
+from propriety import measures as measures
+from propriety import plots as plots
+from propriety import recalibration as recalibration
+from propriety import results as results
+from propriety import weights as weights
+from propriety.calibration.bracket import calibration_bracket as calibration_bracket
+from propriety.calibration.classical import classical_decomposition as classical_decomposition
+from propriety.calibration.decomposition import decompose as decompose
+from propriety.calibration.miscalibration import miscalibration_test as miscalibration_test
+from propriety.calibration.reliability import reliability_curve as reliability_curve
+from propriety.decisions.advice import advise as advise
+from propriety.decisions.agreement import quadratic_weighted_kappa as quadratic_weighted_kappa
+from propriety.decisions.expected_cost import bayes_decisions as bayes_decisions
+from propriety.decisions.expected_cost import expected_cost as expected_cost
+from propriety.decisions.murphy import murphy_curve as murphy_curve
+from propriety.decisions.net_benefit import decision_curve as decision_curve
+from propriety.decisions.ranking_map import ranking_map as ranking_map
+from propriety.decisions.regret import cost_curve as cost_curve
+from propriety.decisions.regret import regret_curve as regret_curve
+from propriety.decisions.roc import roc_curve as roc_curve
+from propriety.decisions.top_k import top_k as top_k
+from propriety.decisions.weighted_regret import h_measure as h_measure
+from propriety.decisions.weighted_regret import weighted_regret as weighted_regret
+from propriety.diagnostics.probability_means import probability_means as probability_means
+from propriety.diagnostics.retention import retention_curve as retention_curve
+from propriety.diagnostics.worst_cases import worst_cases as worst_cases
+from propriety.evaluation.evaluate import evaluate as evaluate
+from propriety.inference.calibration_monitor import monitor_calibration as monitor_calibration
+from propriety.inference.calibration_summary import calibration_summary as calibration_summary
+from propriety.inference.comparison import compare as compare
+from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
+from propriety.inference.estimation import estimate as estimate
+from propriety.inference.slices import slices as slices
+from propriety.ledger.condense import condense as condense
+from propriety.ledger.ledger import Ledger as Ledger
+from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
+from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
+from propriety.recalibration.recalibrate import recalibrate as recalibrate
+from propriety.rules.audit import audit as audit
+from propriety.rules.bounded import BoundedBrier as BoundedBrier
+from propriety.rules.bounded import BoundedLog as BoundedLog
+from propriety.rules.bounded import BoundedNetBenefit as BoundedNetBenefit
+from propriety.rules.elementary import BetaRegret as BetaRegret
+from propriety.rules.elementary import Elementary as Elementary
+from propriety.rules.elementary import ShiftedBrier as ShiftedBrier
+from propriety.rules.families import Brier as Brier
+from propriety.rules.families import Log as Log
+from propriety.rules.families import Pseudospherical as Pseudospherical
+from propriety.rules.families import Spherical as Spherical
+from propriety.rules.families import Tsallis as Tsallis
+from propriety.rules.ordinal import RankedLog as RankedLog
+from propriety.rules.ordinal import RankedProbability as RankedProbability
+from propriety.rules.ordinal import SquaredAbsoluteRankedProbability as SquaredAbsoluteRankedProbability
+from propriety.rules.penalized import Misclassification as Misclassification
+from propriety.rules.penalized import PenalizedBrier as PenalizedBrier
+from propriety.rules.penalized import PenalizedLog as PenalizedLog
+from propriety.rules.registry import register_rule as register_rule
+from propriety.rules.rule import BinaryRule as BinaryRule
+from propriety.rules.rule import ClassRule as ClassRule
+from propriety.rules.rule import Properties as Properties
+from propriety.rules.rule import Rule as Rule
+from propriety.rules.scores import bounded_brier_score as bounded_brier_score
+from propriety.rules.scores import bounded_log_score as bounded_log_score
+from propriety.rules.scores import bounded_net_benefit as bounded_net_benefit
+from propriety.rules.scores import brier_score as brier_score
+from propriety.rules.scores import log_score as log_score
+from propriety.rules.scores import penalized_brier_score as penalized_brier_score
+from propriety.rules.scores import penalized_log_score as penalized_log_score
+from propriety.rules.scores import ranked_probability_score as ranked_probability_score
+from propriety.rules.scores import spherical_score as spherical_score
+from propriety.rules.scores import (
+    squared_absolute_ranked_probability_score as squared_absolute_ranked_probability_score,
+)
+from propriety.rules.scoring import case_scores as case_scores
+from propriety.rules.scoring import mean_score as mean_score
+from propriety.rules.scoring import skill_score as skill_score
+from propriety.tables.forecast_table import ForecastTable as ForecastTable
+
+__version__: str

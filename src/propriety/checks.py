@@ -1,0 +1,103 @@
+"""Checks of parameters: levels, seeds, numbers of draws, choices. Data are checked in `tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import TypeGuard
+
+import numpy as np
+
+from propriety.errors import InputValueError, Wording
+
+__all__ = [
+    "check_budget",
+    "check_cells",
+    "check_choice",
+    "check_inside",
+    "check_level",
+    "check_options",
+    "check_positive",
+    "check_resamples",
+    "fresh_seed",
+    "is_number",
+]
+
+
+def is_number(value: object) -> bool:
+    """Whether a parameter is a single real number."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse what is none of some words.
+
+    Examples
+    --------
+    >>> check_choice("method", "corp", ("corp", "binned"))
+    """
+    if not isinstance(value, str) or value not in choices:
+        named = ", ".join(f'"{choice}"' for choice in choices)
+        raise InputValueError(f"must be one of {named}", argument=argument, offender=f"got {value!r}")
+
+
+def check_positive(argument: str, value: object) -> None:
+    """Refuse what is no whole number of at least 1."""
+    if not _is_whole(value) or value < 1:
+        raise InputValueError("must be a positive whole number", argument=argument, offender=f"got {value!r}")
+
+
+def check_inside(argument: str, value: object) -> None:
+    """Refuse what is no number strictly between 0 and 1."""
+    if not is_number(value) or not 0.0 < value < 1.0:  # type: ignore[operator]  # a number
+        raise InputValueError("must lie strictly between 0 and 1", argument=argument, offender=f"got {value!r}")
+
+
+def check_level(level: object) -> None:
+    """Refuse a level that is no probability, or certain."""
+    check_inside("level", level)
+
+
+def check_resamples(n_resamples: object) -> None:
+    """Refuse a number of draws that is none."""
+    check_positive("n_resamples", n_resamples)
+
+
+def check_budget(budget: object) -> None:
+    """Refuse a number of values to bring into memory that is none."""
+    check_positive("budget", budget)
+
+
+def check_cells(cells: object, *, held: int | None = None) -> None:
+    """Refuse a number of cells that is no power of two, or more than the grid has that a table is held on."""
+    if not _is_whole(cells) or not 1 <= cells <= 2**52 or int(cells) & (int(cells) - 1):
+        raise InputValueError("must be a power of two up to 2**52", argument="cells", offender=f"got {cells!r}")
+    if held is not None and cells > held:
+        law = f"a grid can only be made coarser; the table has {held} cells and {cells} were asked for"
+        raise InputValueError(law)
+
+
+def check_options(missing: object, tolerance: object) -> None:
+    """Refuse unknown ways to treat missing values, and a tolerance that is none."""
+    if not isinstance(missing, str) or missing not in ("raise", "drop"):
+        raise InputValueError('must be "raise" or "drop"', argument="missing", offender=f"got {missing!r}")
+    if not is_number(tolerance) or not 0.0 <= tolerance < 1.0:  # type: ignore[operator]  # a number
+        raise InputValueError("must lie in [0, 1)", argument="tolerance", offender=f"got {tolerance!r}")
+
+
+def fresh_seed(seed: int | None) -> int:
+    """Return the seed, or a new one that is kept with the result, so that it can be had again."""
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if not _is_whole(seed) or seed < 0:
+        raise InputValueError(
+            "must be a whole number, not negative, or None for a new one",
+            argument="seed",
+            offender=f"got {seed!r}",
+            hint=Wording("a Generator cannot be kept with the result; pass {seed}=1."),
+        )
+    return int(seed)
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -1,0 +1,74 @@
+"""Options that take several numbers: one, two or more of them, with spaces or commas between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+__all__ = ["GRID", "THRESHOLDS", "numbers_joined", "numbers_of"]
+
+OPTIONS = ("--thresholds", "--grid")
+
+
+def numbers_of(text: str) -> tuple[float, ...]:
+    """Read numbers with spaces or commas between.
+
+    Examples
+    --------
+    >>> numbers_of("0.05 0.2"), numbers_of("0.1,")
+    ((0.05, 0.2), (0.1,))
+    """
+    return tuple(float(part) for part in text.replace(",", " ").split())
+
+
+def numbers_joined(arguments: Sequence[str]) -> list[str]:
+    """Join the numbers that follow such an option into one argument, because click takes a fixed number of them.
+
+    Examples
+    --------
+    >>> numbers_joined(["plot", "--thresholds", "0.05", "0.2", "p.csv", "--grid=0.1", "0.3"])
+    ['plot', '--thresholds', '0.05 0.2', 'p.csv', '--grid=0.1 0.3']
+    """
+    joined: list[str] = []
+    taking = False
+    for argument in arguments:
+        if taking and _is_number(argument):
+            joined[-1] += f" {argument}"
+            continue
+        taking = argument.startswith(tuple(f"{option}=" for option in OPTIONS)) or (
+            bool(joined) and joined[-1] in OPTIONS and _is_number(argument)
+        )
+        joined.append(argument)
+    return joined
+
+
+class _Numbers(click.ParamType[Any]):
+    """Numbers, of which there may be so many."""
+
+    def __init__(self, name: str, most: int | None = None) -> None:
+        self.name, self.most = name, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return one number as it is and several as a tuple."""
+        if not isinstance(value, str):
+            return value
+        try:
+            found = numbers_of(value)
+        except ValueError:
+            found = ()
+        if not found or (self.most is not None and len(found) > self.most):
+            few = "numbers such as 0.1 0.2 0.3" if self.most is None else "one number such as 0.1, or two, 0.05 0.2"
+            self.fail(f"write {few}; got {value!r}.", param, ctx)
+        return found[0] if len(found) == 1 else found
+
+
+THRESHOLDS, GRID = _Numbers("thresholds", most=2), _Numbers("grid")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(numbers_of(text))
+    except ValueError:
+        return False

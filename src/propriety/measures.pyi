@@ -1,0 +1,15 @@
+from propriety.inference.calibration_measures import CalibrationIntercept as CalibrationIntercept
+from propriety.inference.calibration_measures import CalibrationSlope as CalibrationSlope
+from propriety.inference.calibration_measures import IntegratedCalibrationIndex as IntegratedCalibrationIndex
+from propriety.inference.calibration_measures import ObservedExpected as ObservedExpected
+from propriety.inference.measures import Discrimination as Discrimination
+from propriety.inference.measures import Influence as Influence
+from propriety.inference.measures import MeanScore as MeanScore
+from propriety.inference.measures import Measure as Measure
+from propriety.inference.measures import Miscalibration as Miscalibration
+from propriety.inference.measures import NetBenefit as NetBenefit
+from propriety.inference.measures import Regret as Regret
+from propriety.inference.measures import Skill as Skill
+from propriety.inference.ranking_measures import AreaUnderRoc as AreaUnderRoc
+from propriety.inference.ranking_measures import PartialArea as PartialArea
+from propriety.inference.ranking_measures import TopKNetBenefit as TopKNetBenefit

@@ -1,0 +1,109 @@
+"""The axis of thresholds: percentages below, chances above, and the decision maker's thresholds shaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
+
+from propriety.plots.drawing import GREY, SMALL, Percent, percent
+from propriety.rules.thresholds import Thresholds
+
+__all__ = ["common_thresholds", "draw_threshold_axis", "in_words", "window"]
+
+# Those that come first are shown where there is no room for all.
+CHANCES = (
+    *((1, 2), (1, 5), (1, 10), (1, 20), (1, 3), (1, 50), (1, 100), (2, 3), (4, 5), (9, 10)),
+    *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000)),
+)
+LOG_ODDS_ENDS = (0.001, 0.999)
+SHADE, EDGE = "0.92", "0.75"  # With an edge the swatch of a legend is seen on the band itself.
+
+
+def common_thresholds(curves: Iterable[object]) -> Thresholds | None:
+    """Return the thresholds of the first of some curves that has any."""
+    found: Iterable[Thresholds | None] = (getattr(curve, "thresholds", None) for curve in curves)
+    return next((thresholds for thresholds in found if thresholds is not None), None)
+
+
+def in_words(thresholds: Thresholds, between: str = "to") -> str:
+    """Say thresholds as a legend does: a range, or with "and" its two ends.
+
+    Examples
+    --------
+    >>> in_words((0.05, 0.2)), in_words(0.1)
+    ('thresholds 5% to 20%', 'threshold 10%')
+    """
+    if isinstance(thresholds, tuple):
+        return f"thresholds {percent(thresholds[0])} {between} {percent(thresholds[1])}"
+    return f"threshold {percent(thresholds)}"
+
+
+def window(thresholds: Thresholds | None, *, widest: float = 1.0) -> tuple[float, float]:
+    """Return the thresholds that are shown: the range and half as much on either side, or from 0 to the widest.
+
+    Examples
+    --------
+    >>> window((0.25, 0.75)), window(0.125), window(None, widest=0.5)
+    ((0.0, 1.0), (0.0, 0.25), (0.0, 0.5))
+    """
+    if thresholds is None:
+        return 0.0, widest
+    if isinstance(thresholds, tuple):
+        low, high = thresholds
+        around = 0.5 * (high - low)
+        # What is almost 0 is 0, where curves begin.
+        left = low - around if low > 2.0 * around else 0.0
+        return left, min(1.0, high + around)
+    around = min(thresholds, 1.0 - thresholds)
+    return thresholds - around, thresholds + around
+
+
+def draw_threshold_axis(
+    ax: Axes, thresholds: Thresholds | None = None, *, widest: float = 1.0, log_odds: bool = False
+) -> tuple[float, float]:
+    """Show thresholds as percentages below and as chances, such as 1 in 20, above; return the first and the last."""
+    if log_odds:
+        ax.set_xscale("logit")
+        ax.set_xlim(*LOG_ODDS_ENDS)
+        ticks = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
+        ax.xaxis.set_major_locator(FixedLocator(ticks))
+        ax.xaxis.set_major_formatter(Percent())
+        ax.xaxis.set_minor_locator(NullLocator())
+    else:
+        ax.set_xlim(*window(thresholds, widest=widest))
+        ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+        ax.xaxis.set_major_formatter(Percent())
+    ax.set_xlabel("Threshold: act if the forecast is at least")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    above = ax.secondary_xaxis("top")
+    if log_odds:
+        above.set_xscale("logit")
+    chances = _spaced(ax, [one / of for one, of in CHANCES])
+    names = {one / of: f"{one} in {of}" for one, of in CHANCES}
+    above.xaxis.set_major_locator(FixedLocator(chances))
+    above.xaxis.set_major_formatter(FixedFormatter([names[chance] for chance in chances]))
+    above.xaxis.set_minor_locator(NullLocator())
+    above.spines["top"].set_visible(False)
+    above.tick_params(labelsize=SMALL - 1.5, length=2, pad=1, colors=GREY["text"])
+    first, last = ax.get_xlim()
+    if thresholds is not None:
+        # One threshold is a narrow band, as wide as a thick line.
+        half = 0.006 * (last - first)
+        ends = thresholds if isinstance(thresholds, tuple) else (thresholds - half, thresholds + half)
+        ax.axvspan(*ends, facecolor=SHADE, edgecolor=EDGE, linewidth=0.6, zorder=0.5, label=in_words(thresholds))
+    return first, last
+
+
+def _spaced(ax: Axes, values: list[float], gap: float = 0.11) -> list[float]:
+    """Return the values that are inside the axis and not too close to its ends or to one that came before."""
+    kept: list[float] = []
+    places: list[float] = []
+    for value in values:
+        place = float(ax.transAxes.inverted().transform(ax.transData.transform((value, 0.0)))[0])
+        if 0.03 <= place <= 0.97 and all(abs(place - other) >= gap for other in places):
+            kept.append(value)
+            places.append(place)
+    return kept

@@ -1,0 +1,123 @@
+"""Cross-fitting: each fold is recalibrated by maps that were fitted to the others, and its losses are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from propriety.errors import InputValueError
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.moments import OUTCOME, Moments, Sums, blocks_of_series
+from propriety.recalibration.folds import FOLD, Folds
+from propriety.recalibration.maps import RecalibrationMap
+from propriety.recalibration.methods import METHODS
+from propriety.result import Floats
+from propriety.rules.rule import BinaryRule
+from propriety.tables.events import Event
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["CrossFit", "cross_fit"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossFit:
+    """The maps of each method, one for each fold and fitted to all others, and why some methods have none."""
+
+    folds: Folds
+    maps: dict[str, tuple[RecalibrationMap, ...]]
+    failed: dict[str, InputValueError]
+
+    def table(self, method: str) -> ForecastTable:
+        """Return the table of all cases with the forecasts of a method, each case's by a map that has not seen it."""
+        pairs = zip(self.folds.tables, self.maps[method], strict=True)
+        moved = [table.moved(own.recalibrated(table.forecast)) for table, own in pairs]
+        return replace(ForecastTable.merge(moved), dropped=self.folds.dropped)
+
+    def ledger(self, rule: BinaryRule) -> Ledger:
+        """Return the ledger of the methods as models on the same cases, with the moments of a rule.
+
+        Those of independent cases are had from the tables of the folds; cases that depend on each other must be known.
+        """
+        folds = self.folds
+        if folds.dependence is not None and folds.cases is not None and folds.codes is not None:
+            forecast = folds.cases.gathered().forecast
+            recalibrated = {}
+            for method, maps in self.maps.items():
+                recalibrated[method] = found = np.empty(len(forecast))
+                for place, own in enumerate(maps):
+                    found[folds.codes == place] = own.recalibrated(forecast[folds.codes == place])
+            return Ledger.of_source(replace(folds.cases, forecasts=recalibrated), (Event("event"),))
+        tables = Ledger.of_tables({method: self.table(method) for method in self.maps})
+        if folds.dependence is not None:
+            return replace(tables, dependence=folds.dependence)
+        return replace(tables, _moments={rule: self._moments(rule)})
+
+    def _moments(self, rule: BinaryRule) -> Moments:
+        """Return the moments of the losses of all methods, by outcome and fold."""
+        cells, index = [], []
+        for fold, table in enumerate(self.folds.tables):
+            forecasts = [maps[fold].recalibrated(table.forecast) for maps in self.maps.values()]
+            losses = [
+                np.stack([np.broadcast_to(rule.loss(one, event=event), len(table)) for one in forecasts])
+                for event in (False, True)
+            ]
+            sides = (
+                (table.non_events, table.non_event_squares, table.n - table.n_events),
+                (table.events, table.event_squares, table.n_events),
+            )
+            for outcome, (weight, squares, n) in enumerate(sides):
+                met = weight > 0.0
+                if met.any():
+                    cells.append(_cell(n, weight[met], squares[met], [side[:, met] for side in losses], outcome))
+                    index.append((outcome, fold))
+        outcomes, places = zip(*index, strict=True)
+        return Moments(
+            **Sums(*(np.array(column) for column in zip(*cells, strict=True)))._asdict(),
+            models=tuple(self.maps),
+            rule=rule,
+            index=KeyIndex.of_columns({OUTCOME: outcomes, FOLD: places}),
+            dropped=self.folds.dropped,
+        )
+
+
+def cross_fit(folds: Folds, methods: Sequence[str]) -> CrossFit:
+    """Fit each method to the cases of all folds but one, for each of them; one that cannot be fitted has a reason."""
+    maps: dict[str, list[RecalibrationMap]] = {method: [] for method in methods}
+    failed: dict[str, InputValueError] = {}
+    for fold in range(len(folds.tables)):
+        others = folds.without(fold)
+        for method in methods:
+            if method not in failed:
+                try:
+                    maps[method].append(METHODS[method](others))
+                except InputValueError as error:
+                    failed[method] = error
+    return CrossFit(folds, {method: tuple(own) for method, own in maps.items() if method not in failed}, failed)
+
+
+def _cell(n: int, weight: Floats, squares: Floats, losses: Sequence[Floats], outcome: int) -> tuple[object, ...]:
+    """Return the moments of the rows of one fold and outcome; `losses` are those of non-events and of events."""
+    total = float(weight.sum())
+    # Exact where the cases of a row and outcome weigh the same.
+    cubes = squares * squares / weight
+    means, leans, spreads, evens, thirds = [], [], [], [], []
+    series = zip(blocks_of_series(losses[0]), blocks_of_series(losses[1]), strict=True)
+    for place, sides in enumerate(series):
+        own = sides[outcome]
+        with np.errstate(invalid="ignore", over="ignore"):  # Of infinite losses.
+            mean = (weight * own).sum(axis=1) / total
+            deviation = own - mean[:, None]
+            square = -sides[0] * sides[1] if place else np.zeros_like(own)
+            third = square * (sides[0] + sides[1])
+        counts = (square > 0.0) & np.isfinite(third)
+        with np.errstate(invalid="ignore"):
+            means.append(mean)
+            leans.append((squares * deviation).sum(axis=1))
+            spreads.append((squares * deviation**2).sum(axis=1))
+        evens.append((squares * np.where(counts, square, 0.0)).sum(axis=1))
+        thirds.append((cubes * np.where(counts, third, 0.0)).sum(axis=1))
+    columns = (np.concatenate(blocks) for blocks in (means, leans, spreads, evens, thirds))
+    return n, total, float(squares.sum()), *columns

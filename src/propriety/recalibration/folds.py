@@ -1,0 +1,277 @@
+"""Forecast tables by fold: folds are a key, drawn by a seed, told by a hash of an identifier, or given."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import is_into_dataframe
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import open_ledger
+from propriety.tables.cases import Cases, Keys
+from propriety.tables.events import Event
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.frames import known
+
+__all__ = ["Folds", "folds_of"]
+
+PRIME = 2**31 - 1
+FOLD, ID = "fold", "id"
+MOST = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Folds:
+    """The table of each fold and, where they are in memory, the cases with the fold of each.
+
+    Parameters
+    ----------
+    tables : tuple of ForecastTable
+        One for each fold with cases; two or more.
+    cases : Cases, optional
+        The cases of one model; None where only tables are known.
+    codes : array of shape (cases,), optional
+        The place of each case's fold among the tables.
+    dependence : {"cluster", "time"}, optional
+        Within what cases may depend on each other.
+    words : str
+        How the folds were made.
+    dropped : int
+        Rows left out because of missing values.
+    """
+
+    tables: tuple[ForecastTable, ...]
+    cases: Cases | None = None
+    codes: NDArray[np.intp] | None = None
+    dependence: Literal["cluster", "time"] | None = None
+    words: str = ""
+    dropped: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.tables) < 2:
+            law = f"cross-fitting needs two folds with cases or more; there is {len(self.tables)}"
+            raise InputValueError(law)
+
+    def without(self, fold: int) -> ForecastTable:
+        """Return the table of the cases of all other folds."""
+        return ForecastTable.merge(table for place, table in enumerate(self.tables) if place != fold)
+
+
+def folds_of(
+    y_true: object,
+    forecasts: object,
+    *,
+    folds: object,
+    id: object,  # noqa: A002  (what users call it)
+    model: str | None,
+    seed: int,
+    **options: Any,
+) -> Folds:
+    """Part what a user holds in folds; see `propriety.recalibrate` for the arguments.
+
+    Folds are a key of a ledger. A lazy frame is counted by fold where it lies; the cases of a table without weights are
+    dealt to folds at random, which is the same as dealing the cases that it was made of.
+    """
+    if isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
+        tables = tuple(y_true.values())
+        return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
+    number = _number(folds)
+    if isinstance(y_true, Ledger):
+        return _of_ledger(y_true, folds if number is None else FOLD, number, model, seed, key=number is None)
+    if id is not None and (number is None or options.get("cluster") is not None or options.get("time") is not None):
+        law = Wording("{id=} says which cases go to one fold, as {folds=}, {cluster=} and {time=} do")
+        raise InputValueError(law, hint="give one of them.")
+    frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
+    if number is not None and isinstance(frame, nw.LazyFrame):
+        return _of_lazy(frame, forecasts, number, id, seed, **options)
+    key: object = None
+    if number is None:
+        key = folds if options.get("outcome") is not None else {FOLD: folds}
+    elif id is not None:
+        key = id if options.get("outcome") is not None else {ID: id}
+    ledger = open_ledger(y_true, forecasts, by=key, **options)
+    if number is None:
+        return _of_key(ledger, ledger.index.names[0], model)
+    if id is not None and isinstance(ledger.source, Cases):
+        (ids,) = ledger.source.keys.values()
+        return _of_cases(ledger, hashed(ids.labels, number, seed)[ids.codes], model, f"{number} folds by a hash of id")
+    return _of_ledger(ledger, FOLD, number, model, seed, key=False)
+
+
+def hashed(labels: object, folds: int, seed: int) -> NDArray[np.intp]:
+    r"""Return the fold of each label, :math:`((a x + b) \bmod (2^{31} - 1)) \bmod k`.
+
+    The seed draws a and b; x is the label if it is a whole number, without its sign, and else the CRC-32 of its text.
+
+    References
+    ----------
+    Carter & Wegman (1979), doi:10.1016/0022-0000(79)90044-8.
+
+    Examples
+    --------
+    >>> hashed([1, 2, 3, "x"], 5, seed=1).tolist()
+    [0, 4, 0, 1]
+    """
+    numbers = [
+        abs(int(label)) % PRIME
+        if isinstance(label, int | np.integer) and not isinstance(label, bool)
+        else zlib.crc32(str(label).encode()) % PRIME
+        for label in labels  # type: ignore[attr-defined]  # a sequence
+    ]
+    factor, term = _factors(seed)
+    return np.array([(factor * one + term) % PRIME % folds for one in numbers], dtype=np.intp)
+
+
+def dealt(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp]:
+    """Return a fold for each unit with so many cases, about equally many cases in each: at random, or in order.
+
+    Examples
+    --------
+    >>> dealt(np.array([2, 1, 1, 2]), 3, None)
+    array([0, 1, 1, 2])
+    """
+    order = np.arange(len(counts)) if seed is None else np.random.default_rng(seed).permutation(len(counts))
+    share = (np.cumsum(counts[order]) - counts[order] / 2.0) / counts.sum()
+    found = np.empty(len(counts), dtype=np.intp)
+    found[order] = np.minimum(np.floor(folds * share), folds - 1).astype(np.intp)
+    return found
+
+
+def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastTable, ...]:
+    """Deal the cases of a table to folds at random; without weights the cases of a row and outcome are alike."""
+    if table.is_weighted:
+        law = "a table of weighted cases does not tell them apart, so that they cannot be dealt to folds"
+        raise InputValueError(law, hint="pass the cases, or a mapping of folds to their tables.")
+    generator = np.random.default_rng(seed)
+    chance = np.full(folds, 1.0 / folds)
+    events, others = (generator.multinomial(one.astype(np.int64), chance) for one in (table.events, table.non_events))
+    parts = []
+    for fold in range(folds):
+        rows = (events[:, fold] + others[:, fold]) > 0
+        if rows.any():
+            columns = {"events": events[rows, fold], "non_events": others[rows, fold]}
+            # A refined table cannot be added to others; its parts are tables of their rows.
+            cells = None if table.refined else table.cells
+            parts.append(ForecastTable(forecast=table.forecast[rows], **columns, cells=cells))
+    return tuple(parts)
+
+
+def _number(folds: object) -> int | None:
+    """Return a number of folds; None for anything that tells the folds themselves."""
+    if not isinstance(folds, int | np.integer) or isinstance(folds, bool):
+        return None
+    if not 2 <= folds <= MOST:
+        raise InputValueError(f"must be a whole number from 2 to {MOST}", argument="folds", offender=f"got {folds!r}")
+    return int(folds)
+
+
+def _is_eager(frame: object) -> bool:
+    return bool(is_into_dataframe(frame))
+
+
+def _factors(seed: int) -> tuple[int, int]:
+    factor, term = np.random.default_rng(seed).integers(1, PRIME, 2).tolist()
+    return int(factor), int(term)
+
+
+def _of_ledger(ledger: Ledger, name: object, number: int | None, model: str | None, seed: int, *, key: bool) -> Folds:
+    """Part the cases of a ledger: by one of its keys, by its clusters or times, or at random."""
+    _check_event(ledger)
+    if key:
+        if not isinstance(name, str):
+            law = "must be a number, or the name of a key of the ledger"
+            raise InputTypeError(law, argument="folds", offender=f"got {type(name).__name__}")
+        return _of_key(ledger, name, model)
+    assert number is not None  # noqa: S101  (for the type checker; it is a number or a key)
+    cases = ledger.cases
+    if cases is None:
+        if ledger.dependence is not None:
+            law = f"whole {ledger.dependence}s go to one fold, and the ledger does not tell them"
+            hint = Wording("condense it by a key of folds, and pass its name as {folds=}.")
+            raise InputValueError(law, hint=hint)
+        table = ledger.table(model)
+        return Folds(tables=dealt_tables(table, number, seed), words=f"{number} random folds", dropped=ledger.dropped)
+    units = cases.time or cases.cluster
+    if units is None:
+        return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, f"{number} random folds")
+    counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
+    words = f"{number} folds of neighbouring times" if cases.time else f"{number} random folds of whole clusters"
+    return _of_cases(ledger, dealt(counts, number, None if cases.time else seed)[units.codes], model, words)
+
+
+def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds:
+    """Part the cases by a key, which other keys are added up over."""
+    _check_event(ledger)
+    ledger.index.place(name)
+    own = ledger.over(*(other for other in ledger.index.names if other != name))
+    words = f"{len(own.index)} folds as given"
+    if own.dependence is not None and own.cases is not None:
+        return _of_cases(own, own.cases.keys[name].codes, model, words)
+    keyed = own.keyed_tables(own.one_model(model), Event("event"))
+    tables = tuple(keyed.at(entry) for entry in range(len(own.index)))
+    return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
+
+
+def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words: str) -> Folds:
+    """Part cases by their folds; those without cases are left out."""
+    _check_event(ledger)
+    cases = ledger.cases
+    assert cases is not None  # noqa: S101  (for the type checker; it is asked of such ledgers)
+    own = cases.of(ledger.one_model(model))
+    present, places = np.unique(codes, return_inverse=True)
+    keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
+    keyed = Ledger.of_source(replace(own, keys={FOLD: keys}), (Event("event"),))
+    assert isinstance(keyed.source, Cases)  # noqa: S101  (for the type checker; they are in memory)
+    tables = keyed.keyed_tables(keyed.models[0], Event("event"))
+    return Folds(
+        tables=tuple(tables.at(entry) for entry in range(len(keyed.index))),
+        cases=replace(keyed.source, keys={}),
+        codes=keyed.source.keys[FOLD].codes,
+        dependence=keyed.dependence,
+        words=words,
+        dropped=ledger.dropped,
+    )
+
+
+def _of_lazy(
+    frame: nw.LazyFrame[Any],
+    forecasts: object,
+    number: int,
+    id: object,  # noqa: A002  (as above)
+    seed: int,
+    **options: Any,
+) -> Folds:
+    """Part the rows of a lazy frame where they lie, by a hash of their identifier or cluster; else deal its table."""
+    unit = id if id is not None else options.get("cluster")
+    if options.get("time") is not None:
+        law = "times of a lazy frame are not cut into folds"
+        hint = Wording("add a column with the fold of each row, and pass its name as {folds=}.")
+        raise InputValueError(law, hint=hint)
+    if unit is None:
+        ledger = open_ledger(frame.to_native(), forecasts, **options)
+        _check_event(ledger)
+        tables = dealt_tables(ledger.table(), number, seed)
+        return Folds(tables=tables, words=f"{number} random folds", dropped=ledger.dropped)
+    schema = frame.collect_schema()
+    if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
+        law = "the folds of a lazy frame are told by a column of whole numbers"
+        made = "add one, such as a hash that the engine makes of the identifier."
+        raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
+    factor, term = _factors(seed)
+    name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
+    place = ((nw.col(unit).cast(nw.Int64).abs() % PRIME) * factor + term) % PRIME % number
+    keyed = open_ledger(frame.with_columns(place.alias(name)).to_native(), forecasts, by=name, **options)
+    return replace(_of_key(keyed, name, None), words=f"{number} folds by a hash of {unit}")
+
+
+def _check_event(ledger: Ledger) -> None:
+    if ledger.labels is not None:
+        law = f"recalibration is of one event; the forecasts are rows of {len(ledger.labels)} classes"
+        raise InputValueError(law, hint="recalibrate the column of each class.")

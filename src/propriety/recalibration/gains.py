@@ -1,0 +1,142 @@
+"""What candidates gain over the forecasts as they are, by paired comparison of their cross-fitted losses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.comparison import compare_of
+from propriety.inference.measures import MeanScore
+from propriety.ledger.ledger import Ledger
+from propriety.recalibration.cross_fitting import CrossFit
+from propriety.recalibration.result import Gain, RecalibrationVerdict
+from propriety.result import Floats
+from propriety.rules.rule import BinaryRule
+
+__all__ = ["Gains", "gains_of"]
+
+Reference: TypeAlias = Literal["none", "floored"]
+
+NEAR = 0.5  # Standard errors by which a simpler method may be behind the best and is still chosen.
+DRAWING = Drawing()  # Nothing is drawn in a comparison of mean losses.
+OUTCOMES: dict[str, Gain] = {
+    "better": "gain",
+    "worse": "loss",
+    "not distinguishable": "not shown",
+    "same": "unchanged",
+    "infinite": "infinite",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Gains:
+    """Cross-fitted scores of candidates, and their gains; see `propriety.recalibration.result.Recalibration`.
+
+    `tested` and `adjusted` are what each gain is by its own p-value, and by that adjusted for all candidates.
+    """
+
+    candidate: NDArray[np.str_]
+    score: Floats
+    gain: Floats
+    low: Floats
+    high: Floats
+    standard_error: Floats
+    p_value: Floats
+    tested: tuple[Gain, ...]
+    adjusted: tuple[Gain, ...]
+    reference: Reference
+    note: str
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns, one row for each candidate."""
+        names = ("candidate", "score", "gain", "low", "high", "standard_error", "p_value")
+        return {name: getattr(self, name) for name in names}
+
+    def verdict(self, candidate: str, *, adjusted: bool) -> RecalibrationVerdict:
+        """Return what can be said about a candidate."""
+        place, before = (self.candidate.tolist().index(name) for name in (candidate, self.reference))
+        return RecalibrationVerdict(
+            outcome=(self.adjusted if adjusted else self.tested)[place],
+            gain=float(self.gain[place]),
+            low=float(self.low[place]),
+            high=float(self.high[place]),
+            before=float(self.score[before]),
+            after=float(self.score[place]),
+            reference=self.reference,
+        )
+
+
+def gains_of(fitted: CrossFit, rule: BinaryRule, level: float) -> tuple[Gains, str]:
+    """Return the gains of all methods, and the method to choose: the simplest of those that are near the best."""
+    ledger, names, measure = fitted.ledger(rule), list(fitted.maps), MeanScore(rule)
+    score = np.array([measure.value(ledger.table(name)) for name in names])
+    reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
+    is_known = ledger.dependence is None or ledger.source is not None
+    if len(names) == 1 or not is_known:
+        why = "" if is_known else f"Gains have no intervals, which need {ledger.where_cases_are}."
+        return _untested(names, score, reference, why), names[int(np.argmin(score))]
+    compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
+    place = {model: row for row, model in enumerate(compared.model.tolist())}
+    rows = [place.get(name, len(place)) for name in names]
+
+    def column(of_pairs: Floats, of_reference: float) -> Floats:
+        return np.append(of_pairs, of_reference)[rows]
+
+    verdicts = [*compared.verdict.tolist(), "same"]
+    adjusted: list[Gain] = [OUTCOMES.get(verdicts[row], "not tested") for row in rows]
+    gain, p_value = 0.0 - column(compared.difference, 0.0), column(compared.p_value, 1.0)
+    tested: list[Gain] = [
+        ("gain" if own > 0.0 else "loss") if outcome == "not shown" and p <= 1.0 - level else outcome
+        for outcome, own, p in zip(adjusted, gain.tolist(), p_value.tolist(), strict=True)
+    ]
+    found = Gains(
+        candidate=np.array(names),
+        score=score,
+        gain=gain,
+        low=0.0 - column(compared.high, 0.0),
+        high=0.0 - column(compared.low, 0.0),
+        standard_error=column(compared.standard_error, 0.0),
+        p_value=p_value,
+        tested=tuple(tested),
+        adjusted=tuple(adjusted),
+        reference=reference,
+        note=compared.note,
+    )
+    return found, _simplest(ledger, measure, names, score, level)
+
+
+def _simplest(ledger: Ledger, measure: MeanScore, names: list[str], score: Floats, level: float) -> str:
+    """Return the first of the methods whose score is within half a standard error of the best."""
+    best = names[int(np.argmin(score))]
+    compared = compare_of(ledger, measure, reference=best, level=level, drawing=DRAWING)
+    columns = (column.tolist() for column in (compared.model, compared.difference, compared.standard_error))
+    near = {model for model, behind, error in zip(*columns, strict=True) if behind <= NEAR * error or behind == 0.0}
+    return next(name for name in names if name in near or name == best)
+
+
+def _untested(names: list[str], score: Floats, reference: Reference, why: str) -> Gains:
+    """Return the gains without intervals, of cases that depend on each other and are not at hand."""
+    place = names.index(reference)
+    own = np.arange(len(names)) == place
+    with np.errstate(invalid="ignore"):  # Of infinite scores.
+        gain = np.where(own, 0.0, score[place] - score)
+    unknown = np.where(own, 0.0, math.nan)
+    outcomes: tuple[Gain, ...] = tuple("unchanged" if name == reference else "not tested" for name in names)
+    return Gains(
+        candidate=np.array(names),
+        score=score,
+        gain=gain,
+        low=unknown,
+        high=unknown,
+        standard_error=unknown,
+        p_value=np.where(own, 1.0, math.nan),
+        tested=outcomes,
+        adjusted=outcomes,
+        reference=reference,
+        note=why,
+    )

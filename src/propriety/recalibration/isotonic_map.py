@@ -1,0 +1,116 @@
+"""Isotonic recalibration: the rates of pooled blocks, linear between them, with or without corrected ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.recalibration.maps import RecalibrationMap, checked_column
+from propriety.result import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["IsotonicMap", "fit_isotonic", "fit_isotonic_corrected"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class IsotonicMap(RecalibrationMap):
+    """A rising broken line between points, constant beyond the first and the last.
+
+    Parameters
+    ----------
+    forecast : array of shape (points,)
+        Forecasts, strictly rising: the first and the last of each pooled block.
+    event_rate : array of shape (points,)
+        What becomes of them, not falling.
+    """
+
+    kind: ClassVar[str] = "isotonic"
+
+    forecast: Floats
+    event_rate: Floats
+
+    def __post_init__(self) -> None:
+        forecast = checked_column("forecast", self.forecast, strictly=True, low=0.0, high=1.0)
+        rate = checked_column("event_rate", self.event_rate, size=len(forecast), strictly=False, low=0.0, high=1.0)
+        object.__setattr__(self, "forecast", forecast)
+        object.__setattr__(self, "event_rate", rate)
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated forecasts."""
+        return np.interp(forecast, self.forecast, self.event_rate)
+
+    @property
+    def is_monotone(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return f"a rising broken line of {len(self.forecast):,} points"
+
+
+def fit_isotonic(table: ForecastTable) -> IsotonicMap:
+    """Fit isotonic regression: the map of the reliability curve, best in the sample under every proper rule.
+
+    Forecasts of 0 and 1 are forecasts like any other. Blocks at the ends whose cases all have one outcome become 0 or
+    1, so that the log score of new cases can be infinite; see `fit_isotonic_corrected`.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any; a weight of w counts as w cases.
+
+    References
+    ----------
+    Zadrozny & Elkan (2002), doi:10.1145/775047.775151.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> fit_isotonic(table)([0.1, 0.2, 0.35, 0.9])
+    array([0.  , 0.25, 0.5 , 1.  ])
+    """
+    blocks = pool_adjacent_violators(table)
+    return _through(table, blocks.start, blocks.event_rate)
+
+
+def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
+    r"""Fit isotonic regression with ends that are not certain.
+
+    A block of weight w without events has the rate :math:`\frac{1/2}{w + 1}`, or that of the next block if this is
+    lower; a block without non-events the same from above. These are the rates of half a case more of either outcome,
+    the means under Jeffreys' prior.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any; a weight of w counts as w cases.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> fit_isotonic_corrected(table)([0.1, 0.35, 0.9])
+    array([0.25, 0.5 , 0.75])
+    """
+    blocks = pool_adjacent_violators(table)
+    rate, weight = blocks.event_rate.copy(), blocks.weight
+    mixed = rate[(blocks.events > 0.0) & (blocks.non_events > 0.0)]
+    lowest, highest = (mixed[0], mixed[-1]) if len(mixed) else (0.5, 0.5)
+    if blocks.events[0] == 0.0:
+        rate[0] = min(0.5 / (weight[0] + 1.0), lowest)
+    if blocks.non_events[-1] == 0.0:
+        rate[-1] = max(1.0 - 0.5 / (weight[-1] + 1.0), highest)
+    return _through(table, blocks.start, rate)
+
+
+def _through(table: ForecastTable, start: NDArray[np.intp], rate: Floats) -> IsotonicMap:
+    """Return the broken line through the first and the last forecast of each block."""
+    first, last = start[:-1], start[1:] - 1
+    places = np.column_stack([first, last]).ravel()
+    kept = np.append(True, np.diff(places) > 0)
+    return IsotonicMap(forecast=table.forecast[places[kept]], event_rate=np.repeat(rate, 2)[kept])

@@ -1,0 +1,283 @@
+"""Maps that are lines or simple curves in log-odds: intercept, slope, both, beta and quadratic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, logit
+
+from propriety.calibration.cox_line import cox_line
+from propriety.calibration.logistic import fit_logistic as fit_regression
+from propriety.errors import InputValueError
+from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, floor_of, floored, log_odds
+from propriety.result import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = [
+    "BetaMap",
+    "LogisticMap",
+    "QuadraticMap",
+    "fit_beta",
+    "fit_intercept",
+    "fit_logistic",
+    "fit_quadratic",
+    "fit_slope",
+    "log_likelihood",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LogisticMap(RecalibrationMap):
+    r"""A line in log-odds, :math:`\operatorname{logit} q = a + b \operatorname{logit} p`.
+
+    With :math:`b = 1` it shifts the prior, with :math:`a = 0` it is a temperature of :math:`1 / b`, and with both free
+    it is Platt scaling of the log-odds.
+
+    Parameters
+    ----------
+    intercept, slope : float
+        a and b.
+    floor : float
+        Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Platt (1999), Probabilistic outputs for support vector machines; Guo,
+    Pleiss, Sun & Weinberger (2017), arXiv:1706.04599, for the temperature.
+    """
+
+    kind: ClassVar[str] = "logistic"
+
+    intercept: float
+    slope: float
+    floor: float
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated forecasts."""
+        found: Floats = expit(self.intercept + self.slope * log_odds(forecast, self.floor))
+        return found
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether the slope is not negative."""
+        return self.slope >= 0.0
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return f"logit q = {self.intercept:.4g} + {self.slope:.4g} logit p"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class BetaMap(RecalibrationMap):
+    r"""Beta calibration, :math:`\operatorname{logit} q = c + a \log p - b \log(1 - p)` with a and b not negative.
+
+    Parameters
+    ----------
+    a, b, c : float
+        The coefficients.
+    floor : float
+        Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
+
+    References
+    ----------
+    Kull, Silva Filho & Flach (2017), doi:10.1214/17-EJS1338SI.
+    """
+
+    kind: ClassVar[str] = "beta"
+
+    a: float
+    b: float
+    c: float
+    floor: float
+
+    def __post_init__(self) -> None:
+        _settle(self)
+        if self.a < 0.0 or self.b < 0.0:
+            raise InputValueError("a and b must not be negative", offender=f"they are {self.a!r} and {self.b!r}")
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated forecasts."""
+        p = floored(forecast, self.floor)
+        found: Floats = expit(self.c + self.a * np.log(p) - self.b * np.log1p(-p))
+        return found
+
+    @property
+    def is_monotone(self) -> bool:
+        """True, because a and b are not negative."""
+        return True
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return f"logit q = {self.c:.4g} + {self.a:.4g} log p - {self.b:.4g} log(1 - p)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class QuadraticMap(RecalibrationMap):
+    r"""A parabola in log-odds, :math:`\operatorname{logit} q = a + b x + c x^2` of :math:`x = \operatorname{logit} p`.
+
+    Parameters
+    ----------
+    intercept, slope, curvature : float
+        a, b and c.
+    floor : float
+        Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
+    """
+
+    kind: ClassVar[str] = "quadratic"
+
+    intercept: float
+    slope: float
+    curvature: float
+    floor: float
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated forecasts."""
+        x = log_odds(forecast, self.floor)
+        found: Floats = expit(self.intercept + x * (self.slope + x * self.curvature))
+        return found
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether the parabola rises over the whole range of floored log-odds."""
+        reach = -float(logit(self.floor)) if self.floor > 0.0 else math.inf
+        return self.slope >= (2.0 * abs(self.curvature) * reach if self.curvature else 0.0)
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return f"logit q = {self.intercept:.4g} + {self.slope:.4g} x + {self.curvature:.4g} x^2, x = logit p"
+
+
+def fit_intercept(table: ForecastTable, *, floor: float | None = None) -> LogisticMap:
+    """Fit the intercept by maximum likelihood, with a slope of 1.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Cases with and without the event; a weight of w counts as w cases.
+    floor : float, optional
+        The floor under log-odds; by default that of the table, see `floor_of`.
+
+    Examples
+    --------
+    >>> table = ForecastTable(forecast=[0.1, 0.8], events=[10, 30], non_events=[30, 10])
+    >>> fit_intercept(table)
+    LogisticMap(intercept=0.405465, slope=1, floor=0.05)
+    """
+    inside, least = _inside(table, floor)
+    (intercept,) = cox_line(inside, slope=False).coefficients.tolist()
+    return LogisticMap(intercept=intercept, slope=1.0, floor=least)
+
+
+def fit_slope(table: ForecastTable, *, floor: float | None = None) -> LogisticMap:
+    """Fit the slope by maximum likelihood, with an intercept of 0; see `fit_intercept` for the arguments.
+
+    Examples
+    --------
+    >>> table = ForecastTable(forecast=[0.1, 0.8], events=[10, 30], non_events=[30, 10])
+    >>> fit_slope(table)
+    LogisticMap(intercept=0, slope=0.590432, floor=0.05)
+    """
+    inside, least = _inside(table, floor)
+    (slope,) = _coefficients(inside, logit(inside.forecast))
+    return LogisticMap(intercept=0.0, slope=slope, floor=least)
+
+
+def fit_logistic(table: ForecastTable, *, floor: float | None = None) -> LogisticMap:
+    """Fit intercept and slope by maximum likelihood; see `fit_intercept` for the arguments.
+
+    Examples
+    --------
+    >>> table = ForecastTable(forecast=[0.1, 0.8], events=[10, 30], non_events=[30, 10])
+    >>> fit_logistic(table)([0.1, 0.8])
+    array([0.25, 0.75])
+    """
+    inside, least = _inside(table, floor)
+    slope, intercept = cox_line(inside, slope=True).coefficients.tolist()
+    return LogisticMap(intercept=intercept, slope=slope, floor=least)
+
+
+def fit_beta(table: ForecastTable, *, floor: float | None = None) -> BetaMap:
+    """Fit beta calibration by maximum likelihood under its constraints; see `fit_intercept` for the arguments.
+
+    A coefficient that would be negative is 0, and the others are fitted again.
+
+    Examples
+    --------
+    >>> table = ForecastTable(forecast=[0.1, 0.5, 0.8], events=[10, 20, 30], non_events=[30, 20, 10])
+    >>> fit_beta(table)([0.1, 0.5, 0.8])
+    array([0.25, 0.5 , 0.75])
+    """
+    inside, least = _inside(table, floor)
+    up, down, constant = np.log(inside.forecast), -np.log1p(-inside.forecast), np.ones(len(inside))
+    a, b, c = _coefficients(inside, up, down, constant)
+    if a < 0.0 or b < 0.0:
+        # The likelihood is concave, so that its constrained maximum is on an edge that the free one lies beyond.
+        tried = [(0.0, 0.0, *_coefficients(inside, constant))]
+        if b < 0.0:
+            slope, level = _coefficients(inside, up, constant)
+            tried += [(slope, 0.0, level)] if slope >= 0.0 else []
+        if a < 0.0:
+            slope, level = _coefficients(inside, down, constant)
+            tried += [(0.0, slope, level)] if slope >= 0.0 else []
+        a, b, c = max(tried, key=lambda one: _likelihood(inside, one[0] * up + one[1] * down + one[2]))
+    return BetaMap(a=a, b=b, c=c, floor=least)
+
+
+def fit_quadratic(table: ForecastTable, *, floor: float | None = None) -> QuadraticMap:
+    """Fit a parabola in log-odds by maximum likelihood; see `fit_intercept` for the arguments.
+
+    Examples
+    --------
+    >>> table = ForecastTable(forecast=[0.1, 0.5, 0.8], events=[10, 12, 30], non_events=[30, 28, 10])
+    >>> fit_quadratic(table)([0.1, 0.5, 0.8])
+    array([0.25, 0.3 , 0.75])
+    """
+    inside, least = _inside(table, floor)
+    x = logit(inside.forecast)
+    intercept, slope, curvature = _coefficients(inside, np.ones(len(x)), x, x * x)
+    return QuadraticMap(intercept=intercept, slope=slope, curvature=curvature, floor=least)
+
+
+def log_likelihood(log_odds_of_rows: Floats, events: Floats, non_events: Floats) -> float:
+    """Return the log-likelihood of rows of events and non-events, accurate where rates are all but certain."""
+    lost = events * np.logaddexp(0.0, -log_odds_of_rows) + non_events * np.logaddexp(0.0, log_odds_of_rows)
+    return -float(lost.sum())
+
+
+def _inside(table: ForecastTable, floor: float | None) -> tuple[ForecastTable, float]:
+    """Return the table with floored forecasts, and the floor."""
+    least = floor_of(table) if floor is None else checked_floor(floor)
+    moved = floored(table.forecast, least)
+    return (table if np.array_equal(moved, table.forecast) else table.moved(moved)), least
+
+
+def _coefficients(table: ForecastTable, *columns: Floats) -> list[float]:
+    fit = fit_regression(np.column_stack(columns), table.events, table.non_events)
+    if not fit.converged:
+        law = "the fit of a recalibration map did not converge"
+        raise InputValueError(law)
+    found: list[float] = fit.coefficients.tolist()
+    return found
+
+
+def _likelihood(table: ForecastTable, log_odds_of_rows: Floats) -> float:
+    return log_likelihood(log_odds_of_rows, table.events, table.non_events)
+
+
+def _settle(fitted: LogisticMap | BetaMap | QuadraticMap) -> None:
+    """Check the parameters, and make plain floats of them."""
+    for field in fields(fitted):
+        object.__setattr__(fitted, field.name, checked_number(field.name, getattr(fitted, field.name)))
+    checked_floor(fitted.floor)

@@ -1,0 +1,239 @@
+"""What a recalibration map is: a function from forecast to forecast that is fitted, called and stored."""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from scipy.special import logit
+
+from propriety.errors import InputValueError
+from propriety.result import Floats
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.frames import checked_fields, checked_version
+from propriety.tables.table_laws import column
+from propriety.tables.validation import read_event_forecast
+
+__all__ = [
+    "IdentityMap",
+    "RecalibrationMap",
+    "checked_column",
+    "checked_floor",
+    "checked_number",
+    "fit_floored",
+    "fit_none",
+    "floor_of",
+    "floored",
+    "log_odds",
+]
+
+LOWEST = 1e-6  # No floor under the log-odds is lower.
+KINDS: dict[str, type[RecalibrationMap]] = {}
+
+
+class RecalibrationMap(ABC):
+    """Base of the maps: frozen dataclasses whose fields are their parameters.
+
+    A map is called with forecasts and returns what to forecast in their place. `to_dict` stores it as plain data, and
+    `RecalibrationMap.from_dict` makes it again, whatever its kind.
+    """
+
+    __slots__ = ()
+
+    schema: ClassVar[str] = "propriety.recalibration_map"
+    schema_version: ClassVar[int] = 1
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        KINDS[cls.kind] = cls
+
+    def __call__(self, y_proba: object) -> Floats:
+        """Return the recalibrated forecasts of array-like forecasts, or of one, in [0, 1]."""
+        return self.recalibrated(read_event_forecast(y_proba))
+
+    @abstractmethod
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated forecasts of an array of valid ones."""
+
+    @property
+    @abstractmethod
+    def is_monotone(self) -> bool:
+        """Whether a higher forecast never becomes a lower one."""
+
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The map in one line, with its numbers."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The fields by name."""
+        return {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the map as plain Python data, with the name and version of its schema."""
+        plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in self._stored()}
+        return {"schema": self.schema, "version": self.schema_version, "kind": self.kind, **plain}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Make a map from what `to_dict` returned; what is no such thing is refused.
+
+        Examples
+        --------
+        >>> stored = IdentityMap(floor=0.01).to_dict()
+        >>> RecalibrationMap.from_dict(stored)
+        IdentityMap(floor=0.01)
+        """
+        checked_version(data, cls.schema, cls.schema_version)
+        known = KINDS.get(kind) if isinstance(kind := data.get("kind"), str) else None
+        if known is None or not issubclass(known, cls):
+            wanted = [name for name, one in KINDS.items() if issubclass(one, cls)]
+            raise InputValueError(f"must be one of {wanted}", argument="kind", offender=f"got {kind!r}")
+        names = [field.name for field in fields(cast("Any", known))]
+        stored = checked_fields({name: data[name] for name in data if name != "kind"}, cls.schema, names)
+        return known(**stored)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return what `to_dict` returns as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Make a map from what `to_json` returned."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise InputValueError("must be the JSON of a map", argument="text", offender=str(error)) from error
+        return cls.from_dict(data)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two maps are of one kind and have the same parameters."""
+        return self.to_dict() == other.to_dict() if isinstance(other, RecalibrationMap) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kind, *(float(np.sum(value)) for _, value in self._stored())))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={_shown(value)}" for name, value in self._stored())
+        return f"{type(self).__name__}({shown})"
+
+    def _stored(self) -> list[tuple[str, Any]]:
+        return list(self.parameters.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class IdentityMap(RecalibrationMap):
+    r"""The forecasts as they are, or kept from certainty: :math:`\min(\max(p, \epsilon), 1 - \epsilon)`.
+
+    Parameters
+    ----------
+    floor : float
+        The floor :math:`\epsilon`; 0 leaves every forecast as it is.
+    """
+
+    kind: ClassVar[str] = "identity"
+
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "floor", checked_floor(self.floor))
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the forecasts, not below the floor nor above one minus it."""
+        return floored(forecast, self.floor)
+
+    @property
+    def is_monotone(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return "p" if self.floor == 0.0 else f"min(max(p, {self.floor:.4g}), 1 - {self.floor:.4g})"
+
+
+def fit_none(_: ForecastTable) -> IdentityMap:
+    """Leave the forecasts as they are."""
+    return IdentityMap()
+
+
+def fit_floored(table: ForecastTable) -> IdentityMap:
+    """Keep the forecasts from certainty, at the floor of the table; see `floor_of`."""
+    return IdentityMap(floor=floor_of(table))
+
+
+def floor_of(table: ForecastTable) -> float:
+    """Return what forecasts of 0 count as in log-odds: half the smallest distance of the others to 0 or 1.
+
+    It is at least 1e-6. Forecasts of 1 count as one minus it, and forecasts in between are moved inside. Where
+    forecasts are 0 or 1, this number matters more than the method.
+
+    Examples
+    --------
+    >>> floor_of(ForecastTable(forecast=[0.0, 0.02, 0.7], events=[0, 1, 3], non_events=[9, 5, 1]))
+    0.01
+    """
+    distance = np.minimum(table.forecast, 1.0 - table.forecast)
+    inside = distance[distance > 0.0]
+    return max(LOWEST, float(inside.min()) / 2.0) if len(inside) else LOWEST
+
+
+def floored(forecast: Floats, floor: float) -> Floats:
+    """Return the forecasts, not below the floor nor above one minus it."""
+    return np.minimum(np.maximum(forecast, floor), 1.0 - floor)
+
+
+def log_odds(forecast: Floats, floor: float) -> Floats:
+    """Return the log-odds of the floored forecasts."""
+    found: Floats = logit(floored(forecast, floor))
+    return found
+
+
+def checked_floor(value: object) -> float:
+    """Return a floor, which must lie in [0, 0.5)."""
+    found = checked_number("floor", value, low=0.0)
+    if not found < 0.5:
+        raise InputValueError("must lie in [0, 0.5)", argument="floor", offender=f"got {found!r}")
+    return found
+
+
+def checked_number(name: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
+    """Return a parameter as a plain float; it must be finite and within the limits."""
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not real or not math.isfinite(cast("float", value)) or not low <= cast("float", value) <= high:
+        limits = "" if math.isinf(low) and math.isinf(high) else f" in [{low:g}, {high:g}]"
+        raise InputValueError(f"must be a finite number{limits}", argument=name, offender=f"got {value!r}")
+    return float(cast("float", value))
+
+
+def checked_column(
+    name: str, values: object, *, size: int | None = None, strictly: bool | None = None, low: float, high: float
+) -> Floats:
+    """Return parameters as a read-only array; they must be within the limits and rise, strictly or not, if asked."""
+    found = column(name, values).copy()
+    if not len(found) or (size is not None and len(found) != size):
+        raise InputValueError(f"must have {size or 'some'} entries", argument=name, offender=f"it has {len(found)}")
+    within = (found >= low) & (found <= high)  # What is not a number is not.
+    law = f"must be finite numbers in [{low:g}, {high:g}]"
+    if within.all() and strictly is not None:
+        steps = np.diff(found, prepend=-np.inf)
+        within, law = (steps > 0.0, "must rise") if strictly else (steps >= 0.0, "must not fall")
+    if not within.all():
+        row = int(within.argmin())
+        raise InputValueError(law, argument=name, row=row, offender=f"is {found[row].item()!r}")
+    found.flags.writeable = False
+    return found
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"<{len(value)} numbers>" if len(value) > 8 else str([float(f"{one:.6g}") for one in value])
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)

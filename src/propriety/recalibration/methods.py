@@ -1,0 +1,36 @@
+"""The methods of recalibration by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from propriety.recalibration.isotonic_map import fit_isotonic, fit_isotonic_corrected
+from propriety.recalibration.logistic_maps import fit_beta, fit_intercept, fit_logistic, fit_quadratic, fit_slope
+from propriety.recalibration.maps import RecalibrationMap, fit_floored, fit_none
+from propriety.recalibration.spline_map import fit_shrunk_spline, fit_spline
+from propriety.recalibration.venn_abers import fit_venn_abers
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["METHODS", "Fit"]
+
+Fit: TypeAlias = Callable[[ForecastTable], RecalibrationMap]
+
+# From the simplest to the most flexible; of methods that score alike the first is chosen.
+METHODS: Mapping[str, Fit] = MappingProxyType(
+    {
+        "none": fit_none,
+        "floored": fit_floored,
+        "auto": fit_shrunk_spline,
+        "intercept": fit_intercept,
+        "slope": fit_slope,
+        "logistic": fit_logistic,
+        "beta": fit_beta,
+        "quadratic": fit_quadratic,
+        "spline": fit_spline,
+        "venn-abers": fit_venn_abers,
+        "isotonic corrected": fit_isotonic_corrected,
+        "isotonic": fit_isotonic,
+    }
+)

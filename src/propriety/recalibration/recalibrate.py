@@ -1,0 +1,195 @@
+"""`recalibrate`: from forecasts and outcomes to a map, with its gain out of sample."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
+
+from propriety.calibration.score_parts import proper_binary_rule
+from propriety.checks import check_level, fresh_seed
+from propriety.errors import InputTypeError, InputValueError
+from propriety.ledger.ledger import Ledger
+from propriety.recalibration.cross_fitting import cross_fit
+from propriety.recalibration.folds import folds_of
+from propriety.recalibration.gains import gains_of
+from propriety.recalibration.maps import RecalibrationMap
+from propriety.recalibration.methods import METHODS
+from propriety.recalibration.result import Recalibration
+from propriety.rules.families import Log
+from propriety.rules.rule import Rule
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Forecasts, Labels, Missing
+
+__all__ = ["recalibrate"]
+
+LOG = Log()
+NONE, FLOORED, CHOOSE = "none", "floored", "choose"
+CHOSEN = "It was chosen by the same folds, so that its gain is a little too high."
+
+
+def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the methods, and how cases are read)
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    *,
+    outcome: str | None = None,
+    method: str = "auto",
+    candidates: Sequence[str] = (),
+    rule: Rule = LOG,
+    folds: object = 10,
+    id: ArrayLike | None = None,  # noqa: A002  (what users call it)
+    model: str | None = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.95,
+    seed: int | None = None,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> Recalibration:
+    r"""Fit a recalibration map, and estimate by cross-fitting what it gains on cases that it has not seen.
+
+    The map is fitted to all cases. What it gains is estimated by folds: the cases of each are recalibrated by a map
+    that was fitted to the others, from sums of forecast tables. The gain is the mean of the differences between the
+    losses of the forecasts and of the recalibrated ones, with the interval of a paired comparison; see `compare`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), data frame, Ledger, ForecastTable, or mapping of folds to ForecastTables
+        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or what was condensed before.
+    forecasts : array-like of shape (n,), or str with a frame
+        Probabilities of the event by one model; with a frame, the name of the column.
+    outcome : str, optional
+        With a frame, the column of the outcomes.
+    method : str
+        The map: "auto", a monotone spline in log-odds that is shrunk towards the forecasts by how much evidence there
+        is against them; "intercept", "slope", "logistic", "beta", "quadratic", "spline", "venn-abers", "isotonic",
+        "isotonic corrected"; "none" or "floored", which leave the forecasts as they are or keep them from certainty; or
+        "choose", the simplest of the candidates that is within half a standard error of the best.
+    candidates : sequence of str
+        Further methods to score; with ``method="choose"`` those to choose from, by default all.
+    rule : Rule
+        A proper rule for one event, by which gains are measured and methods chosen, such as ``Brier()``, or
+        ``BoundedLog(low=0.05, high=0.2)`` for the thresholds that are acted at.
+    folds : int, array-like of shape (n,), or str
+        Number of folds; or the fold of each case, a column of the frame, or a key of the ledger.
+    id : array-like of shape (n,), or str with a frame, optional
+        Identifier whose hash tells the fold, so that the same cases come to the same fold. On lazy frames a column of
+        whole numbers; without it the cases of their table are dealt at random.
+    model : str, optional
+        The model of a ledger of several.
+    cluster, time : array-like of shape (n,), or str with a frame, optional
+        Clusters go to folds as a whole, and times in blocks of neighbours; gains allow for the dependence.
+    sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`.
+    level : float
+        Level of the intervals.
+    seed : int, optional
+        Seed of the folds; without one a new one is made and kept with the result.
+
+    Returns
+    -------
+    Recalibration
+        The map, which the result can be called as, and a row for each candidate.
+
+    Notes
+    -----
+    Forecasts of 0 and 1 have no log-odds. Maps in log-odds count them as the floor of the table and one minus it; see
+    `propriety.recalibration.floor_of`. "floored" is a candidate wherever there are such forecasts.
+
+    The interval is that of the maps of the folds, each fitted to fewer cases than the map that is returned.
+
+    References
+    ----------
+    Bayle, Bayle, Janson & Mackey (2020), arXiv:2007.12671, for intervals of cross-validated scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> generator = np.random.default_rng(1)
+    >>> x = generator.normal(size=4000)
+    >>> y = generator.random(4000) < 1 / (1 + np.exp(-x))
+    >>> fix = recalibrate(y, 1 / (1 + np.exp(-2 * x)), seed=1)
+    >>> print(fix)
+    Recalibration lowers the log score from 0.655 to 0.600: a gain of 0.0549, 8.4% (95% interval 0.0432 to 0.0666);
+    out of sample, 10 random folds.
+    The map (auto): logit q = g(logit p) with slopes 0.4654, 0.4936, 0.5169, 0.5507 from p = 0.0357 to 0.965, 99% of
+    the way from the forecasts to the curve that fits best.
+    >>> fix([0.1, 0.5, 0.9]).round(2)
+    array([0.24, 0.48, 0.74])
+    """
+    asked = proper_binary_rule(rule)
+    check_level(level)
+    tried = _candidates(method, candidates)
+    drawn = fresh_seed(seed)
+    parts = folds_of(
+        y_true,
+        forecasts,
+        folds=folds,
+        id=id,
+        model=model,
+        seed=drawn,
+        outcome=outcome,
+        cluster=cluster,
+        time=time,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+    whole = ForecastTable.merge(parts.tables)
+    if whole.forecast[0] == 0.0 or whole.forecast[-1] == 1.0:
+        tried = [name for name in METHODS if name in (*tried, FLOORED)]
+    maps, failed = _fitted_maps(whole, tried)
+    fitted = cross_fit(parts, list(maps))
+    failed |= fitted.failed
+    if method in failed:
+        raise failed[method]
+    maps = {name: own for name, own in maps.items() if name in fitted.maps}
+    gains, best = gains_of(fitted, asked, level)
+    chosen = best if method == CHOOSE else method
+    notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
+    notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
+    return Recalibration(
+        **gains.columns(),
+        method=chosen,
+        map=maps[chosen],
+        maps=maps,
+        verdict=gains.verdict(chosen, adjusted=method == CHOOSE),
+        rule=asked,
+        folds=parts.words,
+        level=level,
+        n=whole.n,
+        dropped=parts.dropped,
+        note=" ".join(filter(None, notes)),
+        seed=drawn,
+        table_before=fitted.table(NONE),
+        table_after=fitted.table(chosen),
+    )
+
+
+def _candidates(method: object, candidates: object) -> list[str]:
+    """Return the methods to score, from the simplest on; the forecasts as they are, are always one of them."""
+    if isinstance(candidates, str) or not isinstance(candidates, Sequence):
+        raise InputTypeError("must be a list of methods", argument="candidates", hint='such as ["logistic", "beta"].')
+    asked = [*candidates] if method == CHOOSE else [*candidates, method]
+    unknown = next((one for one in asked if one not in METHODS), None)
+    if unknown is not None:
+        known = [*METHODS, CHOOSE] if unknown == method else [*METHODS]
+        raise InputValueError(f"must be of {known}", argument="method", offender=f"got {unknown!r}")
+    return [name for name in METHODS if name == NONE or name in asked or (method == CHOOSE and not asked)]
+
+
+def _fitted_maps(
+    whole: ForecastTable, methods: Sequence[str]
+) -> tuple[dict[str, RecalibrationMap], dict[str, InputValueError]]:
+    """Return the maps of the methods that can be fitted to all cases, and why the others cannot."""
+    maps, failed = {}, {}
+    for method in methods:
+        try:
+            maps[method] = METHODS[method](whole)
+        except InputValueError as error:
+            failed[method] = error
+    return maps, failed

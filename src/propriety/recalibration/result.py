@@ -1,0 +1,179 @@
+"""What `recalibrate` returns: the map, what each candidate gains out of sample, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+from propriety.inference.number_words import number, percent
+from propriety.recalibration.maps import IdentityMap, RecalibrationMap
+from propriety.recalibration.spline_map import SplineMap
+from propriety.result import Floats, Result
+from propriety.rules.rule import Rule
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["Gain", "Recalibration", "RecalibrationVerdict"]
+
+Gain: TypeAlias = Literal["gain", "loss", "not shown", "unchanged", "infinite", "not tested"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalibrationVerdict:
+    """What the cross-fitted scores allow to be said about a map.
+
+    Parameters
+    ----------
+    outcome : {"gain", "loss", "not shown", "unchanged", "infinite", "not tested"}
+        Whether the map lowers the score of new cases, raises it, is not shown to do either, changes nothing, leaves it
+        infinite, or was not tested.
+    gain, low, high : float
+        Score of the reference minus that of the map, and its interval.
+    before, after : float
+        The two scores.
+    reference : {"none", "floored"}
+        What gains are over: the forecasts as they are or, where their score is infinite, kept from certainty.
+    """
+
+    outcome: Gain
+    gain: float
+    low: float
+    high: float
+    before: float
+    after: float
+    reference: Literal["none", "floored"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Recalibration(Result):
+    """A recalibration map and what it gains on cases that it has not seen; see `propriety.recalibrate`.
+
+    It is called as its map is, with forecasts. `str` says what was found in plain words.
+
+    Parameters
+    ----------
+    candidate : ndarray of shape (candidates,)
+        The methods that were tried; "none" are the forecasts as they are.
+    score : ndarray of shape (candidates,)
+        Cross-fitted mean score of each: every case is recalibrated by a map fitted to the other folds.
+    gain, low, high, standard_error : ndarray of shape (candidates,)
+        Score of the forecasts as they are minus that of the candidate, the limits of its paired interval, and its
+        standard error. Where the score of the forecasts is infinite, that of "floored" takes its place.
+    p_value : ndarray of shape (candidates,)
+        Two-sided p-value of no gain, of this candidate alone.
+    method : str
+        The candidate that the map is of.
+    map : RecalibrationMap
+        The map, fitted to all cases.
+    maps : mapping of str to RecalibrationMap
+        The maps of all candidates, fitted to all cases.
+    verdict : RecalibrationVerdict
+        What can be said about the gain.
+    rule : Rule
+        The scoring rule.
+    folds, level : str, float
+        How the folds were made, and the level of the intervals.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    note : str
+        What to beware of.
+    seed : int
+        The seed of the folds.
+    """
+
+    candidate: NDArray[np.str_]
+    score: Floats
+    gain: Floats
+    low: Floats
+    high: Floats
+    standard_error: Floats
+    p_value: Floats
+    method: str
+    map: RecalibrationMap
+    verdict: RecalibrationVerdict
+    rule: Rule
+    folds: str
+    level: float
+    n: int
+    dropped: int = 0
+    note: str = ""
+    seed: int
+    maps: Mapping[str, RecalibrationMap] = field(metadata={"hidden": True})
+    table_before: ForecastTable = field(metadata={"hidden": True})
+    table_after: ForecastTable = field(metadata={"hidden": True})
+
+    def __call__(self, y_proba: object) -> Floats:
+        """Return the recalibrated forecasts."""
+        return self.map(y_proba)
+
+    @property
+    def before(self) -> ReliabilityCurve:
+        """The reliability curve of the forecasts as they are."""
+        return reliability_curve(self.table_before)
+
+    @property
+    def after(self) -> ReliabilityCurve:
+        """The reliability curve of the recalibrated forecasts, each by a map that has not seen its case."""
+        return reliability_curve(self.table_after)
+
+    def summary(self) -> str:
+        """Return the verdict in plain words, and the map in one line."""
+        said = [_verdict_words(self), _map_words(self.method, self.map)]
+        return "\n".join([*said, self.note] if self.note else said)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"method": self.method, "rule": self.rule, "gain": self.verdict.gain}
+        facts |= {"low": self.verdict.low, "high": self.verdict.high, "verdict": self.verdict.outcome, "n": self.n}
+        return facts | ({"dropped": self.dropped} if self.dropped else {})
+
+
+def _verdict_words(found: Recalibration) -> str:
+    """Say what was found about the gain."""
+    verdict, score = found.verdict, found.rule.label
+    before, after = number(verdict.before), number(verdict.after)
+    interval = f"{percent(found.level)} interval {_signed(verdict.low)} to {_signed(verdict.high)}"
+    share = f", {percent(verdict.gain / verdict.before, 2)}" if verdict.before > 0.0 else ""
+    said = ""
+    match verdict.outcome:
+        case "gain":
+            gain = f"a gain of {number(verdict.gain)}{share} ({interval})"
+            said = f"Recalibration lowers the {score} from {before} to {after}: {gain}"
+        case "loss":
+            said = f"Recalibration raises the {score} from {before} to {after} ({interval} of the gain): do not use it"
+        case "not shown":
+            gain = f"the gain is {_signed(verdict.gain)} ({interval})"
+            said = f"Recalibration is not shown to change the {score} of {before}: {gain}"
+        case "unchanged":
+            said = f"Recalibration leaves the {score} at {before}"
+        case "infinite":
+            said = f"The {score} is infinite, also once recalibrated: what was called impossible happened"
+        case "not tested":
+            said = f"Recalibration changes the {score} from {before} to {after}, which was not tested"
+    said = f"{said}; out of sample, {found.folds}."
+    if verdict.reference == "none" or math.isinf(verdict.before):
+        return said
+    kept = f"gains are over the forecasts kept from certainty, at {found.maps['floored'].parameters['floor']:.3g}"
+    return f"{said} The {score} of the forecasts as they are is infinite; {kept}."
+
+
+def _map_words(method: str, fitted: RecalibrationMap) -> str:
+    """Say what the map does."""
+    if isinstance(fitted, IdentityMap) or (isinstance(fitted, SplineMap) and fitted.shrinkage == 0.0):
+        kept = f", but none below {fitted.floor:.3g} or above 1 minus it" if fitted.floor else ""
+        return f"The map ({method}) leaves the forecasts as they are{kept}."
+    shrunk = ""
+    if isinstance(fitted, SplineMap) and fitted.shrinkage < 1.0:
+        shrunk = f", {percent(fitted.shrinkage, 2)} of the way from the forecasts to the curve that fits best"
+    return f"The map ({method}): {fitted.formula}{shrunk}."
+
+
+def _signed(value: float) -> str:
+    return f"-{number(-value)}" if value < 0.0 else number(value)

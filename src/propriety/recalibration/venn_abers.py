@@ -1,0 +1,168 @@
+"""Venn-Abers recalibration: two probabilities, one of which is calibrated, exact from the table in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from propriety.recalibration.maps import RecalibrationMap, checked_column, checked_number
+from propriety.result import Floats
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import read_event_forecast
+
+__all__ = ["VennAbersMap", "fit_venn_abers"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class VennAbersMap(RecalibrationMap):
+    r"""The pair :math:`(p_0, p_1)` of a forecast, and the point between them that is best under the log score.
+
+    :math:`p_y` is the isotonic rate at the forecast once a case with this forecast and the outcome y is added to those
+    of the table. Whatever the outcome turns out to be, the one that belongs to it is calibrated. The point
+
+    .. math:: q = \frac{p_1}{1 - p_0 + p_1}
+
+    loses the same to either under the log score. Both are step functions, so that their steps are kept.
+
+    Parameters
+    ----------
+    low_from, low : array
+        :math:`p_0` is 0 below the first of `low_from`, and `low[i]` from `low_from[i]` on.
+    high_to, high : array
+        :math:`p_1` is `high[i]` up to `high_to[i]`, and 1 above the last.
+    case_weight : float
+        Weight of the case that is added.
+
+    References
+    ----------
+    Vovk & Petej (2014), arXiv:1211.0025; Vovk, Petej & Fedorova (2015), arXiv:1511.00213.
+    """
+
+    kind: ClassVar[str] = "venn-abers"
+
+    low_from: Floats
+    low: Floats
+    high_to: Floats
+    high: Floats
+    case_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        columns = {}
+        for places, values in (("low_from", "low"), ("high_to", "high")):
+            columns[places] = checked_column(places, getattr(self, places), strictly=True, low=0.0, high=1.0)
+            size = len(columns[places])
+            columns[values] = checked_column(
+                values, getattr(self, values), size=size, strictly=False, low=0.0, high=1.0
+            )
+        weight = checked_number("case_weight", self.case_weight, low=np.finfo(np.float64).tiny)
+        for name, value in {**columns, "case_weight": weight}.items():
+            object.__setattr__(self, name, value)
+
+    def interval(self, y_proba: object) -> tuple[Floats, Floats]:
+        """Return the lower and the upper probability of each forecast."""
+        return self._interval(read_event_forecast(y_proba))
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the point between the two probabilities."""
+        low, high = self._interval(forecast)
+        found: Floats = high / (1.0 - low + high)
+        return found
+
+    def _interval(self, forecast: Floats) -> tuple[Floats, Floats]:
+        low = np.append(0.0, self.low)[np.searchsorted(self.low_from, forecast, side="right")]
+        high = np.append(self.high, 1.0)[np.searchsorted(self.high_to, forecast, side="left")]
+        return low, high
+
+    @property
+    def is_monotone(self) -> bool:
+        """True, because both probabilities are."""
+        return True
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return f"p1 / (1 - p0 + p1), step functions of {len(self.low):,} and {len(self.high):,} steps"
+
+
+def fit_venn_abers(table: ForecastTable, *, case_weight: float | None = None) -> VennAbersMap:
+    """Compute the Venn-Abers pair of every forecast from the table, in time that grows as its rows do.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any.
+    case_weight : float, optional
+        Weight of the case that is added: by default the mean weight of the cases, which is 1 without weights.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> low, high = fit_venn_abers(table).interval([0.2, 0.3])
+    >>> low.round(3), high.round(3), fit_venn_abers(table)([0.2, 0.3]).round(3)
+    (array([0.   , 0.333]), array([0.667, 0.667]), array([0.4, 0.5]))
+    """
+    weight = table.weight / table.n if case_weight is None else checked_number("case_weight", case_weight)
+    high = _with_event(table.events, table.non_events, weight)
+    low = 1.0 - _with_event(table.non_events[::-1], table.events[::-1], weight)[::-1]
+    first, last = np.append(True, np.diff(low) > 0.0), np.append(np.diff(high) > 0.0, True)
+    return VennAbersMap(
+        low_from=table.forecast[first],
+        low=low[first],
+        high_to=table.forecast[last],
+        high=high[last],
+        case_weight=weight,
+    )
+
+
+def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
+    r"""Return the isotonic rate of each row once an event of this weight is added to it.
+
+    With the points :math:`P_j = (W_j, E_j)` of summed weights and events, the rate of row i is the slope of the common
+    tangent from below of the points before it and of those from it on, these moved by (w, w). As i grows, so does the
+    slope, and both tangent points move to the right; so they are found in one pass.
+    """
+    x = np.append(0.0, np.cumsum(events + non_events)).tolist()
+    y = np.append(0.0, np.cumsum(events)).tolist()
+    after = _next_on_hull(x, y)
+    rows = len(events)
+    left: list[int] = []  # The lower convex hull of the points before the row.
+    at, touch, rates = 0, 1, np.empty(rows)
+    for row in range(1, rows + 1):
+        new = row - 1
+        while len(left) >= 2 and _turns_right(x, y, left[-2], left[-1], new):
+            left.pop()
+        left.append(new)
+        at, touch = min(at, len(left) - 1), max(touch, row)
+        while True:
+            x0, y0 = x[left[at]] - weight, y[left[at]] - weight
+            slope = (y[touch] - y0) / (x[touch] - x0)
+            while after[touch] and y[after[touch]] - y[touch] <= slope * (x[after[touch]] - x[touch]):
+                touch = after[touch]
+                slope = (y[touch] - y0) / (x[touch] - x0)
+            if at + 1 == len(left):
+                break
+            one, other = left[at], left[at + 1]
+            if y[other] - y[one] >= slope * (x[other] - x[one]):
+                break
+            at += 1
+        rates[row - 1] = slope
+    # A rate is a share, and rises from row to row; rounding may have it otherwise.
+    return np.maximum.accumulate(np.clip(rates, 0.0, 1.0))
+
+
+def _next_on_hull(x: list[float], y: list[float]) -> list[int]:
+    """Return, for each point, the next one on the lower convex hull of those from it on; 0 for the last."""
+    after = [0] * len(x)
+    for point in range(len(x) - 2, -1, -1):
+        ahead = point + 1
+        while after[ahead] and _turns_right(x, y, point, ahead, after[ahead]):
+            ahead = after[ahead]
+        after[point] = ahead
+    return after
+
+
+def _turns_right(x: list[float], y: list[float], one: int, two: int, three: int) -> bool:
+    """Whether the middle one of three points is not below the line between the others."""
+    return (y[two] - y[one]) * (x[three] - x[two]) >= (y[three] - y[two]) * (x[two] - x[one])

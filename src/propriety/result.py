@@ -1,0 +1,229 @@
+"""What comes back: frozen results with named fields that turn into frames, dicts and text."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import importlib.util
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.checks import check_choice
+from propriety.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Backend", "Floats", "Result", "Score", "frame_of", "strict"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
+ROWS_SHOWN = 10
+
+
+def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> Any:
+    """Make a data frame of `columns` in the given library: "pandas", "polars" or "pyarrow".
+
+    Without `backend` the first of the three that is installed is taken.
+    """
+    if backend is None:
+        backend = next((name for name in BACKENDS if importlib.util.find_spec(name)), None)
+    if backend is None:
+        law = "A frame needs pandas, polars or pyarrow, and none is installed"
+        raise MissingDependencyError(law, hint="pip install pandas.")
+    check_choice("backend", backend, BACKENDS)
+    return nw.from_dict(dict(columns), backend=backend).to_native()
+
+
+class Result:
+    """Base of the results: dataclasses whose array fields are the columns of one tidy table."""
+
+    __slots__ = ()
+
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+        """Columns of the tidy table: the array fields, or one row of plain fields where there are none."""
+        fields = self._fields()
+        arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
+        return arrays or {name: [str(value) if hasattr(value, "stored") else value] for name, value in fields.items()}
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """Return the tidy table as a pandas, Polars or PyArrow frame (`backend`; the first installed if not given)."""
+        return frame_of(self.columns(), backend=backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every field as plain Python data, arrays as lists; `to_json` makes strict JSON of it."""
+        return {name: _plain(value) for name, value in self._fields().items()}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return what `to_dict` returns as JSON that every reader takes; see `propriety.result.strict`."""
+        return json.dumps(strict(self.to_dict()), indent=indent, allow_nan=False)
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the result on the given axes, or on new ones, and return them; needs matplotlib.
+
+        The options are those of the drawer of this kind of result in `propriety.plots`.
+        """
+        from propriety.plots import draw
+
+        return draw(self, ax, **options)
+
+    def _fields(self) -> dict[str, Any]:
+        """Return the fields by name; those kept only for further work are marked `hidden` and left out."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]  # a dataclass by contract
+        return {field.name: getattr(self, field.name) for field in fields if not field.metadata.get("hidden")}
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what the one-line view tells: the row count of the arrays and every plain field that is set."""
+        fields = self._fields()
+        arrays = [value for value in fields.values() if isinstance(value, np.ndarray)]
+        facts: dict[str, Any] = {"rows": len(arrays[0])} if arrays else {}
+        return facts | {name: v for name, v in fields.items() if v is not None and not isinstance(v, np.ndarray)}
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name}={_brief(value)}" for name, value in self._facts().items())
+        return f"{type(self).__name__}({facts})"
+
+    def _repr_html_(self) -> str:
+        """Return the notebook view: the one-line view above the first rows of the tidy table."""
+        columns = self.columns()
+        length = max((len(column) for column in columns.values()), default=0)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_brief(value))}</td>" for value in row) + "</tr>"
+            for row in itertools.islice(zip(*columns.values(), strict=True), ROWS_SHOWN)
+        )
+        more = f"<p>{length - ROWS_SHOWN:,} more rows</p>" if length > ROWS_SHOWN else ""
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<p><code>{html.escape(repr(self))}</code></p>{table}{more}"
+
+
+class Score(float):
+    """A mean score: a number, and what it is.
+
+    It computes as a `float`.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    rule : str
+        The rule that made it.
+    scale : str
+        The scale that it is on.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    weight : float
+        Total weight of the cases.
+    higher_is_better : bool
+        Whether more of it is better.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> score = pr.brier_score([0, 1, 1], [0.1, 0.8, 0.6])
+    >>> score
+    Score(0.07, rule='Brier()', scale='one component, 0 to 1, lower is better', n=3)
+    >>> round(2 * score, 6), score.n, score.dropped
+    (0.14, 3, 0)
+    """
+
+    rule: str
+    scale: str
+    n: int
+    weight: float
+    dropped: int
+    higher_is_better: bool
+
+    def __new__(
+        cls,
+        value: float,
+        *,
+        rule: str = "",
+        scale: str = "",
+        n: int = 0,
+        weight: float = 0.0,
+        dropped: int = 0,
+        higher_is_better: bool = False,
+    ) -> Self:
+        """Make a score; `+ 0.0` turns the negative zero of `-log(1)` into zero."""
+        score = super().__new__(cls, value + 0.0)
+        score.__dict__.update(
+            rule=rule, scale=scale, n=n, weight=weight, dropped=dropped, higher_is_better=higher_is_better
+        )
+        return score
+
+    def __setattr__(self, name: str, value: object) -> None:
+        message = f"a Score cannot be changed; {name!r} was assigned."
+        raise AttributeError(message)
+
+    def __repr__(self) -> str:
+        direction = "higher is better" if self.higher_is_better else "lower is better"
+        scale = ", ".join(part for part in (self.scale, direction) if part)
+        dropped = f", dropped={self.dropped}" if self.dropped else ""
+        return f"Score({float(self)!r}, rule={self.rule!r}, scale={scale!r}, n={self.n}{dropped})"
+
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+    def turned(self, value: float, *, scale: str) -> Score:
+        """Return a score of the same cases and rule in which higher is better."""
+        return Score(value, **(self.__dict__ | {"scale": scale, "higher_is_better": True}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the value and what it is as plain Python data."""
+        return {"value": float(self), **self.__dict__}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return what `to_dict` returns as JSON that every reader takes; see `propriety.result.strict`."""
+        return json.dumps(strict(self.to_dict()), indent=indent, allow_nan=False)
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row with the value and what it is."""
+        return frame_of({name: [value] for name, value in self.to_dict().items()}, backend=backend)
+
+
+def strict(value: Any) -> Any:
+    """Return plain data as strict JSON has it: what is not a number is null, infinities and other labels are texts.
+
+    Examples
+    --------
+    >>> strict({"a": float("nan"), "b": [1.5, float("inf")], 3: "x"})
+    {'a': None, 'b': [1.5, 'Infinity'], '3': 'x'}
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): strict(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+
+def _plain(value: object) -> object:
+    # Arrays and numbers of NumPy, results, and rules, which are stored by their names.
+    plain = next((getattr(value, name) for name in ("tolist", "to_dict", "stored") if hasattr(value, name)), None)
+    if plain is not None:
+        return plain()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _brief(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

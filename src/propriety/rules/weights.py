@@ -1,0 +1,237 @@
+r"""Which thresholds count, and how much: the weights that unite the measures of decisions.
+
+Up to a function of the outcome, every proper score of an event is an integral of the regret, :math:`\int
+R^*(c)\,dM(c)`, and the scores differ only in the measure :math:`M` of thresholds. Those here have a density
+:math:`w`: half the Brier score has :math:`w = 1`, the log score :math:`1 / (c (1 - c))`, net benefit :math:`1 / (1 -
+c)` on an interval. The elementary score at one threshold has none. The integrals are written here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, xlog1py, xlogy
+
+from propriety.checks import is_number
+from propriety.errors import InputValueError
+from propriety.result import Floats
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.thresholds import read_range
+
+__all__ = ["BetaWeight", "IntervalWeight", "LogOddsWeight", "NetBenefitWeight", "ThresholdWeight", "UniformWeight"]
+
+
+class ThresholdWeight(ABC):
+    """A weight on the thresholds c in [0, 1]: a density, not negative, that need not integrate to one."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def density(self, c: Floats) -> Floats:
+        """Return the weight at thresholds."""
+
+    @abstractmethod
+    def total(self) -> float:
+        """Return the integral of the weight over all thresholds, which may be infinite."""
+
+    @abstractmethod
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        r"""Return the integral of the regret of one case with the forecast `p`.
+
+        It is :math:`\int_p^1 (1 - c)\, w(c)\,dc` for an event and :math:`\int_0^p c\, w(c)\,dc` for a non-event.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalWeight(ThresholdWeight):
+    """A weight on the thresholds from low to high, with its integrals in closed form."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        read_range((self.low, self.high))
+
+    @abstractmethod
+    def cost(self, start: Column, stop: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        r"""Integrate the cost of an error over the thresholds from `start` to `stop`, both within the interval.
+
+        It is :math:`\int (1 - c)\, w(c)\,dc`, that of a miss, for an event, and :math:`\int c\, w(c)\,dc`, that of a
+        false alarm, for a non-event.
+        """
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the cost of a miss at the thresholds above the forecast, or of a false alarm at those below it."""
+        inside = ops.clip(p, self.low, self.high)
+        start, stop = (inside, self.high) if event else (self.low, inside)
+        return self.cost(start, stop, event=event, ops=ops)
+
+
+@dataclass(frozen=True, slots=True)
+class UniformWeight(IntervalWeight):
+    """The weight 1 on [low, high]; its regret is half the Brier score, over those thresholds.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends of the interval.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.weights.UniformWeight()), 6)
+    0.05
+    """
+
+    def density(self, c: Floats) -> Floats:
+        """Return 1 within the interval, else 0."""
+        return _within(c, self.low, self.high).astype(np.float64)
+
+    def total(self) -> float:
+        """Return the width of the interval."""
+        return self.high - self.low
+
+    def cost(self, start: Column, stop: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return half a difference of squares, as a product to keep its digits."""
+        del ops
+        ends = (1.0 - stop) + (1.0 - start) if event else stop + start
+        return 0.5 * ((stop - start) * ends)
+
+
+@dataclass(frozen=True, slots=True)
+class LogOddsWeight(IntervalWeight):
+    """The weight 1 / (c (1 - c)) on [low, high], even in log-odds; its regret is the log score over them.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends of the interval.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.weights.LogOddsWeight()), 6)
+    0.366985
+    """
+
+    def density(self, c: Floats) -> Floats:
+        """Return 1 / (c (1 - c)) within the interval, else 0."""
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.where(_within(c, self.low, self.high), 1.0 / (c * (1.0 - c)), 0.0)
+
+    def total(self) -> float:
+        """Return the width of the interval in log-odds, infinite if it reaches 0 or 1."""
+        if self.low == 0.0 or self.high == 1.0:
+            return math.inf
+        return float(sum(self.cost(self.low, self.high, event=event) for event in (True, False)))
+
+    def cost(self, start: Column, stop: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return log(stop / start) or log((1 - start) / (1 - stop)).
+
+        A quotient keeps the digits of a narrow interval; a difference stands where the quotient could be infinite.
+        """
+        if event and self.high < 1e300 * self.low:
+            return ops.log1p((stop - start) / start)
+        # An end of the interval is a number, which is no column of an engine.
+        if event:
+            return (NUMPY if stop is self.high else ops).log(stop) - ops.log(start)
+        if self.high < 1.0:
+            return ops.log1p((stop - start) / (1.0 - stop))
+        return (NUMPY if start is self.low else ops).log1p(-start) - ops.log1p(-stop)
+
+
+@dataclass(frozen=True, slots=True)
+class NetBenefitWeight(IntervalWeight):
+    """The weight 1 / (1 - c) on [low, high]; its regret is the net benefit forgone over those thresholds.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends of the interval.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.weights.NetBenefitWeight(0.1, 0.3)), 6)
+    0.008892
+    """
+
+    def density(self, c: Floats) -> Floats:
+        """Return 1 / (1 - c) within the interval, else 0."""
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.where(_within(c, self.low, self.high), 1.0 / (1.0 - c), 0.0)
+
+    def total(self) -> float:
+        """Return log((1 - low) / (1 - high)), infinite if the interval reaches 1."""
+        return math.inf if self.high == 1.0 else math.log1p((self.high - self.low) / (1.0 - self.high))
+
+    def cost(self, start: Column, stop: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return stop - start or log((1 - start) / (1 - stop)) - (stop - start)."""
+        if event:
+            return stop - start
+        if self.high == 1.0:  # Thresholds of 1 cost without end; the formula is that of the others.
+            rest = ops.where(stop < 1.0, stop, self.low)
+            return ops.where(stop < 1.0, self._alarms(start, rest, ops), math.inf)
+        return self._alarms(start, stop, ops)
+
+    @staticmethod
+    def _alarms(start: Column, stop: Column, ops: Operations) -> Column:
+        u = (stop - start) / (1.0 - stop)  # The logarithm is that of 1 + u.
+        # Where u is small, log(1 + u) = 2 artanh(s) with s = u / (2 + u); of u (c - s) + 2 s^3 / 3 + 2 s^5 / 5 + ...,
+        # which is left of the difference, no term is negative.
+        s = u / (2.0 + u)
+        q = s * s
+        series = 1.0 / 3.0 + q * (0.2 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * (1.0 / 11.0 + q / 13.0))))
+        near = u * (stop - s) + 2.0 * s * q * series
+        return ops.where(u < 0.125, near, ops.log1p(u) - (stop - start))
+
+
+@dataclass(frozen=True, slots=True)
+class BetaWeight(ThresholdWeight):
+    """The density of Beta(alpha, beta).
+
+    Parameters
+    ----------
+    alpha, beta : float
+        The parameters of the distribution, above 0.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> round(pr.weighted_regret([0, 1], [0.2, 0.6], weight=pr.weights.BetaWeight(2, 8)), 6)
+    0.032891
+    """
+
+    alpha: float
+    beta: float
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            if not is_number(getattr(self, name)) or not 0.0 < getattr(self, name) < math.inf:
+                given = f"got {getattr(self, name)!r}"
+                raise InputValueError("must be positive and finite", argument=name, offender=given)
+
+    def density(self, c: Floats) -> Floats:
+        """Return the density, infinite at 0 or 1 where a parameter is below one."""
+        with np.errstate(divide="ignore", over="ignore"):
+            logs = xlogy(self.alpha - 1.0, c) + xlog1py(self.beta - 1.0, -np.asarray(c))
+            return np.asarray(np.exp(logs - betaln(self.alpha, self.beta)))
+
+    def total(self) -> float:
+        """Return one."""
+        return 1.0
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the mean cost of the thresholds on the wrong side of the forecast."""
+        alpha, beta = self.alpha, self.beta
+        if event:
+            return beta / (alpha + beta) * ops.incomplete_beta(alpha, beta + 1.0, p, upper=True)
+        return alpha / (alpha + beta) * ops.incomplete_beta(alpha + 1.0, beta, p)
+
+
+def _within(c: Floats, low: float, high: float) -> NDArray[np.bool_]:
+    return (np.asarray(c) >= low) & (np.asarray(c) <= high)

@@ -1,0 +1,284 @@
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+import propriety as pr
+from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
+from propriety.recalibration import METHODS, fit_logistic, fit_shrunk_spline
+from propriety.recalibration.folds import dealt, dealt_tables, folds_of, hashed
+
+COLUMNS = ("score", "gain", "low", "high", "standard_error", "p_value")
+
+
+def sample(seed, n=1500, slope=0.6):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(-0.3, 1.5, n)
+    y = (generator.random(n) < expit(slope * x)).astype(int)
+    return y, expit(x), generator
+
+
+def assert_same(one, other, rtol=1e-9):
+    assert one.candidate.tolist() == other.candidate.tolist()
+    for name in COLUMNS:
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=rtol, atol=1e-12, err_msg=name)
+    assert one.verdict.outcome == other.verdict.outcome
+    np.testing.assert_allclose(one([0.1, 0.6]), other([0.1, 0.6]), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "rule", [pr.Log(), pr.Brier(), pr.BoundedBrier(low=0.2, high=0.6), pr.BoundedLog(low=0.1, high=0.3)]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gains_are_those_of_fitting_row_by_row_and_comparing(rule, weighted):
+    y, p, generator = sample(1)
+    p, fold = np.round(p, 3).clip(0.001, 0.999), generator.integers(0, 4, len(y))
+    weight = generator.choice([1.0, 2.0], len(y)) if weighted else None
+    names = ["auto", "logistic", "beta", "venn-abers", "isotonic corrected"]
+    found = pr.recalibrate(y, p, candidates=names, folds=fold, rule=rule, sample_weight=weight)
+    crossed = {"none": p} | {name: np.empty(len(p)) for name in found.candidate.tolist() if name != "none"}
+    for own in range(4):
+        held = fold == own
+        others = pr.ForecastTable.from_predictions(
+            y[~held], p[~held], sample_weight=None if weight is None else weight[~held]
+        )
+        for name in names:
+            crossed[name][held] = METHODS[name](others)(p[held])
+    compared = pr.compare(y, crossed, rule, reference="none", sample_weight=weight)
+    for row, name in enumerate(compared.model.tolist()):
+        at = found.candidate.tolist().index(name)
+        assert found.gain[at] == pytest.approx(-compared.difference[row], rel=1e-9)
+        assert found.standard_error[at] == pytest.approx(compared.standard_error[row], rel=1e-7)
+        assert (found.low[at], found.high[at]) == pytest.approx((-compared.high[row], -compared.low[row]), rel=1e-6)
+    assert found.map == fit_shrunk_spline(pr.ForecastTable.from_predictions(y, p, sample_weight=weight))
+    assert found.after.table.n == len(y)
+
+
+def test_arrays_frames_lazy_frames_tables_and_ledgers_agree(tmp_path):
+    y, p, generator = sample(2)
+    p, fold, ids = np.round(p, 2), generator.integers(0, 5, len(y)), generator.permutation(len(y)) - 300
+    frame = pl.DataFrame({"y": y, "p": p, "fold": fold, "id": ids})
+    given_ = pr.recalibrate(y, p, folds=fold, candidates=["logistic"])
+    columns = {"forecasts": "p", "outcome": "y", "candidates": ["logistic"]}
+    assert_same(given_, pr.recalibrate(frame, folds="fold", **columns))
+    assert_same(given_, pr.recalibrate(frame.lazy(), folds="fold", **columns))
+    tables = pr.ForecastTable.from_frame(frame, outcome="y", forecast="p", by="fold")
+    assert_same(given_, pr.recalibrate(tables, candidates=["logistic"]))
+    ledger = pr.condense(y, {"a": p, "b": p**2}, by={"fold": fold, "site": fold % 2})
+    assert_same(given_, pr.recalibrate(ledger, folds="fold", model="a", candidates=["logistic"]))
+    ledger.to_parquet(tmp_path / "ledger")
+    stored = pr.Ledger.from_parquet(tmp_path / "ledger")
+    assert_same(given_, pr.recalibrate(stored, folds="fold", model="a", candidates=["logistic"]))
+    hashed_ = pr.recalibrate(y, p, id=ids, seed=7, candidates=["logistic"])
+    assert_same(hashed_, pr.recalibrate(frame, id="id", seed=7, **columns))
+    assert_same(hashed_, pr.recalibrate(frame.lazy(), id="id", seed=7, **columns))
+
+
+def test_duckdb_folds_by_hash_where_the_rows_lie():
+    duckdb = pytest.importorskip("duckdb")
+    y, p, generator = sample(3)
+    frame = pl.DataFrame({"y": y, "p": np.round(p, 2), "id": generator.integers(-(10**15), 10**15, len(y))})
+    relation = duckdb.sql("select * from frame")
+    assert_same(
+        pr.recalibrate(frame, "p", outcome="y", id="id", seed=3),
+        pr.recalibrate(relation, "p", outcome="y", id="id", seed=3),
+    )
+
+
+def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
+    y, p, generator = sample(4)
+    cluster = generator.integers(0, 60, len(y))
+    parts = folds_of(y, p, folds=6, id=None, model=None, seed=1, cluster=cluster)
+    assert all(len(set(parts.codes[cluster == one])) == 1 for one in range(60))
+    assert [table.n for table in parts.tables] == np.bincount(parts.codes).tolist()
+    found = pr.recalibrate(y, p, folds=6, seed=1, cluster=cluster)
+    crossed = np.empty(len(p))
+    for own in range(6):
+        held = parts.codes == own
+        crossed[held] = fit_shrunk_spline(pr.ForecastTable.from_predictions(y[~held], p[~held]))(p[held])
+    compared = pr.compare(y, {"after": crossed, "before": p}, pr.Log(), reference="before", cluster=cluster)
+    assert found.gain[1] == pytest.approx(-compared.difference[0], rel=1e-9)
+    assert found.standard_error[1] == pytest.approx(compared.standard_error[0], rel=1e-9)
+    frame = pl.DataFrame({"y": y, "p": p, "c": cluster})
+    lazily = pr.recalibrate(frame.lazy(), "p", outcome="y", cluster="c", seed=1)
+    assert lazily.folds == "10 folds by a hash of c"
+    assert lazily.verdict.low < lazily.verdict.gain < lazily.verdict.high
+
+
+def test_times_go_to_folds_in_blocks():
+    y, p, _ = sample(5)
+    day = np.arange(len(y)) // 5
+    parts = folds_of(y, p, folds=10, id=None, model=None, seed=1, time=day)
+    assert (np.diff(parts.codes) >= 0).all()
+    assert all(len(set(parts.codes[day == one])) == 1 for one in range(len(y) // 5))
+    assert pr.recalibrate(y, p, time=day).verdict.outcome == "gain"
+
+
+def test_clusters_that_are_not_at_hand_leave_gains_without_intervals(tmp_path):
+    y, p, generator = sample(6)
+    ledger = pr.condense(
+        y, p, by={"fold": generator.integers(0, 5, len(y))}, cluster=np.arange(len(y)) // 3, cells=1024
+    )
+    found = pr.recalibrate(ledger, folds="fold")
+    assert found.verdict.outcome == "not tested"
+    assert math.isnan(found.verdict.low)
+    assert found.verdict.gain > 0.0
+    assert "intervals" in found.note
+    assert "not tested" in str(found)
+    with pytest.raises(InputValueError, match="cluster"):
+        pr.recalibrate(ledger)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=15),
+    folds=st.integers(2, 6),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=50, deadline=None)
+def test_the_cases_of_a_table_are_dealt_without_loss(rows, folds, seed):
+    counts = {forecast / 20.0: (events, others + 1) for forecast, events, others in rows}
+    forecast = sorted(counts)
+    events, others = zip(*(counts[one] for one in forecast), strict=True)
+    table = pr.ForecastTable(forecast=forecast, events=events, non_events=others)
+    parts = dealt_tables(table, folds, seed)
+    assert pr.ForecastTable.merge(parts) == table
+    assert len(parts) <= folds
+
+
+def test_folds_are_balanced_and_reproducible():
+    assert np.bincount(dealt(np.ones(1003), 10, 1)).tolist() == pytest.approx([100] * 10, abs=1)
+    counts = np.bincount(hashed(range(10_000), 10, 5))
+    assert counts.min() > 900
+    assert hashed([-3, "b"], 10, 5).tolist() == hashed([3, "b"], 10, 5).tolist()
+    y, p, _ = sample(7)
+    assert_same(pr.recalibrate(y, p, seed=4), pr.recalibrate(y, p, seed=4))
+    first = pr.recalibrate(y, p)
+    assert_same(first, pr.recalibrate(y, p, seed=first.seed))
+
+
+def test_tables_give_the_same_gain_as_their_cases_up_to_the_draw_of_folds():
+    y, p, _ = sample(8, n=6000)
+    table = pr.ForecastTable.from_predictions(y, np.round(p, 3))
+    one, other = pr.recalibrate(table, seed=1), pr.recalibrate(y, np.round(p, 3), seed=1)
+    assert one.map == other.map
+    assert one.verdict.gain == pytest.approx(other.verdict.gain, abs=0.5 * other.standard_error[1])
+    with pytest.raises(InputValueError, match="weighted"):
+        pr.recalibrate(pr.ForecastTable.from_predictions(y, p, sample_weight=np.arange(1.0, 1.0 + len(y))))
+
+
+def test_forecasts_of_0_and_1_that_fail_are_measured_against_the_floored():
+    y, p, _ = sample(9)
+    p = np.where(p < 0.1, 0.0, np.where(p > 0.9, 1.0, p))
+    found = pr.recalibrate(y, p, seed=1)
+    assert found.candidate.tolist() == ["none", "floored", "auto"]
+    assert math.isinf(found.score[0])
+    assert found.verdict.reference == "floored"
+    assert found.verdict.gain == pytest.approx(found.score[1] - found.score[2])
+    assert found.verdict.outcome == "gain"
+    assert "infinite" in str(found)
+    by_brier = pr.recalibrate(y, p, seed=1, rule=pr.Brier())
+    assert by_brier.verdict.reference == "none"
+
+
+def test_the_choice_is_the_simplest_of_those_near_the_best():
+    y, p, _ = sample(10, n=4000, slope=1.0)
+    calm = pr.recalibrate(y, p, method="choose", seed=1)
+    assert calm.method in ("none", "floored", "auto")
+    y, p, _ = sample(10, n=4000, slope=0.4)
+    found = pr.recalibrate(y, p, method="choose", seed=1, candidates=["none", "slope", "isotonic"])
+    assert found.method == "slope"
+    assert found.map == found.maps["slope"]
+    assert "chosen by the same folds" in found.note
+    assert found.verdict.outcome == "gain"
+
+
+def test_what_cannot_be_fitted_is_noted_or_refused():
+    y, p = [0, 1] * 30, [0.3] * 60
+    found = pr.recalibrate(y, p, candidates=["logistic"], seed=1)
+    assert found.candidate.tolist() == ["none", "auto"]
+    assert "logistic could not be fitted" in found.note
+    with pytest.raises(InputValueError, match="slope"):
+        pr.recalibrate(y, p, method="logistic", seed=1)
+    rare = pr.recalibrate([1] + [0] * 59, np.linspace(0.01, 0.2, 60), candidates=["intercept"], seed=1)
+    assert "intercept could not be fitted" in rare.note
+
+
+def test_one_class_is_recalibrated_but_not_tested():
+    found = pr.recalibrate([0] * 200, np.full(200, 0.2), seed=1)
+    assert found(0.2) < 0.1
+    assert found.verdict.outcome == "not tested"
+
+
+def test_improper_rules_classes_and_unknown_methods_are_refused():
+    y, p, _ = sample(11, n=100)
+    with pytest.raises(ImproperRuleError):
+        pr.recalibrate(y, p, rule=pr.ShiftedBrier(0.2, weighted=False))
+    with pytest.raises(InputValueError, match="classes"):
+        pr.recalibrate(y, np.stack([1 - p, p], 1))
+    with pytest.raises(InputValueError, match="magic"):
+        pr.recalibrate(y, p, method="magic")
+    with pytest.raises(InputTypeError, match="list"):
+        pr.recalibrate(y, p, candidates="beta")
+    with pytest.raises(InputValueError, match="folds"):
+        pr.recalibrate(y, p, folds=1)
+    with pytest.raises(InputValueError, match="two folds"):
+        pr.recalibrate(y, p, folds=np.zeros(100))
+    with pytest.raises(InputValueError, match="id= says"):
+        pr.recalibrate(y, p, id=np.arange(100), cluster=np.arange(100))
+    with pytest.raises(InputTypeError, match="whole numbers"):
+        pr.recalibrate(pl.LazyFrame({"y": y, "p": p, "s": ["a"] * 100}), "p", outcome="y", id="s")
+
+
+WORDS = {
+    "gain": (0.4, 3000, "lowers the log score"),
+    "not shown": (0.85, 400, "not shown to change"),
+    "unchanged": (1.0, 400, "leaves the log score at"),
+}
+
+
+@pytest.mark.parametrize("outcome", WORDS)
+def test_words_are_made_from_the_verdict(outcome):
+    slope, n, told = WORDS[outcome]
+    for seed in range(30):
+        y, p, _ = sample(seed, n=n, slope=slope)
+        found = pr.recalibrate(y, p, seed=1)
+        if found.verdict.outcome == outcome:
+            break
+    assert found.verdict.outcome == outcome
+    assert told in found.summary()
+    assert "out of sample, 10 random folds" in str(found)
+    assert found.to_dict()["map"] == found.map.to_dict()
+    assert len(found.to_frame(backend="pandas")) == 2
+
+
+def test_a_map_that_harms_is_said_to():
+    halves = {
+        fold: pr.ForecastTable(forecast=[0.5], events=[events], non_events=[400 - events])
+        for fold, events in (("a", 300), ("b", 100))
+    }
+    found = pr.recalibrate(halves, method="isotonic", rule=pr.Brier())
+    assert found.verdict.outcome == "loss"
+    assert found.verdict.after == pytest.approx(0.75**3 + 0.25**3)
+    assert "do not use" in str(found)
+
+
+def expected_cost(n, samples, fit, seed=1):
+    """Mean expected log score of the map of calibrated forecasts, minus that of the forecasts, in nats."""
+    generator = np.random.default_rng(seed)
+    p = expit(generator.normal(-0.5, 1.6, 4000))
+    costs = []
+    for _ in range(samples):
+        x = generator.normal(-0.5, 1.6, n)
+        q = fit(pr.ForecastTable.from_predictions(generator.random(n) < expit(x), expit(x))).recalibrated(p)
+        costs.append((p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))).mean())
+    return np.mean(costs)
+
+
+def test_the_default_map_costs_little_where_forecasts_are_calibrated():
+    assert expected_cost(200, 400, fit_shrunk_spline) <= 1e-3
+    assert expected_cost(2000, 100, fit_shrunk_spline) <= 1e-4
+    assert expected_cost(200, 100, fit_logistic) >= 2e-3  # What is not shrunk costs several times as much.
