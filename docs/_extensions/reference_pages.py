@@ -186,15 +186,23 @@ def pages() -> Iterator[tuple[str, str]]:
     for verb, sections in placed(public_names()).items():
         if any(sections.values()):
             yield verb, verb_page(VERBS[verb], sections)
-    plots = import_module("propriety.plots")
+    # Signatures are left out, because `draw` has one for every kind of result.
     about = (
         "Every result draws itself with ``.plot()``. These put several on one picture, or follow scikit-learn's style."
     )
-    # Signatures are left out, because `draw` has one for every kind of result.
-    listed = _summary(sorted(plots.__all__, key=_functions_first), ":nosignatures:")
-    yield "draw", "\n".join(["Draw", "====", "", about, "", ".. currentmodule:: propriety.plots", "", *listed, ""])
+    yield "draw", module_page("Draw", about, "propriety.plots", ":nosignatures:")
+    about = "The maps of :func:`propriety.recalibrate`, each fitted to a table: ``pr.recalibration.fit_beta(table)``."
+    yield "recalibrate", module_page("Recalibrate", about, "propriety.recalibration")
 
     yield "integrate", integrations_page()
+
+
+def module_page(title: str, about: str, module: str, *options: str) -> str:
+    """Return the page of the names that a module of its own offers."""
+    found = import_module(module)
+    names = [name for name in found.__all__ if callable(getattr(found, name))]
+    listed = _summary(sorted(names, key=_functions_first), *options)
+    return "\n".join([title, "=" * len(title), "", about, "", f".. currentmodule:: {module}", "", *listed, ""])
 
 
 def integrations_page() -> str:

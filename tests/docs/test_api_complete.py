@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from propriety import plots
+from propriety import plots, recalibration
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_extensions"))
 
@@ -34,6 +34,9 @@ def adapters():
 
 SUBJECTS = reference_pages.subjects() | {}
 SUBJECTS |= {f"plots.{name}": getattr(plots, name) for name in plots.__all__}
+SUBJECTS |= {
+    f"recalibration.{name}": getattr(recalibration, name) for name in recalibration.__all__ if name != "METHODS"
+}
 SUBJECTS |= dict(adapters())
 FUNCTIONS = {name: subject for name, subject in SUBJECTS.items() if inspect.isfunction(subject)}
 CALLED = {

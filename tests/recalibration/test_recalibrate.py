@@ -22,6 +22,15 @@ def sample(seed, n=1500, slope=0.6):
     return y, expit(x), generator
 
 
+def jackknife_variance(losses, weight=None, unit=None):
+    """What the noise of the maps of the folds adds to the variance of the mean loss, from the losses of every case."""
+    losses = np.stack(losses)
+    weight = np.ones(losses.shape[1]) if weight is None else weight
+    parts = weight * (losses - losses.mean(axis=0)) / weight.sum()
+    sums = parts if unit is None else np.stack([np.bincount(unit, part) for part in parts])
+    return (len(losses) - 1) / len(losses) * (sums**2).sum()
+
+
 def assert_same(one, other, rtol=1e-9):
     assert one.candidate.tolist() == other.candidate.tolist()
     for name in COLUMNS:
@@ -41,19 +50,27 @@ def test_gains_are_those_of_fitting_row_by_row_and_comparing(rule, weighted):
     names = ["auto", "logistic", "beta", "venn-abers", "isotonic corrected"]
     found = pr.recalibrate(y, p, candidates=names, folds=fold, rule=rule, sample_weight=weight)
     crossed = {"none": p} | {name: np.empty(len(p)) for name in found.candidate.tolist() if name != "none"}
+    by_map = {name: [] for name in names}
     for own in range(4):
         held = fold == own
         others = pr.ForecastTable.from_predictions(
             y[~held], p[~held], sample_weight=None if weight is None else weight[~held]
         )
         for name in names:
-            crossed[name][held] = METHODS[name](others)(p[held])
+            own_map = METHODS[name](others)
+            crossed[name][held] = own_map(p[held])
+            by_map[name].append(own_map(p))
     compared = pr.compare(y, crossed, rule, reference="none", sample_weight=weight)
     for row, name in enumerate(compared.model.tolist()):
         at = found.candidate.tolist().index(name)
         assert found.gain[at] == pytest.approx(-compared.difference[row], rel=1e-9)
-        assert found.standard_error[at] == pytest.approx(compared.standard_error[row], rel=1e-7)
-        assert (found.low[at], found.high[at]) == pytest.approx((-compared.high[row], -compared.low[row]), rel=1e-6)
+        noise = jackknife_variance([rule.case_loss(one, y == 1) for one in by_map[name]], weight)
+        error = math.sqrt(compared.standard_error[row] ** 2 + noise)
+        assert found.standard_error[at] == pytest.approx(error, rel=1e-7)
+        half = (compared.high[row] - compared.low[row]) / 2.0 * error / compared.standard_error[row]
+        assert (found.low[at], found.high[at]) == pytest.approx(
+            (found.gain[at] - half, found.gain[at] + half), rel=1e-6
+        )
     assert found.map == fit_shrunk_spline(pr.ForecastTable.from_predictions(y, p, sample_weight=weight))
     assert found.after.table.n == len(y)
 
@@ -96,13 +113,16 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     assert all(len(set(parts.codes[cluster == one])) == 1 for one in range(60))
     assert [table.n for table in parts.tables] == np.bincount(parts.codes).tolist()
     found = pr.recalibrate(y, p, folds=6, seed=1, cluster=cluster)
-    crossed = np.empty(len(p))
+    crossed, losses = np.empty(len(p)), []
     for own in range(6):
         held = parts.codes == own
-        crossed[held] = fit_shrunk_spline(pr.ForecastTable.from_predictions(y[~held], p[~held]))(p[held])
+        own_map = fit_shrunk_spline(pr.ForecastTable.from_predictions(y[~held], p[~held]))
+        crossed[held] = own_map(p[held])
+        losses.append(pr.Log().case_loss(own_map(p), y == 1))
     compared = pr.compare(y, {"after": crossed, "before": p}, pr.Log(), reference="before", cluster=cluster)
     assert found.gain[1] == pytest.approx(-compared.difference[0], rel=1e-9)
-    assert found.standard_error[1] == pytest.approx(compared.standard_error[0], rel=1e-9)
+    error = math.sqrt(compared.standard_error[0] ** 2 + jackknife_variance(losses, unit=cluster))
+    assert found.standard_error[1] == pytest.approx(error, rel=1e-9)
     frame = pl.DataFrame({"y": y, "p": p, "c": cluster})
     lazily = pr.recalibrate(frame.lazy(), "p", outcome="y", cluster="c", seed=1)
     assert lazily.folds == "10 folds by a hash of c"

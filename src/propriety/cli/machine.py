@@ -14,7 +14,7 @@ from propriety.result import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
 
-VERSIONS = {"evaluation": 4, "comparison": 2, "advice": 1, "audit": 2}
+VERSIONS = {"evaluation": 4, "comparison": 2, "advice": 1, "audit": 2, "recalibration": 1}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:

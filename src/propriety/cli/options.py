@@ -10,7 +10,15 @@ import click
 
 from propriety.cli.numbers import THRESHOLDS
 
-__all__ = ["case_options", "file_arguments", "json_option", "problem_options", "threshold_options"]
+__all__ = [
+    "case_options",
+    "dependence_options",
+    "file_arguments",
+    "json_option",
+    "problem_options",
+    "seed_option",
+    "threshold_options",
+]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Decorated], Decorated]
@@ -71,26 +79,36 @@ def threshold_options(command: Decorated) -> Decorated:
     )
 
 
+def dependence_options(command: Decorated) -> Decorated:
+    """Say what the cases share."""
+    return _all(
+        command,
+        click.option("--cluster", metavar="COLUMN", help="Column of clusters, whose cases may depend on each other."),
+        click.option("--time", metavar="COLUMN", help="Column of times; neighbours may depend on each other."),
+    )
+
+
+def seed_option(command: Decorated) -> Decorated:
+    """Make draws again."""
+    return click.option(
+        "--seed", type=click.IntRange(min=0), metavar="N", help="Seed of all draws; the same seed, the same numbers."
+    )(command)
+
+
 def problem_options(command: Decorated) -> Decorated:
     """Say what the forecasts are for and what the cases share."""
     return _all(
         command,
         threshold_options,
         click.option("--ordered", is_flag=True, help="The classes have an order, that of their columns."),
-        click.option("--cluster", metavar="COLUMN", help="Column of clusters, whose cases may depend on each other."),
-        click.option("--time", metavar="COLUMN", help="Column of times; neighbours may depend on each other."),
+        dependence_options,
         click.option(
             "--level", type=float, metavar="P", default=0.95, show_default=True, help="Level of all intervals."
         ),
         click.option(
             "--resamples", type=int, metavar="N", default=1000, show_default=True, help="Number of draws of intervals."
         ),
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            metavar="N",
-            help="Seed of all draws; the same seed, the same numbers.",
-        ),
+        seed_option,
     )
 
 

@@ -18,6 +18,7 @@ from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.messages import block, one_line, visible
 from propriety.cli.numbers import numbers_joined
 from propriety.cli.plot import plot
+from propriety.cli.recalibrate import apply, recalibrate
 from propriety.cli.tables import merge, table
 from propriety.errors import MissingDependencyError, ProprietyError
 
@@ -100,7 +101,7 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=[evaluate, compare, plot, table, merge, advise, audit],
+    commands=[evaluate, compare, recalibrate, apply, plot, table, merge, advise, audit],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")

@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.comparison import compare_of
+from propriety.inference.comparison import Comparison, compare_of
+from propriety.inference.dependence import Estimates, student
 from propriety.inference.measures import MeanScore
+from propriety.inference.verdicts import holm, verdicts_of
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.cross_fitting import CrossFit
+from propriety.recalibration.map_noise import map_noise
 from propriety.recalibration.result import Gain, RecalibrationVerdict
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["Gains", "gains_of"]
 
@@ -81,33 +85,46 @@ def gains_of(fitted: CrossFit, rule: BinaryRule, level: float) -> tuple[Gains, s
         why = "" if is_known else f"Gains have no intervals, which need {ledger.where_cases_are}."
         return _untested(names, score, reference, why), names[int(np.argmin(score))]
     compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
+    whole = ForecastTable.merge(fitted.folds.tables)
+    noise = np.array([map_noise(fitted, whole, rule, method, reference) for method in compared.model.tolist()])
+    wide = _widened(compared, noise, level)
     place = {model: row for row, model in enumerate(compared.model.tolist())}
     rows = [place.get(name, len(place)) for name in names]
 
     def column(of_pairs: Floats, of_reference: float) -> Floats:
         return np.append(of_pairs, of_reference)[rows]
 
-    verdicts = [*compared.verdict.tolist(), "same"]
-    adjusted: list[Gain] = [OUTCOMES.get(verdicts[row], "not tested") for row in rows]
-    gain, p_value = 0.0 - column(compared.difference, 0.0), column(compared.p_value, 1.0)
-    tested: list[Gain] = [
-        ("gain" if own > 0.0 else "loss") if outcome == "not shown" and p <= 1.0 - level else outcome
-        for outcome, own, p in zip(adjusted, gain.tolist(), p_value.tolist(), strict=True)
-    ]
+    def outcomes(p_value: Floats) -> tuple[Gain, ...]:
+        verdicts = verdicts_of(compared.difference, wide.standard_error, p_value, compared.tested).tolist()
+        return tuple(OUTCOMES.get([*verdicts, "same"][row], "not tested") for row in rows)
+
     found = Gains(
         candidate=np.array(names),
         score=score,
-        gain=gain,
-        low=0.0 - column(compared.high, 0.0),
-        high=0.0 - column(compared.low, 0.0),
-        standard_error=column(compared.standard_error, 0.0),
-        p_value=p_value,
-        tested=tuple(tested),
-        adjusted=tuple(adjusted),
+        gain=0.0 - column(compared.difference, 0.0),
+        low=0.0 - column(wide.high, 0.0),
+        high=0.0 - column(wide.low, 0.0),
+        standard_error=column(wide.standard_error, 0.0),
+        p_value=column(wide.p_value, 1.0),
+        tested=outcomes(wide.p_value),
+        adjusted=outcomes(holm(wide.p_value)),
         reference=reference,
         note=compared.note,
     )
     return found, _simplest(ledger, measure, names, score, level)
+
+
+def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
+    """Return the errors, limits and p-values of differences once the noise of the maps is added to their variance."""
+    error = compared.standard_error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(error > 0.0, np.sqrt(1.0 + noise / error**2), 1.0)
+        low, high = (
+            compared.difference + factor * (limit - compared.difference) for limit in (compared.low, compared.high)
+        )
+    found = student(compared.difference, factor * error, compared.df, level)
+    tested = (error > 0.0) & ~np.isnan(compared.p_value)
+    return Estimates(factor * error, compared.df, low, high, np.where(tested, found.p_value, compared.p_value))
 
 
 def _simplest(ledger: Ledger, measure: MeanScore, names: list[str], score: Floats, level: float) -> str:

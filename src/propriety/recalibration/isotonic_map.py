@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.recalibration.maps import RecalibrationMap, checked_column
+from propriety.recalibration.written_maps import Column, Written, piecewise
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -26,6 +28,11 @@ class IsotonicMap(RecalibrationMap):
         Forecasts, strictly rising: the first and the last of each pooled block.
     event_rate : array of shape (points,)
         What becomes of them, not falling.
+
+    Examples
+    --------
+    >>> IsotonicMap(forecast=[0.2, 0.6], event_rate=[0.1, 0.5])([0.0, 0.4, 0.9])
+    array([0.1, 0.3, 0.5])
     """
 
     kind: ClassVar[str] = "isotonic"
@@ -42,6 +49,19 @@ class IsotonicMap(RecalibrationMap):
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts."""
         return np.interp(forecast, self.forecast, self.event_rate)
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column."""
+        starts, rates = self.forecast, self.event_rate
+        slopes = np.diff(rates) / np.diff(starts)
+
+        def piece(place: int) -> Column:
+            if place in (-1, len(slopes)) or slopes[place] == 0.0:
+                return ops.constant(float(rates[max(place, 0)]))
+            return float(slopes[place]) * (p - float(starts[place])) + float(rates[place])
+
+        breaks = [(start, False) for start in starts.tolist()]
+        return piecewise(p, [partial(piece, place) for place in range(-1, len(starts))], breaks, ops)
 
     @property
     def is_monotone(self) -> bool:
@@ -64,6 +84,11 @@ def fit_isotonic(table: ForecastTable) -> IsotonicMap:
     ----------
     table : ForecastTable
         Any; a weight of w counts as w cases.
+
+    Returns
+    -------
+    IsotonicMap
+        The map.
 
     References
     ----------
@@ -90,6 +115,11 @@ def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
     ----------
     table : ForecastTable
         Any; a weight of w counts as w cases.
+
+    Returns
+    -------
+    IsotonicMap
+        The map.
 
     Examples
     --------

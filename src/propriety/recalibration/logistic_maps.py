@@ -13,6 +13,7 @@ from propriety.calibration.cox_line import cox_line
 from propriety.calibration.logistic import fit_logistic as fit_regression
 from propriety.errors import InputValueError
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, floor_of, floored, log_odds
+from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -47,6 +48,11 @@ class LogisticMap(RecalibrationMap):
     ----------
     Cox (1958), doi:10.1093/biomet/45.3-4.562; Platt (1999), Probabilistic outputs for support vector machines; Guo,
     Pleiss, Sun & Weinberger (2017), arXiv:1706.04599, for the temperature.
+
+    Examples
+    --------
+    >>> LogisticMap(intercept=0.0, slope=0.5, floor=1e-6)([0.2, 0.5, 0.8]).round(3)
+    array([0.333, 0.5  , 0.667])
     """
 
     kind: ClassVar[str] = "logistic"
@@ -62,6 +68,11 @@ class LogisticMap(RecalibrationMap):
         """Return the recalibrated forecasts."""
         found: Floats = expit(self.intercept + self.slope * log_odds(forecast, self.floor))
         return found
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column."""
+        reach = abs(self.intercept) + abs(self.slope) * farthest_of(self.floor)
+        return expit_of(self.intercept + self.slope * log_odds_of(p, self.floor, ops), reach, ops)
 
     @property
     def is_monotone(self) -> bool:
@@ -88,6 +99,11 @@ class BetaMap(RecalibrationMap):
     References
     ----------
     Kull, Silva Filho & Flach (2017), doi:10.1214/17-EJS1338SI.
+
+    Examples
+    --------
+    >>> BetaMap(a=1.0, b=1.0, c=0.0, floor=1e-6)([0.2, 0.5, 0.8])
+    array([0.2, 0.5, 0.8])
     """
 
     kind: ClassVar[str] = "beta"
@@ -107,6 +123,13 @@ class BetaMap(RecalibrationMap):
         p = floored(forecast, self.floor)
         found: Floats = expit(self.c + self.a * np.log(p) - self.b * np.log1p(-p))
         return found
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column; with the log-odds x it is c + a x + (a - b) log(1 - p)."""
+        x = log_odds_of(p, self.floor, ops)
+        inside = ops.clip(p, self.floor, 1.0 - self.floor)
+        reach = abs(self.c) + (self.a + self.b) * farthest_of(self.floor)
+        return expit_of(self.c + self.a * x + (self.a - self.b) * ops.log(1.0 - inside), reach, ops)
 
     @property
     def is_monotone(self) -> bool:
@@ -129,6 +152,11 @@ class QuadraticMap(RecalibrationMap):
         a, b and c.
     floor : float
         Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
+
+    Examples
+    --------
+    >>> QuadraticMap(intercept=0.0, slope=1.0, curvature=0.1, floor=0.01)([0.2, 0.5, 0.8]).round(3)
+    array([0.233, 0.5  , 0.829])
     """
 
     kind: ClassVar[str] = "quadratic"
@@ -146,6 +174,12 @@ class QuadraticMap(RecalibrationMap):
         x = log_odds(forecast, self.floor)
         found: Floats = expit(self.intercept + x * (self.slope + x * self.curvature))
         return found
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column."""
+        x, far = log_odds_of(p, self.floor, ops), farthest_of(self.floor)
+        reach = abs(self.intercept) + far * (abs(self.slope) + far * abs(self.curvature))
+        return expit_of(self.intercept + x * (self.slope + x * self.curvature), reach, ops)
 
     @property
     def is_monotone(self) -> bool:
@@ -169,6 +203,11 @@ def fit_intercept(table: ForecastTable, *, floor: float | None = None) -> Logist
     floor : float, optional
         The floor under log-odds; by default that of the table, see `floor_of`.
 
+    Returns
+    -------
+    LogisticMap
+        The map.
+
     Examples
     --------
     >>> table = ForecastTable(forecast=[0.1, 0.8], events=[10, 30], non_events=[30, 10])
@@ -181,7 +220,19 @@ def fit_intercept(table: ForecastTable, *, floor: float | None = None) -> Logist
 
 
 def fit_slope(table: ForecastTable, *, floor: float | None = None) -> LogisticMap:
-    """Fit the slope by maximum likelihood, with an intercept of 0; see `fit_intercept` for the arguments.
+    """Fit the slope by maximum likelihood, with an intercept of 0.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Cases with and without the event; a weight of w counts as w cases.
+    floor : float, optional
+        The floor under log-odds; by default that of the table, see `floor_of`.
+
+    Returns
+    -------
+    LogisticMap
+        The map.
 
     Examples
     --------
@@ -195,7 +246,19 @@ def fit_slope(table: ForecastTable, *, floor: float | None = None) -> LogisticMa
 
 
 def fit_logistic(table: ForecastTable, *, floor: float | None = None) -> LogisticMap:
-    """Fit intercept and slope by maximum likelihood; see `fit_intercept` for the arguments.
+    """Fit intercept and slope by maximum likelihood.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Cases with and without the event; a weight of w counts as w cases.
+    floor : float, optional
+        The floor under log-odds; by default that of the table, see `floor_of`.
+
+    Returns
+    -------
+    LogisticMap
+        The map.
 
     Examples
     --------
@@ -209,9 +272,21 @@ def fit_logistic(table: ForecastTable, *, floor: float | None = None) -> Logisti
 
 
 def fit_beta(table: ForecastTable, *, floor: float | None = None) -> BetaMap:
-    """Fit beta calibration by maximum likelihood under its constraints; see `fit_intercept` for the arguments.
+    """Fit beta calibration by maximum likelihood under its constraints.
 
     A coefficient that would be negative is 0, and the others are fitted again.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Cases with and without the event; a weight of w counts as w cases.
+    floor : float, optional
+        The floor under log-odds; by default that of the table, see `floor_of`.
+
+    Returns
+    -------
+    BetaMap
+        The map.
 
     Examples
     --------
@@ -236,7 +311,19 @@ def fit_beta(table: ForecastTable, *, floor: float | None = None) -> BetaMap:
 
 
 def fit_quadratic(table: ForecastTable, *, floor: float | None = None) -> QuadraticMap:
-    """Fit a parabola in log-odds by maximum likelihood; see `fit_intercept` for the arguments.
+    """Fit a parabola in log-odds by maximum likelihood.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Cases with and without the event; a weight of w counts as w cases.
+    floor : float, optional
+        The floor under log-odds; by default that of the table, see `floor_of`.
+
+    Returns
+    -------
+    QuadraticMap
+        The map.
 
     Examples
     --------

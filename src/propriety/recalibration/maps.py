@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, cast
 
+import narwhals as nw
 import numpy as np
 from scipy.special import logit
 
 from propriety.errors import InputValueError
+from propriety.recalibration.written_maps import Column, Dialect, Written, sql_of, written_expression
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_fields, checked_version
@@ -61,6 +63,10 @@ class RecalibrationMap(ABC):
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts of an array of valid ones."""
 
+    @abstractmethod
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column, written in operations that engines have."""
+
     @property
     @abstractmethod
     def is_monotone(self) -> bool:
@@ -75,6 +81,33 @@ class RecalibrationMap(ABC):
     def parameters(self) -> dict[str, Any]:
         """The fields by name."""
         return {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
+
+    def expression(self, column: str | nw.Expr) -> nw.Expr:
+        """Return the map of a column as a narwhals expression, for any engine that narwhals knows.
+
+        Rows that hold no forecast, missing or not in [0, 1], become null.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = nw.from_native(pl.DataFrame({"p": [0.0, 0.5, None]}))
+        >>> frame.select(IdentityMap(floor=0.01).expression("p").alias("q"))["q"].to_list()
+        [0.01, 0.5, None]
+        """
+        return written_expression(self.written, column)
+
+    def to_sql(self, column: str, *, dialect: Dialect = "duckdb") -> str:
+        """Return the map of a column as SQL for DuckDB, PostgreSQL, Spark, BigQuery or Snowflake.
+
+        Rows that hold no forecast, missing or not in [0, 1], become NULL. Dialects other than DuckDB need SQLGlot.
+
+        Examples
+        --------
+        >>> print(IdentityMap().to_sql("p"))
+        CASE WHEN ((CAST("p" AS DOUBLE) >= CAST('0.0' AS DOUBLE)) AND (CAST("p" AS DOUBLE) <= CAST('1.0' AS DOUBLE)))
+        THEN CAST("p" AS DOUBLE) END
+        """
+        return sql_of(self.written, column, dialect)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the map as plain Python data, with the name and version of its schema."""
@@ -136,6 +169,11 @@ class IdentityMap(RecalibrationMap):
     ----------
     floor : float
         The floor :math:`\epsilon`; 0 leaves every forecast as it is.
+
+    Examples
+    --------
+    >>> IdentityMap(floor=0.01)([0.0, 0.5, 1.0])
+    array([0.01, 0.5 , 0.99])
     """
 
     kind: ClassVar[str] = "identity"
@@ -149,6 +187,10 @@ class IdentityMap(RecalibrationMap):
         """Return the forecasts, not below the floor nor above one minus it."""
         return floored(forecast, self.floor)
 
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column."""
+        return ops.clip(p, self.floor, 1.0 - self.floor) if self.floor else p
+
     @property
     def is_monotone(self) -> bool:
         """True."""
@@ -160,13 +202,46 @@ class IdentityMap(RecalibrationMap):
         return "p" if self.floor == 0.0 else f"min(max(p, {self.floor:.4g}), 1 - {self.floor:.4g})"
 
 
-def fit_none(_: ForecastTable) -> IdentityMap:
-    """Leave the forecasts as they are."""
+def fit_none(table: ForecastTable) -> IdentityMap:
+    """Leave the forecasts as they are.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any; it does not matter.
+
+    Returns
+    -------
+    IdentityMap
+        The map.
+
+    Examples
+    --------
+    >>> fit_none(ForecastTable(forecast=[0.0, 0.02], events=[0, 1], non_events=[9, 5]))([0.0, 0.3])
+    array([0. , 0.3])
+    """
+    del table
     return IdentityMap()
 
 
 def fit_floored(table: ForecastTable) -> IdentityMap:
-    """Keep the forecasts from certainty, at the floor of the table; see `floor_of`."""
+    """Keep the forecasts from certainty, at the floor of the table; see `floor_of`.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any.
+
+    Returns
+    -------
+    IdentityMap
+        The map.
+
+    Examples
+    --------
+    >>> fit_floored(ForecastTable(forecast=[0.0, 0.02], events=[0, 1], non_events=[9, 5]))([0.0, 0.3])
+    array([0.01, 0.3 ])
+    """
     return IdentityMap(floor=floor_of(table))
 
 
@@ -175,6 +250,16 @@ def floor_of(table: ForecastTable) -> float:
 
     It is at least 1e-6. Forecasts of 1 count as one minus it, and forecasts in between are moved inside. Where
     forecasts are 0 or 1, this number matters more than the method.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any.
+
+    Returns
+    -------
+    float
+        The floor.
 
     Examples
     --------

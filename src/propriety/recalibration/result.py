@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +15,7 @@ from propriety.calibration.reliability import ReliabilityCurve, reliability_curv
 from propriety.inference.number_words import number, percent
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
 from propriety.recalibration.spline_map import SplineMap
+from propriety.recalibration.written_maps import Dialect
 from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
@@ -110,6 +112,14 @@ class Recalibration(Result):
     def __call__(self, y_proba: object) -> Floats:
         """Return the recalibrated forecasts."""
         return self.map(y_proba)
+
+    def expression(self, column: str | nw.Expr) -> nw.Expr:
+        """Return the map of a column as a narwhals expression; see `RecalibrationMap.expression`."""
+        return self.map.expression(column)
+
+    def to_sql(self, column: str, *, dialect: Dialect = "duckdb") -> str:
+        """Return the map of a column as SQL; see `RecalibrationMap.to_sql`."""
+        return self.map.to_sql(column, dialect=dialect)
 
     @property
     def before(self) -> ReliabilityCurve:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from propriety.recalibration.maps import (
     floor_of,
     log_odds,
 )
+from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of, piecewise
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -57,6 +59,11 @@ class SplineMap(RecalibrationMap):
         Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
     shrinkage : float
         The share of the way from the forecasts to the fitted curve that the map goes, in log-odds; 1 for all of it.
+
+    Examples
+    --------
+    >>> SplineMap(knots=[-1.0, 1.0], level=-1.0, slopes=[1.0, 0.5], floor=0.01)([0.2, 0.5, 0.8]).round(3)
+    array([0.2  , 0.469, 0.667])
     """
 
     kind: ClassVar[str] = "spline"
@@ -79,6 +86,25 @@ class SplineMap(RecalibrationMap):
         """Return the recalibrated forecasts."""
         found: Floats = expit(_curve(log_odds(forecast, self.floor), self.knots, self.level, self.slopes))
         return found
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column: a parabola in log-odds between knots, and a line at either end."""
+        x, far = log_odds_of(p, self.floor, ops), farthest_of(self.floor)
+        values, bends = _pieces(self.knots, self.level, self.slopes)
+        bounds = [-far, *self.knots.tolist(), far]
+
+        def piece(place: int) -> Column:
+            knot = max(place - 1, 0)
+            beyond = x - float(self.knots[knot])
+            value, slope = float(values[knot]), float(self.slopes[knot])
+            bend = float(bends[knot]) if place else 0.0
+            return value + beyond * (slope + beyond * bend if bend else slope)
+
+        places = [place for place in range(len(bounds) - 1) if bounds[place] < far and bounds[place + 1] > -far]
+        breaks = [(float(expit(bounds[place])), False) for place in places[1:]]
+        curve = piecewise(p, [partial(piece, place) for place in places], breaks, ops)
+        reach = float(np.abs(_curve(np.array([-far, far]), self.knots, self.level, self.slopes)).max())
+        return expit_of(curve, reach, ops)
 
     @property
     def is_monotone(self) -> bool:
@@ -119,6 +145,11 @@ def fit_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap
     floor : float, optional
         The floor under log-odds; by default that of the table, see `floor_of`.
 
+    Returns
+    -------
+    SplineMap
+        The map.
+
     Examples
     --------
     >>> table = ForecastTable(forecast=[0.1, 0.5, 0.8], events=[10, 12, 30], non_events=[30, 28, 10])
@@ -146,6 +177,11 @@ def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None) -> Sp
         Any.
     floor : float, optional
         The floor under log-odds; by default that of the table, see `floor_of`.
+
+    Returns
+    -------
+    SplineMap
+        The map.
 
     References
     ----------
@@ -205,13 +241,18 @@ def _fitted(table: ForecastTable, floor: float | None, unit: float) -> _Fitted:
 
 def _curve(x: Floats, knots: Floats, level: float, slopes: Floats) -> Floats:
     """Return the spline at some points; see `SplineMap`."""
-    steps = np.diff(knots)
-    values = level + np.concatenate([[0.0], np.cumsum(steps * (slopes[:-1] + slopes[1:]) / 2.0)])
-    bends = np.append(np.diff(slopes) / (2.0 * steps), 0.0)
+    values, bends = _pieces(knots, level, slopes)
     place = np.maximum(np.searchsorted(knots, x, side="right") - 1, 0)
     beyond = x - knots[place]
     found: Floats = values[place] + beyond * (slopes[place] + np.maximum(beyond, 0.0) * bends[place])
     return found
+
+
+def _pieces(knots: Floats, level: float, slopes: Floats) -> tuple[Floats, Floats]:
+    """Return the values at the knots, and half the change of the slope behind each."""
+    steps = np.diff(knots)
+    values = level + np.concatenate([[0.0], np.cumsum(steps * (slopes[:-1] + slopes[1:]) / 2.0)])
+    return values, np.append(np.diff(slopes) / (2.0 * steps), 0.0)
 
 
 def _basis(x: Floats, knots: Floats, centre: float) -> Floats:

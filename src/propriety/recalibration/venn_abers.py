@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from propriety.recalibration.maps import RecalibrationMap, checked_column, checked_number
+from propriety.recalibration.written_maps import Column, Written, piecewise
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_event_forecast
@@ -38,6 +40,12 @@ class VennAbersMap(RecalibrationMap):
     References
     ----------
     Vovk & Petej (2014), arXiv:1211.0025; Vovk, Petej & Fedorova (2015), arXiv:1511.00213.
+
+    Examples
+    --------
+    >>> own = VennAbersMap(low_from=[0.2, 0.6], low=[0.1, 0.5], high_to=[0.3, 0.7], high=[0.3, 0.8])
+    >>> own.interval([0.1, 0.6]), own([0.1, 0.6]).round(3)
+    ((array([0. , 0.5]), array([0.3, 0.8])), array([0.231, 0.615]))
     """
 
     kind: ClassVar[str] = "venn-abers"
@@ -75,6 +83,17 @@ class VennAbersMap(RecalibrationMap):
         high = np.append(self.high, 1.0)[np.searchsorted(self.high_to, forecast, side="left")]
         return low, high
 
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map of a column: a step function."""
+        steps = sorted([(at, False) for at in self.low_from.tolist()] + [(at, True) for at in self.high_to.tolist()])
+        low, high = [0.0, *self.low.tolist()], [*self.high.tolist(), 1.0]
+        places, place = [(0, 0)], (0, 0)
+        for _, is_high in steps:
+            place = (place[0] + (not is_high), place[1] + is_high)
+            places.append(place)
+        values = [high[upper] / (1.0 - low[lower] + high[upper]) for lower, upper in places]
+        return piecewise(p, [partial(ops.constant, value) for value in values], steps, ops)
+
     @property
     def is_monotone(self) -> bool:
         """True, because both probabilities are."""
@@ -95,6 +114,11 @@ def fit_venn_abers(table: ForecastTable, *, case_weight: float | None = None) ->
         Any.
     case_weight : float, optional
         Weight of the case that is added: by default the mean weight of the cases, which is 1 without weights.
+
+    Returns
+    -------
+    VennAbersMap
+        The map.
 
     Examples
     --------
@@ -128,18 +152,23 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
     after = _next_on_hull(x, y)
     rows = len(events)
     left: list[int] = []  # The lower convex hull of the points before the row.
-    at, touch, rates = 0, 1, np.empty(rows)
+    at, touch, rates = 0, 1, [0.0] * rows
     for row in range(1, rows + 1):
         new = row - 1
-        while len(left) >= 2 and _turns_right(x, y, left[-2], left[-1], new):
+        xn, yn = x[new], y[new]
+        while len(left) >= 2:
+            one, two = left[-2], left[-1]
+            if (y[two] - y[one]) * (xn - x[two]) < (yn - y[two]) * (x[two] - x[one]):
+                break  # The middle one of the three is below the line between the others.
             left.pop()
         left.append(new)
         at, touch = min(at, len(left) - 1), max(touch, row)
         while True:
             x0, y0 = x[left[at]] - weight, y[left[at]] - weight
             slope = (y[touch] - y0) / (x[touch] - x0)
-            while after[touch] and y[after[touch]] - y[touch] <= slope * (x[after[touch]] - x[touch]):
-                touch = after[touch]
+            ahead = after[touch]
+            while ahead and y[ahead] - y[touch] <= slope * (x[ahead] - x[touch]):
+                touch, ahead = ahead, after[ahead]
                 slope = (y[touch] - y0) / (x[touch] - x0)
             if at + 1 == len(left):
                 break
@@ -147,7 +176,7 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
             if y[other] - y[one] >= slope * (x[other] - x[one]):
                 break
             at += 1
-        rates[row - 1] = slope
+        rates[new] = slope
     # A rate is a share, and rises from row to row; rounding may have it otherwise.
     return np.maximum.accumulate(np.clip(rates, 0.0, 1.0))
 
@@ -156,13 +185,10 @@ def _next_on_hull(x: list[float], y: list[float]) -> list[int]:
     """Return, for each point, the next one on the lower convex hull of those from it on; 0 for the last."""
     after = [0] * len(x)
     for point in range(len(x) - 2, -1, -1):
+        xp, yp = x[point], y[point]
         ahead = point + 1
-        while after[ahead] and _turns_right(x, y, point, ahead, after[ahead]):
-            ahead = after[ahead]
+        behind = after[ahead]
+        while behind and (y[ahead] - yp) * (x[behind] - x[ahead]) >= (y[behind] - y[ahead]) * (x[ahead] - xp):
+            ahead, behind = behind, after[behind]
         after[point] = ahead
     return after
-
-
-def _turns_right(x: list[float], y: list[float], one: int, two: int, three: int) -> bool:
-    """Whether the middle one of three points is not below the line between the others."""
-    return (y[two] - y[one]) * (x[three] - x[two]) >= (y[three] - y[two]) * (x[two] - x[one])

@@ -1,0 +1,178 @@
+"""`propriety recalibrate` and `propriety apply`: fit a map to forecasts in files, and use it on others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import narwhals as nw
+
+from propriety.cli.cases import Cases
+from propriety.cli.files import open_relation
+from propriety.cli.inputs import are_tables, found_files
+from propriety.cli.interrupts import held
+from propriety.cli.machine import document, written
+from propriety.cli.messages import block, estimate, say, show_table
+from propriety.cli.options import (
+    case_options,
+    dependence_options,
+    file_arguments,
+    json_option,
+    seed_option,
+    threshold_options,
+)
+from propriety.cli.outputs import STDOUT, check_targets, replaced, write
+from propriety.cli.stages import Stages
+from propriety.errors import InputValueError
+from propriety.inference.number_words import number
+from propriety.recalibration.maps import RecalibrationMap
+from propriety.recalibration.methods import METHODS
+from propriety.recalibration.recalibrate import CHOOSE
+from propriety.recalibration.recalibrate import recalibrate as recalibrated
+from propriety.recalibration.result import Recalibration
+from propriety.rules.bounded import BoundedLog
+from propriety.rules.elementary import Elementary
+from propriety.rules.families import Log
+from propriety.rules.rule import BinaryRule
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.frames import checked_columns
+
+__all__ = ["apply", "recalibrate"]
+
+SUFFIXES = (".parquet", ".csv")
+
+
+@click.command(
+    short_help="Fit a recalibration map, and say what it gains.",
+    epilog=block(
+        "Examples",
+        "propriety recalibrate predictions.parquet --outcome y --forecast p --output map.json",
+        "propriety recalibrate visits.csv --outcome fell --forecast p --cluster patient --method choose",
+        "propriety recalibrate predictions.parquet --outcome y --forecast p --thresholds 0.05 0.2 --json -",
+    ),
+)
+@file_arguments
+@case_options
+@dependence_options
+@threshold_options
+@click.option(
+    "--method",
+    type=click.Choice([*METHODS, CHOOSE]),
+    default="auto",
+    show_default=True,
+    help="The map; choose takes the simplest near the best.",
+)
+@click.option("--folds", type=int, default=10, show_default=True, metavar="N", help="Number of folds.")
+@click.option("--id", "id_column", metavar="COLUMN", help="Column whose hash tells the fold of a case.")
+@click.option("--level", type=float, metavar="P", default=0.95, show_default=True, help="Level of the intervals.")
+@seed_option
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Map to write, for propriety apply.")
+@json_option
+def recalibrate(
+    files: Sequence[str],
+    thresholds: float | tuple[float, float] | None,
+    id_column: str | None,
+    output: str | None,
+    json_file: str | None,
+    **asked: Any,
+) -> None:
+    """Fit a map from forecasts to what they should have been, and say what it gains on cases that it has not seen.
+
+    The default is a rising curve in log-odds that is shrunk towards the forecasts by how much evidence there is against
+    them. Gains are measured by the log score, or where somebody would act, at the --thresholds. FILEs are those of
+    `propriety evaluate`; forecast tables of folds will do, too.
+    """
+    check_targets([output, json_file])
+    options = {name: asked.pop(name) for name in ("method", "folds", "level", "seed")}
+    options["rule"] = _rule(thresholds)
+    stages, cases = Stages(), Cases(by=[] if id_column is None else [id_column], **asked)
+    with found_files(files) as paths:
+        check_targets([output, json_file], paths)
+        found = _of_tables(paths, cases, options) if are_tables(paths) else _of_cases(paths, cases, options, stages)
+    if output is not None:
+        write(output, found.map.to_json(indent=2))
+    if json_file is not None:
+        summary = {"summary": found.summary().splitlines()}
+        write(json_file, written(document("recalibration", found.to_dict() | summary)))
+    if STDOUT not in (output, json_file):
+        _print(found)
+
+
+@click.command(
+    short_help="Recalibrate forecasts by a map.",
+    epilog=block(
+        "Examples",
+        "propriety apply map.json new.parquet --forecast p --output recalibrated.parquet",
+        "propriety apply map.json new.csv --forecast p --name q --output recalibrated.csv",
+    ),
+)
+@click.argument("map_file", metavar="MAP", type=click.Path())
+@file_arguments
+@click.option("--forecast", required=True, metavar="COLUMN", help="Column of the forecasts.")
+@click.option("--name", default="recalibrated", show_default=True, metavar="COLUMN", help="Column to add.")
+@click.option(
+    *("--null", "nulls"), multiple=True, metavar="TEXT", help="Text that means a missing value in CSV. May be repeated."
+)
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Parquet or CSV file to write.")
+def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: Sequence[str], output: str) -> None:
+    """Add a column with the recalibrated forecasts, by a map that `propriety recalibrate` wrote.
+
+    Rows without a forecast in [0, 1] have none in the new column, and are counted. FILEs are never read into memory.
+    """
+    if not output.endswith(SUFFIXES):
+        raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
+    own = RecalibrationMap.from_json(Path(map_file).read_text(encoding="utf-8"))
+    stages = Stages()
+    with found_files(files) as paths:
+        check_targets([output], [*paths, Path(map_file)])
+        with open_relation(paths, nulls=nulls, numbers=[forecast]) as opened:
+            stages.watch(opened)
+            checked_columns(opened.frame, [forecast])
+            if name in opened.frame.collect_schema():
+                raise InputValueError(f"names a column that is there; got {name!r}", argument="--name")
+            frame = opened.frame.with_columns(own.expression(forecast).alias(name))
+            with stages.stage("writing"), held(), replaced(output) as path:
+                relation: Any = frame.to_native()
+                (relation.write_parquet if output.endswith(".parquet") else relation.write_csv)(str(path))
+            with stages.stage("counting"), held():
+                count = frame.select(rows=nw.len(), empty=nw.col(name).is_null().cast(nw.Int64).sum()).collect()
+    rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
+    lacking = f"; {empty:,} of them hold no forecast in [0, 1] and have none" if empty else ""
+    say(f"{rows:,} rows recalibrated{lacking}.")
+
+
+def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
+    """Return the rule that measures the gain."""
+    if thresholds is None:
+        return Log()
+    return BoundedLog(*thresholds) if isinstance(thresholds, tuple) else Elementary(thresholds)
+
+
+def _of_tables(paths: Sequence[Path], cases: Cases, options: dict[str, Any]) -> Recalibration:
+    given = cases.given()
+    if given:
+        raise InputValueError(f"forecast tables hold outcomes and forecasts already; {given[0]} is for files of cases")
+    tables = {str(path): ForecastTable.from_parquet(path) for path in paths}
+    return recalibrated(next(iter(tables.values())) if len(tables) == 1 else tables, **options)
+
+
+def _of_cases(paths: Sequence[Path], cases: Cases, options: dict[str, Any], stages: Stages) -> Recalibration:
+    with open_relation(paths, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
+        stages.watch(opened)
+        with stages.stage("reading"), held():
+            arguments = cases.arguments(opened)
+        ids = arguments.pop("by")
+        with stages.stage("recalibration"), held():
+            return recalibrated(**arguments, id=None if ids is None else ids[0], **options)
+
+
+def _print(found: Recalibration) -> None:
+    say(found.summary())
+    columns = (found.candidate, found.score, found.gain, found.low, found.high)
+    rows = [
+        [candidate, number(score), estimate(gain, low, high)]
+        for candidate, score, gain, low, high in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+    show_table(["candidate", found.rule.label, "gain"], rows, numbers=(1, 2))

@@ -1,0 +1,61 @@
+"""The noise of cross-fitted maps, which the spread of the losses tells only half of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from propriety.recalibration.cross_fitting import CrossFit
+from propriety.recalibration.maps import RecalibrationMap
+from propriety.result import Floats
+from propriety.rules.rule import BinaryRule
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["map_noise"]
+
+
+def map_noise(fitted: CrossFit, whole: ForecastTable, rule: BinaryRule, method: str, reference: str) -> float:
+    r"""Return what the noise of the maps of a method adds to the variance of its mean loss, against a reference.
+
+    Each case is judged by a map that rests on the cases of the other folds, and has a part in the maps that judge them.
+    So the errors of two folds are correlated by what the maps vary with their cases, and the spread of the losses alone
+    tells half of that. The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of
+    case :math:`i` by map :math:`k`, minus that by the map of the reference, and the clusters, times or single cases
+    :math:`g`, it is
+
+    .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2
+              \Big/ \Big(\sum_i w_i\Big)^2 .
+
+    It needs the table of all cases, `whole`, because it does not matter which fold a case is in.
+    """
+    folds = fitted.folds
+    own, others = fitted.maps[method], fitted.maps[reference]
+    share = (len(own) - 1) / len(own)
+    if folds.dependence is not None and folds.cases is not None:
+        forecast, happened, weight = folds.cases.gathered()
+        parts = np.where(happened, *_deviations(rule, own, others, forecast)) * (1.0 if weight is None else weight)
+        units = folds.cases.time or folds.cases.cluster
+        assert units is not None  # noqa: S101  (for the type checker; the cases depend on each other within them)
+        total = sum(float((np.bincount(units.codes, part) ** 2).sum()) for part in parts)
+    else:
+        total = 0.0
+        sides = _deviations(rule, own, others, whole.forecast)
+        for squares, deviations in zip((whole.event_squares, whole.non_event_squares), sides, strict=True):
+            total += float((squares * np.einsum("kr,kr->r", deviations, deviations)).sum())
+    return share * total / whole.weight**2
+
+
+def _deviations(
+    rule: BinaryRule, own: Sequence[RecalibrationMap], others: Sequence[RecalibrationMap], forecast: Floats
+) -> tuple[Floats, ...]:
+    """Return the losses of each map minus their mean over all maps, shape (folds, forecasts), by outcome."""
+    happens, fails = np.empty((2, len(own), len(forecast)))
+    with np.errstate(invalid="ignore"):  # Infinite losses have no difference.
+        for place, (one, other) in enumerate(zip(own, others, strict=True)):
+            after, before = one.recalibrated(forecast), other.recalibrated(forecast)
+            for losses, event in ((happens, True), (fails, False)):
+                losses[place] = rule.loss(after, event=event)
+                losses[place] -= rule.loss(before, event=event)
+        happens, fails = (losses - losses.mean(axis=0) for losses in (happens, fails))
+    return tuple(np.where(np.isfinite(losses), losses, 0.0) for losses in (happens, fails))

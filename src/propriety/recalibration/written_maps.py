@@ -1,0 +1,209 @@
+"""Maps written out for engines: one formula, as a narwhals expression or as SQL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+import narwhals as nw
+
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
+
+__all__ = [
+    "Column",
+    "Dialect",
+    "Written",
+    "expit_of",
+    "farthest_of",
+    "log_odds_of",
+    "piecewise",
+    "sql_of",
+    "written_expression",
+]
+
+Dialect: TypeAlias = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
+Column: TypeAlias = Any  # An expression of narwhals, or a text of SQL.
+
+FARTHEST = 700.0  # Of log-odds, whose exponential is a number.
+MOST_PIECES = 20_000
+
+
+class Written(Protocol):
+    """What a formula is written in, beside `+ - * /` and comparisons."""
+
+    def log(self, x: Column) -> Column:
+        """Natural logarithm."""
+
+    def exp(self, x: Column) -> Column:
+        """Exponential."""
+
+    def clip(self, x: Column, low: float, high: float) -> Column:
+        """Bring x into [low, high]."""
+
+    def where(self, condition: Column, yes: Column, no: Column) -> Column:
+        """`yes` where the condition holds, else `no`."""
+
+    def constant(self, value: float) -> Column:
+        """One number for all rows."""
+
+
+class _Expressions:
+    def log(self, x: nw.Expr) -> nw.Expr:
+        return x.log()
+
+    def exp(self, x: nw.Expr) -> nw.Expr:
+        return x.exp()
+
+    def clip(self, x: nw.Expr, low: float, high: float) -> nw.Expr:
+        return x.clip(low, high)
+
+    def where(self, condition: nw.Expr, yes: nw.Expr, no: nw.Expr) -> nw.Expr:
+        return nw.when(condition).then(yes).otherwise(no)
+
+    def constant(self, value: float) -> nw.Expr:
+        return nw.lit(value, nw.Float64)
+
+
+class _Text:
+    """A formula of SQL; every number in it is of double precision, which bare literals are not everywhere."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, value: str | float) -> None:
+        self.text = value if isinstance(value, str) else f"CAST('{value!r}' AS DOUBLE)"
+
+    def __add__(self, other: Column) -> _Text:
+        return _joined(self, "+", other)
+
+    def __radd__(self, other: Column) -> _Text:
+        return _joined(other, "+", self)
+
+    def __sub__(self, other: Column) -> _Text:
+        return _joined(self, "-", other)
+
+    def __rsub__(self, other: Column) -> _Text:
+        return _joined(other, "-", self)
+
+    def __mul__(self, other: Column) -> _Text:
+        return _joined(self, "*", other)
+
+    def __rmul__(self, other: Column) -> _Text:
+        return _joined(other, "*", self)
+
+    def __truediv__(self, other: Column) -> _Text:
+        return _joined(self, "/", other)
+
+    def __rtruediv__(self, other: Column) -> _Text:
+        return _joined(other, "/", self)
+
+    def __lt__(self, other: Column) -> _Text:
+        return _joined(self, "<", other)
+
+    def __le__(self, other: Column) -> _Text:
+        return _joined(self, "<=", other)
+
+    def __ge__(self, other: Column) -> _Text:
+        return _joined(self, ">=", other)
+
+    def __and__(self, other: Column) -> _Text:
+        return _joined(self, "AND", other)
+
+
+def _text(value: Column) -> str:
+    return value.text if isinstance(value, _Text) else _Text(float(value)).text
+
+
+def _joined(one: Column, sign: str, other: Column) -> _Text:
+    return _Text(f"({_text(one)} {sign} {_text(other)})")
+
+
+class _Sql:
+    def log(self, x: Column) -> _Text:
+        return _Text(f"LN({_text(x)})")
+
+    def exp(self, x: Column) -> _Text:
+        return _Text(f"EXP({_text(x)})")
+
+    def clip(self, x: Column, low: float, high: float) -> _Text:
+        return _Text(f"LEAST(GREATEST({_text(x)}, {_text(low)}), {_text(high)})")
+
+    def where(self, condition: Column, yes: Column, no: Column) -> _Text:
+        return _Text(f"CASE WHEN {_text(condition)} THEN {_text(yes)} ELSE {_text(no)} END")
+
+    def constant(self, value: float) -> _Text:
+        return _Text(value)
+
+
+EXPRESSIONS: Written = _Expressions()
+SQL: Written = _Sql()
+Formula: TypeAlias = Callable[[Column, Written], Column]
+
+
+def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
+    """Write a formula of a column as an expression; what is no forecast becomes null."""
+    if not isinstance(column, str | nw.Expr):
+        raise InputTypeError("must be the name of a column, or an expression", argument="column")
+    p = (nw.col(column) if isinstance(column, str) else column).cast(nw.Float64)
+    return nw.when((p >= 0.0) & (p <= 1.0)).then(formula(p, EXPRESSIONS))
+
+
+def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
+    """Write a formula of a column in SQL; what is no forecast becomes NULL. Other dialects than DuckDB need SQLGlot."""
+    if not isinstance(column, str):
+        raise InputTypeError("must be the name of a column", argument="column")
+    if dialect not in get_args(Dialect):
+        law = f"must be one of {list(get_args(Dialect))}"
+        raise InputValueError(law, argument="dialect", offender=f"got {dialect!r}")
+    name = column.replace('"', '""')
+    p = _Text(f'CAST("{name}" AS DOUBLE)')
+    text = f"CASE WHEN {_text((p >= 0.0) & (p <= 1.0))} THEN {_text(formula(p, SQL))} END"
+    if dialect == "duckdb":
+        return text
+    try:
+        sqlglot = import_module("sqlglot")
+    except ImportError as error:
+        law = f"SQL for {dialect} needs SQLGlot, which is not installed"
+        raise MissingDependencyError(law, hint="pip install sqlglot.") from error
+    (found,) = sqlglot.transpile(text, read="duckdb", write=dialect)
+    return str(found)
+
+
+def log_odds_of(p: Column, floor: float, ops: Written) -> Column:
+    """Return the log-odds of floored forecasts."""
+    if not floor > 0.0:
+        law = "a map in log-odds needs a floor above 0 to be written out, because engines refuse the logarithm of 0"
+        raise UnsupportedOperationError(law, hint="fit it with a floor such as 1e-6.")
+    inside = ops.clip(p, floor, 1.0 - floor)
+    return ops.log(inside / (1.0 - inside))
+
+
+def expit_of(x: Column, farthest: float, ops: Written) -> Column:
+    """Return the probability that belongs to log-odds, which lie no farther from 0 than told."""
+    near = x if farthest <= FARTHEST else ops.clip(x, -FARTHEST, FARTHEST)
+    return 1.0 / (1.0 + ops.exp(0.0 - near))
+
+
+def piecewise(
+    p: Column, pieces: Sequence[Callable[[], Column]], breaks: Sequence[tuple[float, bool]], ops: Written
+) -> Column:
+    """Return what the piece of each forecast says, found by halving.
+
+    A break is a forecast, and whether it belongs to the piece before it.
+    """
+    if len(pieces) > MOST_PIECES:
+        law = f"a map of more than {MOST_PIECES:,} pieces is not written out; it has {len(pieces):,}"
+        raise UnsupportedOperationError(law, hint="join its points, or use a smooth map.")
+    if len(pieces) == 1:
+        return pieces[0]()
+    half = len(pieces) // 2
+    at, before = breaks[half - 1]
+    below = piecewise(p, pieces[:half], breaks[: half - 1], ops)
+    above = piecewise(p, pieces[half:], breaks[half:], ops)
+    return ops.where(p <= at if before else p < at, below, above)
+
+
+def farthest_of(floor: float) -> float:
+    """Return how far floored log-odds lie from 0 at most."""
+    return math.inf if floor == 0.0 else -math.log(floor / (1.0 - floor))

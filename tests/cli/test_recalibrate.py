@@ -1,0 +1,111 @@
+"""`propriety recalibrate` and `propriety apply`: a map fitted to files, and used on others."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import propriety as pr
+from propriety.recalibration import RecalibrationMap
+
+CASES = ("--outcome", "y", "--forecast", "bold")
+
+
+@pytest.mark.parametrize("file", ["p.csv", "p.parquet"])
+def test_the_map_and_its_gain_are_those_of_the_package(folder, run, columns, file):
+    result = run("recalibrate", file, *CASES, "--seed", 3, "-o", "map.json")
+    assert result.exit_code == 0, result.output
+    found = pr.recalibrate(columns["y"], columns["bold"], seed=3)
+    assert RecalibrationMap.from_json((folder / "map.json").read_text()) == found.map
+    assert result.stdout.startswith(str(found))
+    assert "candidate" in result.stdout
+
+
+def test_the_document_holds_the_result(folder, run, columns):
+    options = ("--cluster", "patient", "--weight", "w", "--thresholds", 0.1, 0.4, "--method", "logistic", "--folds", 5)
+    told = json.loads(run("recalibrate", "p.csv", *CASES, *options, "--seed", 1, "--json", "-").stdout)
+    found = pr.recalibrate(
+        columns["y"],
+        columns["bold"],
+        cluster=columns["patient"],
+        sample_weight=columns["w"],
+        rule=pr.BoundedLog(0.1, 0.4),
+        method="logistic",
+        folds=5,
+        seed=1,
+    )
+    assert (told["schema"], told["version"]) == ("propriety.recalibration", 1)
+    assert told["map"] == found.map.to_dict()
+    assert told["summary"] == str(found).splitlines()
+    np.testing.assert_allclose(told["gain"], found.gain, atol=1e-12)
+
+
+def test_one_threshold_is_measured_there(folder, run, columns):
+    told = json.loads(run("recalibrate", "p.csv", *CASES, "--thresholds", 0.3, "--seed", 1, "--json", "-").stdout)
+    found = pr.recalibrate(columns["y"], columns["bold"], rule=pr.Elementary(0.3), seed=1)
+    np.testing.assert_allclose(told["score"], found.score)
+
+
+def test_folds_by_an_identifier_are_those_of_the_package(run, columns, folder):
+    told = json.loads(run("recalibrate", "p.csv", *CASES, "--id", "patient", "--seed", 1, "--json", "-").stdout)
+    found = pr.recalibrate(columns["y"], columns["bold"], id=columns["patient"], seed=1)
+    np.testing.assert_allclose(told["score"], found.score)
+
+
+def test_tables_of_folds(folder, run, columns):
+    for fold in range(3):
+        rows = np.arange(300) % 3 == fold
+        table = pr.ForecastTable.from_predictions(columns["y"][rows], columns["bold"][rows])
+        table.to_parquet(folder / f"fold{fold}.parquet")
+    told = json.loads(run("recalibrate", "fold*.parquet", "--json", "-").stdout)
+    found = pr.recalibrate(columns["y"], columns["bold"], folds=np.arange(300) % 3)
+    np.testing.assert_allclose(told["score"], found.score)
+    assert told["folds"] == "3 folds as given"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_map_is_applied_to_other_files(folder, run, suffix):
+    own = pr.recalibration.LogisticMap(intercept=0.2, slope=0.5, floor=0.001)
+    (folder / "map.json").write_text(own.to_json())
+    forecast = np.array([0.0, 0.25, 1.0])
+    parquet.write_table(pa.table({"k": ["a", "b", "c"], "p": forecast}), folder / "new.parquet")
+    result = run("apply", "map.json", "new.parquet", "--forecast", "p", "--name", "q", "-o", f"out.{suffix}")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "3 rows recalibrated.\n"
+    out = (pl.read_csv if suffix == "csv" else pl.read_parquet)(folder / f"out.{suffix}")
+    assert out.columns == ["k", "p", "q"]
+    np.testing.assert_allclose(out["q"], own(forecast), rtol=1e-12)
+
+
+def test_rows_without_a_forecast_are_counted(folder, run):
+    (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
+    (folder / "new.csv").write_text("p\n0.5\nNA\n1.5\n")
+    result = run("apply", "map.json", "new.csv", "--forecast", "p", "--null", "NA", "-o", "out.parquet")
+    assert result.stdout == "3 rows recalibrated; 2 of them hold no forecast in [0, 1] and have none.\n"
+    assert pl.read_parquet(folder / "out.parquet")["recalibrated"].to_list() == [0.5, None, None]
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["recalibrate", "p.csv"], "--outcome and at least one --forecast"),
+        (["recalibrate", "p.csv", *CASES, "--method", "magic"], "'magic' is not one of"),
+        (["recalibrate", "p.csv", *CASES, "--folds", "1"], "--folds must be a whole number"),
+        (["recalibrate", "p.csv", *CASES, "--id", "patient", "--cluster", "patient"], "--id says which cases"),
+        (["recalibrate", "p.csv", *CASES, "--thresholds", "0.4", "0.1"], "0.4"),
+        (["recalibrate", "p.csv", *CASES, "--forecast", "honest"], "model must be one of"),
+        (["recalibrate", "p.csv", *CASES, "-o", "p.csv"], "it is one of the files that are read"),
+        (["apply", "map.json", "p.csv", "--forecast", "bold", "-o", "out.txt"], "must end in"),
+        (["apply", "nothing.json", "p.csv", "--forecast", "bold", "-o", "out.csv"], "nothing.json"),
+        (["apply", "p.csv", "p.csv", "--forecast", "bold", "-o", "out.csv"], "JSON of a map"),
+        (["apply", "map.json", "p.csv", "--forecast", "absent", "-o", "out.csv"], "absent"),
+        (["apply", "map.json", "p.csv", "--forecast", "bold", "--name", "y", "-o", "out.csv"], "column that is there"),
+        (["apply", "map.json", "p.csv", "--forecast", "bold", "-o", "map.json"], "must end in"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(folder, refusal, command, told):
+    (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
+    assert told in refusal(*command)

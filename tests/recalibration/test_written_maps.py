@@ -1,0 +1,114 @@
+"""Maps as expressions and as SQL give what they give in Python."""
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
+from propriety.recalibration import METHODS, LogisticMap, SplineMap, written_maps
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(0.0, 1.6, 2500)
+TABLE = pr.ForecastTable.from_predictions(RNG.random(2500) < expit(0.7 * X - 0.2), expit(X))
+FORECASTS = np.concatenate(
+    [[0.0, 1.0, 5e-324, 1e-310, 1.0 - 2.0**-53, 0.5], RNG.random(20_000), TABLE.forecast, expit(RNG.normal(0, 9, 5000))]
+)
+MAPS = {method: fit(TABLE) for method, fit in METHODS.items()}
+MAPS["far"] = LogisticMap(intercept=300.0, slope=900.0, floor=1e-6)
+MAPS["one knot"] = SplineMap(knots=[0.3], level=-0.5, slopes=[0.7], floor=0.001)
+MAPS["knots beyond the floor"] = SplineMap(knots=[-9.0, 0.3, 9.0], level=-6.0, slopes=[0.0, 2.0, 1.0], floor=0.001)
+EXACT = ("none", "floored", "isotonic", "isotonic corrected", "venn-abers")
+
+
+def on_duckdb(frame, text):
+    return duckdb.from_arrow(frame.to_arrow()).project(f"{text} as q").pl()["q"]
+
+
+def assert_same(method, found):
+    wanted = MAPS[method](FORECASTS)
+    if method in EXACT:
+        np.testing.assert_array_equal(found, wanted)
+    else:
+        # Python has log-odds beyond 700 that are no numbers elsewhere; both are certain there.
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("method", MAPS)
+def test_duckdb(method):
+    found = on_duckdb(pl.DataFrame({"p": FORECASTS}), MAPS[method].to_sql("p"))
+    assert_same(method, found.to_numpy())
+
+
+@pytest.mark.parametrize("method", MAPS)
+@pytest.mark.parametrize("library", ["polars", "polars lazy", "pandas", "duckdb"])
+def test_expressions(method, library):
+    frame = pl.DataFrame({"p": FORECASTS})
+    given = {
+        "polars": frame,
+        "polars lazy": frame.lazy(),
+        "pandas": frame.to_pandas(),
+        "duckdb": duckdb.sql("select * from frame"),
+    }
+    found = nw.from_native(given[library]).select(MAPS[method].expression("p").alias("q")).lazy().collect("polars")
+    assert_same(method, found["q"].to_numpy())
+
+
+@pytest.mark.parametrize("method", MAPS)
+@pytest.mark.parametrize("dialect", ["postgres", "spark", "bigquery", "snowflake"])
+def test_other_dialects_say_the_same_once_read_back(method, dialect):
+    sqlglot = pytest.importorskip("sqlglot")
+    text = MAPS[method].to_sql('a "p"', dialect=dialect)
+    (back,) = sqlglot.transpile(text, read=dialect, write="duckdb")
+    assert_same(method, on_duckdb(pl.DataFrame({'a "p"': FORECASTS}), back).to_numpy())
+
+
+@pytest.mark.parametrize("method", MAPS)
+def test_what_is_no_forecast_becomes_null(method):
+    frame = pl.DataFrame({"p": [None, float("nan"), -0.1, 1.1, float("inf"), 0.5]})
+    wanted = [True] * 5 + [False]
+    assert on_duckdb(frame, MAPS[method].to_sql("p")).is_null().to_list() == wanted
+    assert (
+        nw.from_native(frame).select(MAPS[method].expression(nw.col("p")).alias("q"))["q"].is_null().to_list() == wanted
+    )
+
+
+def test_the_result_writes_its_map():
+    found = pr.recalibrate(TABLE, seed=1)
+    assert found.to_sql("p") == MAPS["auto"].to_sql("p")
+    frame = nw.from_native(pl.DataFrame({"p": [0.2, 0.7]}))
+    column = frame.select(found.expression("p").alias("q"))["q"].to_numpy()
+    np.testing.assert_allclose(column, found([0.2, 0.7]), rtol=1e-12)
+
+
+def test_whole_numbers_and_single_precision_are_forecasts_too():
+    frame = pl.DataFrame({"whole": [0, 1], "single": pl.Series([0.25, 0.75], dtype=pl.Float32)})
+    for column in ("whole", "single"):
+        found = on_duckdb(frame, MAPS["logistic"].to_sql(column)).to_numpy()
+        np.testing.assert_allclose(found, MAPS["logistic"](frame[column]), rtol=1e-12)
+        own = nw.from_native(frame).select(MAPS["logistic"].expression(column).alias("q"))["q"].to_numpy()
+        np.testing.assert_allclose(own, found, rtol=1e-12)
+
+
+def test_what_cannot_be_written_is_refused(monkeypatch):
+    with pytest.raises(UnsupportedOperationError, match="floor"):
+        LogisticMap(intercept=0.0, slope=1.0, floor=0.0).to_sql("p")
+    with pytest.raises(InputValueError, match="dialect"):
+        MAPS["auto"].to_sql("p", dialect="dbase")
+    with pytest.raises(InputTypeError, match="column"):
+        MAPS["auto"].to_sql(3)
+    with pytest.raises(InputTypeError, match="column"):
+        MAPS["auto"].expression(3)
+    monkeypatch.setattr(written_maps, "MOST_PIECES", 3)
+    with pytest.raises(UnsupportedOperationError, match="pieces"):
+        MAPS["isotonic"].to_sql("p")
+
+    def absent(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(written_maps, "import_module", absent)
+    with pytest.raises(MissingDependencyError, match="SQLGlot"):
+        MAPS["logistic"].to_sql("p", dialect="spark")
