@@ -191,13 +191,10 @@ def test_jumps_of_the_event_rate_are_told_and_allowed_for():
     p = rng.beta(1, 3, 5000)
     stairs = np.clip(np.round(5 * p) / 5, 0.02, 0.98)
     truth = ((p - stairs) ** 2).mean()
-    held = []
-    for _ in range(20):
-        found = estimate(rng.random(5000) < stairs, p, Miscalibration())
-        held.append(found.low <= truth <= found.high)
-        assert found.note == JUMPS
-    assert np.mean(held) >= 0.75
+    found = [estimate(rng.random(5000) < stairs, p, Miscalibration()) for _ in range(20)]
+    assert np.mean([one.low <= truth <= one.high for one in found]) >= 0.75
+    assert [one.note for one in found].count(JUMPS) >= 18
     notes = [estimate(rng.random(5000) < rate, p, Miscalibration()).note for rate in (p, p**1.2) for _ in range(10)]
-    assert notes.count(JUMPS) <= 4
+    assert notes.count(JUMPS) <= 2
     table = pr.ForecastTable.from_predictions(rng.random(5000) < stairs, p)
     assert squared_distance(table, "miscalibration", level=0.95).unseen > 0.0

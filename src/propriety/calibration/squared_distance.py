@@ -25,7 +25,8 @@ CASES_PER_BIN = 10.0
 CLUSTERS_PER_BIN = 40
 FEWEST_BINS, FINE_BINS, MOST_BINS = 16, 32, 256
 FINE_CASES, CASES_PER_FINE = 10.0, 40.0  # Cases that a fine step must have, on average, and has if many are wanted.
-CLEARLY, LOOK = 3.0, 0.05  # Standard deviations by which finer steps must find more, and the level of a first look.
+# Standard deviations by which finer steps must find more, to be used and to be told, and the level of a first look.
+CLEARLY, TOLD, LOOK = 3.0, 2.0, 0.05
 
 _KNOWN: IdentityCache[dict[int | None, _Groups]] = IdentityCache()
 
@@ -199,7 +200,7 @@ def _chosen(table: ForecastTable) -> _Groups:
     if finer > bins:
         more, noise = _more(table, plain, fine := _grouped(table, finer))
         if more <= CLEARLY * noise:
-            return plain._replace(unseen=more + noise if more > 0.0 else 0.0, jumps=more > noise)
+            return plain._replace(unseen=more + noise if more > 0.0 else 0.0, jumps=more > TOLD * noise)
         finest = min(max(finer, int(table.effective_n / CASES_PER_FINE)), MOST_BINS, len(table))
         plain, finer = fine if finest == finer else _grouped(table, finest), finest
     more, noise = _more(table, _grouped(table, finer // 2), plain)

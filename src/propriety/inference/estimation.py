@@ -119,7 +119,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 
     Intervals of miscalibration and discrimination under the Brier score: see `studies/calibration_verdict.py`. They
     suppose that the event rate is a smooth function of the forecast. Where it seems to jump the upper limit is higher,
-    and `note` says so: for a staircase they held the truth in 88 to 100% of samples of 1,000 cases and more.
+    and `note` says so: for a staircase they held the truth in 87 to 100% of samples of 1,000 cases and more. The jumps
+    of a staircase of fifths are told in 4 of 10 samples of 2,000 cases and in nearly all from 5,000 on.
     Their percentile interval, ``method="bootstrap"``, is of no use: draws are recalibrated to their own noise on top of
     that of the sample, so that calibrated forecasts never seem to be.
 
