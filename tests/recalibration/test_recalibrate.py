@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -273,6 +274,14 @@ def test_words_are_made_from_the_verdict(outcome):
     assert "out of sample, 10 random folds" in str(found)
     assert found.to_dict()["map"] == found.map.to_dict()
     assert len(found.to_frame(backend="pandas")) == 2
+
+
+def test_a_gain_that_many_candidates_might_have_by_chance_is_said_to_be():
+    y, p, _ = sample(1, n=300)
+    found = pr.recalibrate(y, p, candidates=["slope", "beta"], seed=1)
+    verdict = replace(found.verdict, outcome="not shown", low=0.001, high=0.02)
+    assert "once 3 candidates are tested" in str(replace(found, verdict=verdict))
+    assert "candidates" not in str(replace(found, verdict=replace(verdict, low=-0.001)))
 
 
 def test_a_map_that_harms_is_said_to():

@@ -159,8 +159,10 @@ def _verdict_words(found: Recalibration) -> str:
         case "loss":
             said = f"Recalibration raises the {score} from {before} to {after} ({interval} of the gain): do not use it"
         case "not shown":
+            # The interval is for the candidate alone, and may leave 0 out.
+            once = f" once {len(found.candidate) - 1} candidates are tested" * (verdict.low * verdict.high > 0.0)
             gain = f"the gain is {_signed(verdict.gain)} ({interval})"
-            said = f"Recalibration is not shown to change the {score} of {before}: {gain}"
+            said = f"Recalibration is not shown to change the {score} of {before}{once}: {gain}"
         case "unchanged":
             said = f"Recalibration leaves the {score} at {before}"
         case "infinite":
