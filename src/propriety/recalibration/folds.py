@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ __all__ = ["Folds", "folds_of"]
 PRIME = 2**31 - 1
 FOLD, ID = "fold", "id"
 MOST = 100
+CELLS = 2**20  # Of the grids of all folds together.
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -148,7 +150,7 @@ def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastT
     """Deal the cases of a table to folds at random; without weights the cases of a row and outcome are alike."""
     if table.is_weighted:
         law = "a table of weighted cases does not tell them apart, so that they cannot be dealt to folds"
-        raise InputValueError(law, hint="pass the cases, or a mapping of folds to their tables.")
+        raise InputValueError(law, hint=Wording("tell the fold of each case by {folds=} or {id=}."))
     generator = np.random.default_rng(seed)
     chance = np.full(folds, 1.0 / folds)
     events, others = (generator.multinomial(one.astype(np.int64), chance) for one in (table.events, table.non_events))
@@ -257,7 +259,10 @@ def _of_lazy(
     if unit is None:
         ledger = open_ledger(frame.to_native(), forecasts, **options)
         _check_event(ledger)
-        tables = dealt_tables(ledger.table(), number, seed)
+        table = ledger.table()
+        if table.cells is not None:  # As fine as if the folds were counted apart.
+            table = table.grid(min(table.cells, 2 ** (int(math.log2(CELLS / number)))))
+        tables = dealt_tables(table, number, seed)
         return Folds(tables=tables, words=f"{number} random folds", dropped=ledger.dropped)
     schema = frame.collect_schema()
     if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():

@@ -117,9 +117,9 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     >>> y = generator.random(4000) < 1 / (1 + np.exp(-x))
     >>> fix = recalibrate(y, 1 / (1 + np.exp(-2 * x)), seed=1)
     >>> print(fix)
-    Recalibration lowers the log score from 0.655 to 0.600: a gain of 0.0549, 8.4% (95% interval 0.0431 to 0.0666);
+    Recalibration lowers the log score from 0.655 to 0.600: a gain of 0.0549, 8.38% (95% CI 0.0431 to 0.0666);
     out of sample, 10 random folds.
-    The map (auto): logit q = g(logit p) with slopes 0.4654, 0.4936, 0.5169, 0.5507 from p = 0.0357 to 0.965, 99% of
+    The map (auto): logit q = g(logit p) with slopes 0.4654, 0.4936, 0.5169, 0.5507 from p = 0.0357 to 0.965, 98.7% of
     the way from the forecasts to the curve that fits best.
     >>> fix([0.1, 0.5, 0.9]).round(2)
     array([0.24, 0.48, 0.74])

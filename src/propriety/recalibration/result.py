@@ -149,8 +149,8 @@ def _verdict_words(found: Recalibration) -> str:
     """Say what was found about the gain."""
     verdict, score = found.verdict, found.rule.label
     before, after = number(verdict.before), number(verdict.after)
-    interval = f"{percent(found.level)} interval {_signed(verdict.low)} to {_signed(verdict.high)}"
-    share = f", {percent(verdict.gain / verdict.before, 2)}" if verdict.before > 0.0 else ""
+    interval = f"{percent(found.level)} CI {_signed(verdict.low)} to {_signed(verdict.high)}"
+    share = f", {percent(verdict.gain / verdict.before)}" if verdict.before > 0.0 else ""
     said = ""
     match verdict.outcome:
         case "gain":
@@ -181,7 +181,7 @@ def _map_words(method: str, fitted: RecalibrationMap) -> str:
         return f"The map ({method}) leaves the forecasts as they are{kept}."
     shrunk = ""
     if isinstance(fitted, SplineMap) and fitted.shrinkage < 1.0:
-        shrunk = f", {percent(fitted.shrinkage, 2)} of the way from the forecasts to the curve that fits best"
+        shrunk = f", {percent(fitted.shrinkage)} of the way from the forecasts to the curve that fits best"
     return f"The map ({method}): {fitted.formula}{shrunk}."
 
 
