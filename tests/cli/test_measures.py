@@ -91,7 +91,9 @@ def test_a_measure_is_in_the_report(run, folder, code):
 
 
 def test_a_measure_of_the_package(run):
-    found = json.loads(run(*CASES, *FEW, "--measure", "propriety.measures:IntegratedCalibrationIndex", "--json", "-").stdout)
+    found = json.loads(
+        run(*CASES, *FEW, "--measure", "propriety.measures:IntegratedCalibrationIndex", "--json", "-").stdout
+    )
     assert found["metrics"]["honest/ici"] > 0.0
     found = json.loads(run(*CASES, *FEW, "--measure", "propriety:Spherical", "--json", "-").stdout)
     assert found["metrics"]["honest/spherical_high"] > found["metrics"]["honest/spherical"]
