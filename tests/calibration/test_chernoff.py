@@ -8,7 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from propriety.calibration.chernoff import chernoff_cdf, chernoff_density, chernoff_quantile
+from propriety.calibration.chernoff import _density, _tail, chernoff_quantile
+
+
+def chernoff_density(at):
+    """Return the density that the quantiles are computed from."""
+    return _density(np.abs(np.asarray(at, dtype=np.float64)))
+
+
+def chernoff_cdf(at):
+    """Return the distribution function that the quantiles invert."""
+    tail, _ = _tail(abs(at))
+    return 1.0 - tail if at > 0.0 else tail
+
 
 # mpmath at 45 digits: the contour integral by quadrature, checked against the series over the zeros of Ai.
 QUANTILES = {

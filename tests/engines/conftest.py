@@ -4,7 +4,6 @@ import functools
 import getpass
 import itertools
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -89,6 +88,8 @@ def _server_user(folder):
     """Return who runs the server: PostgreSQL refuses to be run by root."""
     if os.geteuid() != 0:
         return getpass.getuser()
+    import pwd  # Windows does not have it.
+
     name = next(name for name in ("postgres", "nobody") if name in {entry.pw_name for entry in pwd.getpwall()})
     shutil.chown(folder, name)
     return name

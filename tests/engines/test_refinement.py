@@ -14,7 +14,7 @@ from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputValueError
 from propriety.tables import refinement
 from propriety.tables.lazy_reading import read_lazy_cases
-from propriety.tables.refinement import Rows, wanted_rows
+from propriety.tables.refinement import TableRows, wanted_rows
 
 forecasts = st.one_of(
     st.integers(0, 40).map(lambda k: k / 40),  # Tied.
@@ -190,10 +190,12 @@ def test_more_rows_begin_with_more_cells(monkeypatch, rows, models, cells):
 
 def test_a_cell_whose_corner_is_below_the_hull_is_looked_into():
     columns = {"forecast": [0.1, 0.3, 0.5], "events": [0, 2, 4], "non_events": [4, 2, 0], "cases": [4, 4, 4]}
-    rows = Rows(**{name: np.array(v, dtype=float) for name, v in columns.items()}, level=np.full(3, 2, dtype=np.int8))
+    rows = TableRows(
+        **{name: np.array(v, dtype=float) for name, v in columns.items()}, level=np.full(3, 2, dtype=np.int8)
+    )
     assert wanted_rows(rows).tolist() == [True, True, True]
     tripled = {name: np.repeat(np.array(v, dtype=float), 3) for name, v in columns.items()}
-    pure = Rows(**tripled, level=np.full(9, 2, dtype=np.int8))
+    pure = TableRows(**tripled, level=np.full(9, 2, dtype=np.int8))
     assert wanted_rows(pure).tolist() == [True, False, True, True, True, True, True, False, True]
 
 

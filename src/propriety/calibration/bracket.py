@@ -9,13 +9,11 @@ import numpy as np
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.score_parts import parts_of, proper_binary_rule, scores_of
 from propriety.result import Result
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["CalibrationBracket", "calibration_bracket"]
-
-BRIER = Brier()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -25,10 +25,10 @@ import functools
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import airye
 
-__all__ = ["chernoff_cdf", "chernoff_density", "chernoff_quantile"]
+__all__ = ["chernoff_quantile"]
 
 Floats = NDArray[np.float64]
 
@@ -77,49 +77,6 @@ def _tail(x: float) -> tuple[float, float]:
     width = float(np.cbrt(x**3 + 60.0)) - x
     density = _density(np.concatenate([[x], x + width * nodes]))
     return width * float(weights @ density[1:]), float(density[0])
-
-
-def chernoff_density(at: ArrayLike) -> Floats:
-    r"""Density of Chernoff's distribution, :math:`f(t) = g(t)\, g(-t) / 2` (see the module for :math:`g`).
-
-    Parameters
-    ----------
-    at : array_like
-        Points, of any shape but not empty.
-
-    Returns
-    -------
-    numpy.ndarray
-        The density, in the shape of `at`; the absolute error is of the order of 1e-15.
-
-    Examples
-    --------
-    >>> chernoff_density([-1.0, 0.0, 1.0]).round(6).tolist()
-    [0.12088, 0.758345, 0.12088]
-    """
-    return _density(np.abs(np.asarray(at, dtype=np.float64)))
-
-
-def chernoff_cdf(at: float) -> float:
-    r"""Distribution function of Chernoff's distribution, :math:`F(x) = \int_{-\infty}^x f(t)\, dt`.
-
-    Parameters
-    ----------
-    at : float
-        The point; the lower tail, at negative points, keeps its relative accuracy.
-
-    Returns
-    -------
-    float
-        The probability of a value of at most `at`.
-
-    Examples
-    --------
-    >>> round(chernoff_cdf(1.0), 6)
-    0.975221
-    """
-    tail, _ = _tail(abs(at))
-    return 1.0 - tail if at > 0.0 else tail
 
 
 @functools.lru_cache(maxsize=64)  # Every band of a level asks for the same one.

@@ -21,7 +21,7 @@ from propriety.calibration.score_parts import (
 )
 from propriety.errors import InputValueError, Wording
 from propriety.result import Floats, Result
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER, Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import read_grid
@@ -33,7 +33,6 @@ from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 __all__ = ["Decomposition", "decompose", "decompose_table", "regret_of_errors", "summed_decomposition"]
 
-BRIER = Brier()
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
 
 

@@ -16,14 +16,12 @@ from propriety.checks import check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.progress import track
 from propriety.result import Floats, Result
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing, read_cases
 
 __all__ = ["MiscalibrationTest", "miscalibration_test"]
-
-BRIER = Brier()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -183,8 +181,12 @@ def _weighted_cells(table: ForecastTable, y_true: object, y_proba: object, optio
         raise InputValueError(law, hint=Wording("pass {y_true}, {y_proba} and {sample_weight}."))
     forecast, _, weight = read_cases(y_true, y_proba, kind="event", **options).gathered()
     assert weight is not None  # noqa: S101  (for the type checker; the table of these cases is weighted)
-    pairs, count = np.unique((forecast + 1j * weight)[weight > 0.0], return_counts=True)
-    return _Cells(np.searchsorted(table.forecast, pairs.real), pairs.real, pairs.imag, count.astype(np.int64))
+    order = np.lexsort((weight, forecast))
+    order = order[weight[order] > 0.0]
+    forecast, weight = forecast[order], weight[order]
+    is_new = (np.diff(forecast, prepend=np.nan) != 0.0) | (np.diff(weight, prepend=np.nan) != 0.0)
+    count = np.diff(np.flatnonzero(is_new), append=len(order))
+    return _Cells(np.searchsorted(table.forecast, forecast[is_new]), forecast[is_new], weight[is_new], count)
 
 
 def _spiegelhalter(table: ForecastTable, cells: _Cells) -> tuple[float, float]:

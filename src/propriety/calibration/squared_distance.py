@@ -19,7 +19,7 @@ from propriety.tables.identity_cache import IdentityCache
 __all__ = ["Distance", "Part", "Regression", "Spread", "squared_distance"]
 
 GROUPS = 2**10  # Neighbouring forecasts are put together; eight groups a step where there are steps.
-ROUNDING = 1e-12  # A smaller share of the distance is rounding error.
+NEGLIGIBLE = 1e-12  # A smaller share of the distance is rounding error.
 SAME = 1e-10  # Combinations of functions with a smaller share of their variance are left out.
 CASES_PER_BIN = 10.0
 CLUSTERS_PER_BIN = 40
@@ -133,7 +133,7 @@ def squared_distance(
     size = float(coefficients @ coefficients)
     factor = spread.units / max(spread.units - 1.0, 1.0)
     without_noise = size - float(np.trace(spread.covariance))
-    value = factor * without_noise if without_noise > ROUNDING * size else 0.0
+    value = factor * without_noise if without_noise > NEGLIGIBLE * size else 0.0
     z = float(ndtri(0.5 + level / 2.0))
     kappa = spread.noise / (4.0 * size) if size > 0.0 else 0.0
     tau = max(spread.linear - spread.noise, 0.0) * (value / size if size > 0.0 else 0.0) ** 2

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from propriety.checks import check_choice
-from propriety.decisions.recommendations import Misleading, Problem, Recommendation, misleading_for, recommended_for
+from propriety.decisions.recommendations import (
+    DecisionProblem,
+    Misleading,
+    Recommendation,
+    misleading_for,
+    recommended_for,
+)
 from propriety.result import Result
 from propriety.rules.thresholds import Thresholds, read_thresholds
 
@@ -140,7 +146,7 @@ def advise(
     check_choice("decisions", decisions, get_args(Decisions))
     check_choice("outcome", outcome, get_args(Outcome))
     check_choice("need", need, get_args(Need))
-    problem = Problem(
+    problem = DecisionProblem(
         capacity=decisions == "capacity",
         thresholds=read_thresholds(thresholds),
         outcome=outcome,

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from numpy.typing import ArrayLike
 
-from propriety.calibration.decomposition import Decomposition, decompose_table
+from propriety.calibration.decomposition import PARTS, Decomposition, decompose_table
 from propriety.checks import check_choice
 from propriety.decisions.regret import regret_curve
 from propriety.result import Floats, Result
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.thresholds import Thresholds, read_grid, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
@@ -22,8 +22,6 @@ __all__ = ["MurphyCurve", "MurphyNormalize", "murphy_curve"]
 MurphyNormalize: TypeAlias = Literal["regret", "brier", "expectile"]
 
 FACTORS: dict[MurphyNormalize, float] = {"regret": 1.0, "brier": 2.0, "expectile": 0.5}
-PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
-BRIER = Brier()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

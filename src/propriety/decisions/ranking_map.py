@@ -124,7 +124,7 @@ class RankingMap(Result):
 
 def ranking_map(
     y_true: ArrayLike,
-    forecasts: Mapping[str, object],
+    forecasts: Mapping[str, ArrayLike],
     *,
     thresholds: tuple[float, float] | None = None,
     grid: ArrayLike | None = None,

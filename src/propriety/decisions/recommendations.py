@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["Misleading", "Problem", "Recommendation", "misleading_for", "recommended_for"]
+__all__ = ["DecisionProblem", "Misleading", "Recommendation", "misleading_for", "recommended_for"]
 
 FLORES = "Flores et al. (2025), arXiv:2504.04528"
-BRIER = "Brier (1950), doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2"
+BRIER_1950 = "Brier (1950), doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2"
 GOOD = "Good (1952), doi:10.1111/j.2517-6161.1952.tb00104.x"
 EPSTEIN = "Epstein (1969), doi:10.1175/1520-0450(1969)008<0985:ASSFPF>2.0.CO;2"
 EHM = "Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154"
@@ -46,7 +46,7 @@ class Misleading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class DecisionProblem:
     """A decision, as `propriety.advise` was told of it."""
 
     capacity: bool
@@ -66,7 +66,7 @@ class Problem:
         return "y, p" if self.binary else "table"
 
 
-def recommended_for(problem: Problem) -> Iterator[Recommendation]:
+def recommended_for(problem: DecisionProblem) -> Iterator[Recommendation]:
     """Name the measures that fit a decision, the one to report first."""
     if problem.capacity:
         yield from _by_capacity(problem)
@@ -84,7 +84,7 @@ def recommended_for(problem: Problem) -> Iterator[Recommendation]:
         yield from _of_calibration(problem)
 
 
-def misleading_for(problem: Problem) -> Iterator[Misleading]:
+def misleading_for(problem: DecisionProblem) -> Iterator[Misleading]:
     """Name the measures that are often reported for such a decision and mislead there."""
     if problem.capacity or problem.thresholds != 0.5 or not problem.binary:
         yield _accuracy(problem)
@@ -119,7 +119,7 @@ def misleading_for(problem: Problem) -> Iterator[Misleading]:
         )
 
 
-def _by_capacity(problem: Problem) -> Iterator[Recommendation]:
+def _by_capacity(problem: DecisionProblem) -> Iterator[Recommendation]:
     at = f", thresholds={problem.thresholds!r}" if isinstance(problem.thresholds, float) else ""
     yield _event(
         problem,
@@ -142,11 +142,11 @@ def _by_capacity(problem: Problem) -> Iterator[Recommendation]:
             "Brier score",
             f"pr.brier_score({problem.data})",
             "A capacity uses the order only; this judges the probabilities, which somebody reads.",
-            BRIER,
+            BRIER_1950,
         )
 
 
-def _by_ranks(problem: Problem) -> Iterator[Recommendation]:
+def _by_ranks(problem: DecisionProblem) -> Iterator[Recommendation]:
     yield _event(
         problem,
         "H-measure",
@@ -175,7 +175,7 @@ def _by_ranks(problem: Problem) -> Iterator[Recommendation]:
     )
 
 
-def _between_thresholds(problem: Problem, low: float, high: float) -> Iterator[Recommendation]:
+def _between_thresholds(problem: DecisionProblem, low: float, high: float) -> Iterator[Recommendation]:
     brier = _event(
         problem,
         "bounded Brier score",
@@ -221,7 +221,7 @@ def _between_thresholds(problem: Problem, low: float, high: float) -> Iterator[R
         )
 
 
-def _at_a_threshold(problem: Problem, threshold: float) -> Iterator[Recommendation]:
+def _at_a_threshold(problem: DecisionProblem, threshold: float) -> Iterator[Recommendation]:
     rule = f"rule=pr.Elementary({threshold!r})"
     yield _event(
         problem,
@@ -241,13 +241,13 @@ def _at_a_threshold(problem: Problem, threshold: float) -> Iterator[Recommendati
     )
 
 
-def _at_any_threshold(problem: Problem) -> Iterator[Recommendation]:
+def _at_any_threshold(problem: DecisionProblem) -> Iterator[Recommendation]:
     brier = _event(
         problem,
         "Brier score",
         f"pr.brier_score({problem.data})",
         "Twice the mean regret over all thresholds, all of them alike. If some can be ruled out, say so.",
-        BRIER,
+        BRIER_1950,
     )
     log = _event(
         problem,
@@ -285,7 +285,7 @@ def _at_any_threshold(problem: Problem) -> Iterator[Recommendation]:
     )
 
 
-def _of_rows(problem: Problem) -> Iterator[Recommendation]:
+def _of_rows(problem: DecisionProblem) -> Iterator[Recommendation]:
     if problem.outcome == "ordinal":
         rule = "RankedProbability"
         near = "The mean Brier score of the events 'at most this class', so that a near miss costs less than a far one."
@@ -293,7 +293,7 @@ def _of_rows(problem: Problem) -> Iterator[Recommendation]:
     else:
         rule = "Brier"
         events = "The sum over the classes of the Brier scores of the events 'it is this class'."
-        yield _use("Brier score", "pr.brier_score(y, P)", events, BRIER)
+        yield _use("Brier score", "pr.brier_score(y, P)", events, BRIER_1950)
         local = "It looks only at the probability of the class that happened, and is infinite where that was 0."
         yield _use("log score", "pr.log_score(y, P)", local, GOOD)
     saved = "The share of the score of always forecasting the rates of the classes that the model saves."
@@ -307,7 +307,7 @@ def _of_rows(problem: Problem) -> Iterator[Recommendation]:
         yield _use("penalized Brier score", "pr.penalized_brier_score(y, P)", right, AHMADIAN)
 
 
-def _of_calibration(problem: Problem) -> Iterator[Recommendation]:
+def _of_calibration(problem: DecisionProblem) -> Iterator[Recommendation]:
     shows = "Shows where forecasts are too high or too low, without bins to choose."
     yield _event(problem, "reliability curve", f"pr.reliability_curve({problem.data})", shows, CORP)
     tells = "Tells miscalibration from the noise of the sample."
@@ -316,7 +316,7 @@ def _of_calibration(problem: Problem) -> Iterator[Recommendation]:
     yield _event(problem, "calibration summary", f"pr.calibration_summary({problem.data})", numbers, COX)
 
 
-def _decision_curve(problem: Problem) -> Recommendation:
+def _decision_curve(problem: DecisionProblem) -> Recommendation:
     return _event(
         problem,
         "decision curve",
@@ -326,7 +326,7 @@ def _decision_curve(problem: Problem) -> Recommendation:
     )
 
 
-def _accuracy(problem: Problem) -> Misleading:
+def _accuracy(problem: DecisionProblem) -> Misleading:
     if not problem.binary:
         why = "It looks at the most likely class only, as if all errors cost the same and no probability were used."
         why += " The order of the classes does not count." if problem.outcome == "ordinal" else ""
@@ -340,7 +340,7 @@ def _accuracy(problem: Problem) -> Misleading:
     return Misleading(measure="accuracy", why=why, reference=FLORES)
 
 
-def _area(problem: Problem) -> Misleading:
+def _area(problem: DecisionProblem) -> Misleading:
     if problem.capacity:
         why = (
             "It is an average over all capacities, most of which nobody has, and counts the order far below the cut as "
@@ -356,7 +356,7 @@ def _area(problem: Problem) -> Misleading:
     return Misleading(measure="AUC", why=why, reference=f"{HAND}; {FLACH}")
 
 
-def _thresholds_that_do_not_count(problem: Problem) -> Iterator[Misleading]:
+def _thresholds_that_do_not_count(problem: DecisionProblem) -> Iterator[Misleading]:
     if problem.capacity:
         yield Misleading(
             measure="net benefit at a fixed threshold",
@@ -382,7 +382,7 @@ def _thresholds_that_do_not_count(problem: Problem) -> Iterator[Misleading]:
         )
 
 
-def _event(problem: Problem, measure: str, call: str, why: str, reference: str) -> Recommendation:
+def _event(problem: DecisionProblem, measure: str, call: str, why: str, reference: str) -> Recommendation:
     """Recommend a measure of one event; for classes, of each event that they make."""
     if not problem.binary:
         events = "per_cut_point" if problem.outcome == "ordinal" else "per_class"

@@ -10,28 +10,28 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = ["Counts", "counts_at"]
+__all__ = ["PositiveCounts", "counts_at"]
 
 
-class Counts(NamedTuple):
+class PositiveCounts(NamedTuple):
     """Weight of the events and of the non-events that are acted on, those with a forecast at or above the threshold."""
 
     true_positives: Floats
     false_positives: Floats
 
 
-def counts_at(table: ForecastTable, thresholds: Floats) -> Counts:
+def counts_at(table: ForecastTable, thresholds: Floats) -> PositiveCounts:
     """Count, at each threshold, the cases that are acted on: the forecast is at least the threshold.
 
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.3, 0.8])
     >>> counts_at(table, np.array([0.0, 0.3, 0.5, 1.0]))
-    Counts(true_positives=array([2., 2., 1., 0.]), false_positives=array([2., 1., 0., 0.]))
+    PositiveCounts(true_positives=array([2., 2., 1., 0.]), false_positives=array([2., 1., 0., 0.]))
     """
     below = np.searchsorted(table.forecast, thresholds, side="left")
     events, non_events = _from_the_top(table.events), _from_the_top(table.non_events)
-    return Counts(events[below], non_events[below])
+    return PositiveCounts(events[below], non_events[below])
 
 
 def _from_the_top(weight: Floats) -> Floats:

@@ -20,7 +20,7 @@ __all__ = ["TopK", "top_k"]
 
 PerCapacity: TypeAlias = Floats | float  # One number per capacity, or one number for one capacity.
 
-ROUNDING = 1e-12  # Sums of weights agree to this share of them.
+ROUNDING_OF_WEIGHTS = 1e-12  # Sums of weights agree to this share of them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -129,7 +129,7 @@ def top_k(
     capacity = _read_capacity(k, table)
     taken, found = (np.append(0.0, running_sum(column[::-1])) for column in (table.weights, table.events))
     # A weight that the sums round away must not place the cut one row too far, or beyond the last.
-    row = np.searchsorted(taken[1:], capacity * (1.0 - ROUNDING), side="left")
+    row = np.searchsorted(taken[1:], capacity * (1.0 - ROUNDING_OF_WEIGHTS), side="left")
     true_positives = np.interp(capacity, taken, found)
     events = float(found[-1])
     per_capacity: dict[str, Any] = {
@@ -173,7 +173,7 @@ def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:
         law = "must be a number or a 1-D array of numbers"
         raise InputTypeError(law, argument="k", offender=f"got shape {given.shape} of {given.dtype}")
     capacity = given.astype(np.float64)
-    most = table.weight * (1.0 + ROUNDING)
+    most = table.weight * (1.0 + ROUNDING_OF_WEIGHTS)
     if table.is_weighted:
         law, hint = f"k must be above 0 and at most the total weight, {table.weight:g}", "k is a capacity in weight."
         bad = ~((capacity > 0.0) & (capacity <= most))

@@ -32,14 +32,12 @@ from propriety.integrations.batch_sums import (
 from propriety.integrations.libraries import load_library
 from propriety.integrations.tensors import Tensor, array_of, rounding_of
 from propriety.rules.catalogue import RULES
-from propriety.rules.families import Brier
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE
 
 __all__ = ["ForecastTableMetric", "RuleLoss", "RuleMetric"]
 
-BRIER = Brier()
 RULE_TYPES = {type(rule).__name__: type(rule) for rule in RULES}
 
 

@@ -20,7 +20,7 @@ from propriety.integrations.batch_sums import (
 )
 from propriety.integrations.libraries import load_library
 from propriety.integrations.tensors import Tensor, array_of, rounding_of
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE
@@ -29,8 +29,6 @@ __all__ = ["ForecastTableMetric", "RuleMetric"]
 
 torch: Any = load_library("torch", extra="torchmetrics")
 Metric: Any = load_library("torchmetrics", extra="torchmetrics").Metric
-
-BRIER = Brier()
 
 
 class _IntegerMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so its types are unknown here

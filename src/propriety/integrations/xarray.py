@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration import reliability
+from propriety.calibration.decomposition import PARTS
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.libraries import load_library
@@ -33,7 +34,6 @@ xr = load_library("xarray", extra="xarray")
 Dimensions: TypeAlias = Hashable | Sequence[Hashable] | None
 
 COLUMNS = ("forecast_min", "forecast_max", "forecast_mean", "event_rate", "weight")
-PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
 
 
 def mean_score(

@@ -25,7 +25,7 @@ __all__ = ["CustomMetric", "EarlyStopping", "EvalMetric", "early_stopping"]
 
 Stopping: Any = load_library("xgboost.callback", extra="xgboost").EarlyStopping
 
-ROUNDING = 1e-6  # XGBoost turns the value of a metric into text with six decimals, and back.
+ROUNDING_OF_TEXT = 1e-6  # XGBoost turns the value of a metric into text with six decimals, and back.
 MOST_DATA = 100  # How many sets of data may be evaluated in a round.
 PREDICTIONS: dict[str, Output] = {  # What XGBoost's own objectives predict.
     "binary:logitraw": "margin",
@@ -135,7 +135,7 @@ class EarlyStopping(Stopping):  # type: ignore[misc]  # known at run time only
         for record, value in zip(evals_log.values(), list(self.metric.latest)[-len(evals_log) :], strict=False):
             recorded = record.get(self.metric.name)
             # In cross-validation a mean and its deviation are recorded, which are no value of the metric.
-            if recorded and isinstance(recorded[-1], float) and abs(recorded[-1] - value) <= ROUNDING:
+            if recorded and isinstance(recorded[-1], float) and abs(recorded[-1] - value) <= ROUNDING_OF_TEXT:
                 recorded[-1] = value
         return super().after_iteration(model, epoch, evals_log)
 

@@ -36,7 +36,7 @@ MOST_TERMS = 2**20  # Of a part, on average.
 SIDES = ("e", "o")  # Should the event happen, and should it not.
 TINY = 1e-30
 LARGEST = 1e100  # Of a product of two losses that are numbers.
-ROUNDING = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
+EPSILON = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
 
 
 class RuleSums(NamedTuple):
@@ -344,7 +344,7 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
         mean = plain / weight
         lean = tilted - mean * squares
         spread = squared - mean * (2.0 * tilted - mean * squares)
-        same = spread <= ROUNDING * n * squared
+        same = spread <= EPSILON * n * squared
     even = []
     for letter in "vc":
         alone = np.full((len(n), models), np.nan if models > 1 and f"v_{place}_{models}" not in columns else 0.0)

@@ -15,7 +15,7 @@ from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 from propriety.tables.events import events_of
-from propriety.tables.table_laws import ROUNDING, weights_agree, whole_number
+from propriety.tables.table_laws import ROUNDING_OF_SUMS, weights_agree, whole_number
 
 __all__ = [
     "SCHEMA",
@@ -134,8 +134,8 @@ def _check_spread(squares: Floats, mean: Floats, lean: Floats, spread: Floats) -
         for moment, size in ((mean, root * (1.0 + np.abs(mean))), (lean, np.sqrt(np.abs(lean))), (spread, spread**0.5)):
             if ((size > LARGEST) & np.isfinite(moment)).any():
                 _refuse("mean, lean and spread must be small enough for sums of squares")
-        limit = root * np.sqrt(np.where(bad, 0.0, spread)) * (1.0 + ROUNDING)
-        bad |= np.abs(lean) > limit + ROUNDING * squares * (1.0 + np.abs(mean))
+        limit = root * np.sqrt(np.where(bad, 0.0, spread)) * (1.0 + ROUNDING_OF_SUMS)
+        bad |= np.abs(lean) > limit + ROUNDING_OF_SUMS * squares * (1.0 + np.abs(mean))
     if bad.any():
         _refuse("mean, lean and spread must be those of some losses")
 

@@ -13,7 +13,7 @@ from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Properties
 
-__all__ = ["Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"]
+__all__ = ["BRIER", "Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"]
 
 
 TWO = (None, 2)  # One event, or two columns: the problems with two classes.
@@ -98,6 +98,9 @@ class Brier(BinaryRule, ClassRule):
         del ops
         total = sum((p_k - y_k) * (p_k - y_k) for p_k, y_k in zip(p, outcome, strict=True))
         return total if self.scale == "sum" else 0.5 * total
+
+
+BRIER = Brier()  # The default rule of functions that take any.
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -18,9 +18,9 @@ from propriety.tables.arrays import Reading, missing_cases
 from propriety.tables.label_codes import is_rounded
 from propriety.tables.labels import kind_in_words
 
-__all__ = ["Arguments", "Kind", "about", "check_kind", "check_rows", "numbers_of"]
+__all__ = ["Arguments", "ForecastKind", "about", "check_kind", "check_rows", "numbers_of"]
 
-Kind: TypeAlias = Literal["any", "event", "classes"]
+ForecastKind: TypeAlias = Literal["any", "event", "classes"]
 
 FORECAST = "y_proba"
 MATRIX = 2  # The dimensions of rows of probabilities.
@@ -43,7 +43,7 @@ class Arguments:
     def __len__(self) -> int:
         return len(self.outcome.values)
 
-    def check(self, kind: Kind) -> None:
+    def check(self, kind: ForecastKind) -> None:
         """Refuse arguments of other shapes, lengths or indices, and forecasts of another kind."""
         self._check_columns()
         for model, forecast in self.forecasts.items():
@@ -126,7 +126,7 @@ class Arguments:
             told = "{y_true} has {rows} rows and {argument} {other}"
             raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other))
 
-    def _check_kinds(self, kind: Kind) -> None:
+    def _check_kinds(self, kind: ForecastKind) -> None:
         """Refuse models that forecast different things, or not what is asked for."""
         shapes = {model: forecast.values.shape for model, forecast in self.forecasts.items()}
         for model, shape in shapes.items():
@@ -180,7 +180,7 @@ def check_rows(forecast: Reading) -> None:
         )
 
 
-def check_kind(shape: tuple[int, ...], name: str, kind: Kind) -> None:
+def check_kind(shape: tuple[int, ...], name: str, kind: ForecastKind) -> None:
     """Refuse rows where one event is asked for, and one event where rows are."""
     if kind == "event" and len(shape) > 1:
         what = "1-D, the probability of one event" if name == FORECAST else "the forecast of one event"

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 # An excess this small is rounding error rather than a wrong scale, and gets its own hint.
-ROUNDING = 1e-9
+ROUNDING_OF_FORECASTS = 1e-9
 PERCENT = 100.0
 SURELY_PERCENT = 5.0  # Logits and slips are smaller.
 
@@ -65,7 +65,7 @@ WEIGHT_SIZE = "must have squares whose sum is positive and finite"
 WEIGHT_SIZE_HINT = "divide the weights by their mean."
 WEIGHT_HINT = "give a weight of 0 to leave a case out."
 
-Rows = NDArray[np.intp] | None
+RowNumbers = NDArray[np.intp] | None
 
 
 def in_unit_interval(values: NDArray[Any]) -> bool:
@@ -80,7 +80,14 @@ def are_class_indices(outcome: NDArray[Any], classes: int) -> NDArray[np.bool_]:
 
 
 def refuse(
-    argument: str, law: str, bad: NDArray[np.bool_], values: NDArray[Any], rows: Rows, *, hint: str, verb: str = "is"
+    argument: str,
+    law: str,
+    bad: NDArray[np.bool_],
+    values: NDArray[Any],
+    rows: RowNumbers,
+    *,
+    hint: str,
+    verb: str = "is",
 ) -> NoReturn:
     """Raise the error for the cases marked in `bad`, showing the first of them."""
     by_case = _by_case(bad)
@@ -93,7 +100,7 @@ def refuse(
     )
 
 
-def refuse_missing(argument: str, missing: NDArray[np.bool_], rows: Rows = None) -> NoReturn:
+def refuse_missing(argument: str, missing: NDArray[np.bool_], rows: RowNumbers = None) -> NoReturn:
     """Raise the error for missing values."""
     by_case = _by_case(missing)
     row, count = _row(int(by_case.argmax()), rows), _count(by_case)
@@ -102,7 +109,7 @@ def refuse_missing(argument: str, missing: NDArray[np.bool_], rows: Rows = None)
     )
 
 
-def refuse_forecasts(argument: str, values: NDArray[Any], rows: Rows) -> NoReturn:
+def refuse_forecasts(argument: str, values: NDArray[Any], rows: RowNumbers) -> NoReturn:
     """Raise the error for forecasts that are missing or outside [0, 1]."""
     missing = np.isnan(values)
     if missing.any():
@@ -127,7 +134,7 @@ def unknown_key(argument: str, count: str, row: int | None = None) -> MissingVal
 
 def forecast_hint(argument: str, low: float, high: float) -> str:
     """Return what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
-    if low >= -ROUNDING and high <= 1.0 + ROUNDING:
+    if low >= -ROUNDING_OF_FORECASTS and high <= 1.0 + ROUNDING_OF_FORECASTS:
         return Wording(ROUNDING_HINT, argument=parameter(argument))
     if low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
         return "divide by 100 if these are percentages."
@@ -208,14 +215,14 @@ def third_label(pos_label: object, other: object, third: object) -> InputValueEr
     )
 
 
-def refuse_row_sums(argument: str, values: NDArray[Any], tolerance: float, rows: Rows) -> NoReturn:
+def refuse_row_sums(argument: str, values: NDArray[Any], tolerance: float, rows: RowNumbers) -> NoReturn:
     """Raise the error for rows of probabilities that do not sum to one."""
     sums = values.sum(axis=1, dtype=np.float64)
     bad = ~(np.abs(sums - 1.0) <= tolerance)
     refuse(rows_of(argument), row_sum_law(tolerance), bad, sums, rows, hint=ROW_SUM_HINT, verb="sums to")
 
 
-def refuse_outcomes(values: NDArray[Any], rows: Rows) -> NoReturn:
+def refuse_outcomes(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
     """Raise the error for binary outcomes that are missing or neither 0 nor 1."""
     refuse_missing_floats("y_true", values, rows)
     fraction = values.dtype.kind == "f" and bool(((values > 0) & (values < 1)).any())
@@ -228,26 +235,26 @@ def outcome_hint(*, fraction: bool) -> str:
     return Wording("are {y_true} and {y_proba} swapped?") if fraction else POS_LABEL_HINT
 
 
-def refuse_class_indices(values: NDArray[Any], classes: int, rows: Rows) -> NoReturn:
+def refuse_class_indices(values: NDArray[Any], classes: int, rows: RowNumbers) -> NoReturn:
     """Raise the error for class outcomes that are missing or not among 0, ..., K - 1."""
     refuse_missing_floats("y_true", values, rows)
     refuse("y_true", place_law(classes), ~are_class_indices(values, classes), values, rows, hint=LABELS_HINT)
 
 
-def refuse_weights(values: NDArray[Any], rows: Rows) -> NoReturn:
+def refuse_weights(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
     """Raise the error for weights that are missing, negative or infinite."""
     refuse_missing_floats("sample_weight", values, rows)
     bad = ~((values >= 0.0) & (values < np.inf))
     refuse("sample_weight", WEIGHT_LAW, bad, values, rows, hint=WEIGHT_HINT)
 
 
-def refuse_missing_floats(argument: str, values: NDArray[Any], rows: Rows = None) -> None:
+def refuse_missing_floats(argument: str, values: NDArray[Any], rows: RowNumbers = None) -> None:
     """Raise the error for NaN in an array of floats; return for anything else."""
     if values.dtype.kind == "f" and np.isnan(values).any():
         refuse_missing(argument, np.isnan(values), rows)
 
 
-def _row(case: int, rows: Rows) -> int:
+def _row(case: int, rows: RowNumbers) -> int:
     return case if rows is None else int(rows[case])
 
 

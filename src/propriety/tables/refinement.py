@@ -32,7 +32,7 @@ from propriety.tables.label_codes import ordered_groups
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.table_laws import COLUMNS, COUNTS
 
-__all__ = ["BUDGET", "Rows", "table_fields", "wanted_rows"]
+__all__ = ["BUDGET", "TableRows", "table_fields", "wanted_rows"]
 
 BUDGET = 2**22
 CELLS = 2**20
@@ -48,7 +48,7 @@ Fields = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class TableRows:
     """Forecasts and cells of one table in order, with what is known of them.
 
     `level` is EXACT for a forecast and k for a cell of a grid of 2**k; `forecast` is then the weighted mean of the
@@ -64,7 +64,7 @@ class Rows:
     non_event_squares: Floats | None = None
 
     @classmethod
-    def of(cls, counts: Counts, level: int | None) -> Rows:
+    def of(cls, counts: Counts, level: int | None) -> TableRows:
         """Make rows of what a query counted; a cell with one distinct forecast is that forecast."""
         weighty = counts.events + counts.non_events > 0.0
         counts = counts if weighty.all() else counts.where(weighty)
@@ -93,12 +93,12 @@ class Rows:
         numbers: Floats = np.floor(self.forecast[chosen] * 2.0**level)
         return numbers
 
-    def where(self, chosen: NDArray[Any]) -> Rows:
+    def where(self, chosen: NDArray[Any]) -> TableRows:
         """Return some of the rows, or all of them in another order."""
         columns = (getattr(self, name) for name in self.__slots__)
-        return Rows(*(None if column is None else column[chosen] for column in columns))  # type: ignore[arg-type]  # in order
+        return TableRows(*(None if column is None else column[chosen] for column in columns))  # type: ignore[arg-type]  # in order
 
-    def replaced(self, old: NDArray[np.bool_], new: Rows) -> Rows:
+    def replaced(self, old: NDArray[np.bool_], new: TableRows) -> TableRows:
         """Put rows in place of the cells that they were counted in; column by column, because there are millions."""
 
         def both(name: str) -> NDArray[Any]:
@@ -106,7 +106,7 @@ class Rows:
 
         order = np.argsort(both("forecast"), kind="stable")
         columns = (None if getattr(self, name) is None else both(name)[order] for name in self.__slots__)
-        return Rows(*columns)  # type: ignore[arg-type]  # in order
+        return TableRows(*columns)  # type: ignore[arg-type]  # in order
 
 
 def table_fields(
@@ -147,7 +147,7 @@ def table_fields(
         table = counts.table
         if kept.positive.sum() == 0:
             continue
-        first[table] = Rows.of(kept, level)
+        first[table] = TableRows.of(kept, level)
         facts[table] = {
             "n": int(kept.positive.sum()),
             "n_events": int(kept.positive_events.sum()),
@@ -178,13 +178,15 @@ def _level(cells: int) -> int:
     return int(cells).bit_length() - 1
 
 
-def _refined(cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows], budget: int) -> dict[TableKey, Rows]:
+def _refined(
+    cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, TableRows], budget: int
+) -> dict[TableKey, TableRows]:
     """Count again what may hide a vertex of a hull, until nothing does; all cells where they hold few enough cases."""
     tables = dict(tables)
     if sum(float(rows.cases[rows.coarse].sum()) for rows in tables.values()) <= budget:
         coarse = {table: rows for table, rows in tables.items() if rows.coarse.any()}
         for counts in aggregate(cases, None, keys=keys) if coarse else ():
-            tables[counts.table] = Rows.of(counts.where(counts.key >= 0.0), None)
+            tables[counts.table] = TableRows.of(counts.where(counts.key >= 0.0), None)
         return tables
     while True:
         wanted = {table: wanted_rows(rows) for table, rows in tables.items()}
@@ -203,10 +205,10 @@ def _refined(cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, Rows]
                 law, argument="frame", hint=Wording("store it first, or pass {exact=False}, which needs one query.")
             )
         for counts in found:
-            tables[counts.table] = tables[counts.table].replaced(wanted[counts.table], Rows.of(counts, finer))
+            tables[counts.table] = tables[counts.table].replaced(wanted[counts.table], TableRows.of(counts, finer))
 
 
-def wanted_rows(rows: Rows) -> NDArray[np.bool_]:
+def wanted_rows(rows: TableRows) -> NDArray[np.bool_]:
     """Return which cells may hide a vertex of the hull, or lie beside one."""
     start = pooling.isotonic_starts(rows.events, rows.non_events)
     total = np.concatenate([[0.0], np.cumsum(rows.events + rows.non_events)])
@@ -252,7 +254,7 @@ def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Coun
     return frames.in_group(label, judged, cases, counts, keys, weightless=True)
 
 
-def _fields(rows: Rows, facts: Mapping[str, Any], *, exact: bool) -> Fields:
+def _fields(rows: TableRows, facts: Mapping[str, Any], *, exact: bool) -> Fields:
     names = COUNTS if rows.event_squares is None else COLUMNS
     columns = pooling.pool(*(getattr(rows, name) for name in names))
     for column in columns:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "COUNTS",
-    "ROUNDING",
+    "ROUNDING_OF_SUMS",
     "check_addends",
     "check_totals",
     "checked_fields",
@@ -34,7 +34,7 @@ COLUMNS = (*COUNTS, "event_squares", "non_event_squares")
 # Squares below the one have lost their digits; those above the other are no numbers.
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 LIGHTEST = math.sqrt(SMALLEST)  # A weight below this has a square that has lost its digits.
-ROUNDING = 1e-6  # What sums of a billion weights may be off by in an engine.
+ROUNDING_OF_SUMS = 1e-6  # What sums of a billion weights may be off by in an engine.
 MOST = 2**63  # Engines count with 64-bit integers.
 EXACT = 2**53  # Sums of counts below this are exact.
 
@@ -105,7 +105,7 @@ def _counted(name: str, value: object, total: float, least: int) -> int:
     if value is None:
         return whole_number(name, int(total), least)
     number = whole_number(name, value, least)
-    if abs(number - total) > (0.0 if total < EXACT else ROUNDING * total):
+    if abs(number - total) > (0.0 if total < EXACT else ROUNDING_OF_SUMS * total):
         law = f"must be the sum of the counts, {total:.15g}, where no squares of weights are given"
         raise InputValueError(law, argument=name, offender=f"got {number}")
     return number
@@ -147,7 +147,10 @@ def _check_squares(columns: dict[str, Floats], n: int, n_events: int) -> None:
 def _are_squares(n: int, weight: Any, squares: Any) -> Any:
     """Whether up to so many weights can have this sum and sum of squares; as `weights_agree`, also of tiny weights."""
     root = np.sqrt(np.maximum(squares, 0.0))
-    least, most = root <= weight * (1.0 + ROUNDING) + LIGHTEST, math.sqrt(n) * root * (1.0 + ROUNDING) + n * LIGHTEST
+    least, most = (
+        root <= weight * (1.0 + ROUNDING_OF_SUMS) + LIGHTEST,
+        math.sqrt(n) * root * (1.0 + ROUNDING_OF_SUMS) + n * LIGHTEST,
+    )
     return (squares >= 0.0) & least & (weight <= most) & ((weight > 0.0) | (squares == 0.0))
 
 
@@ -174,7 +177,7 @@ def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
     The root of the squares is at most the sum of the weights, which by Cauchy and Schwarz is at most sqrt(n) roots.
     """
     root = np.sqrt(squares)  # Roots, because the product of the number of cases and the squares may be no number.
-    return (weight >= root * (1.0 - ROUNDING)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING))
+    return (weight >= root * (1.0 - ROUNDING_OF_SUMS)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING_OF_SUMS))
 
 
 def check_addends(tables: Sequence[ForecastTable]) -> None:

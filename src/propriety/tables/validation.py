@@ -19,7 +19,7 @@ from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
-from propriety.tables.arguments import Arguments, Kind, about, check_kind, check_rows, numbers_of
+from propriety.tables.arguments import Arguments, ForecastKind, about, check_kind, check_rows, numbers_of
 from propriety.tables.arrays import Reading, read_array
 from propriety.tables.cases import TOLERANCE, Cases, judged_forecast
 from propriety.tables.keys import read_keys
@@ -57,7 +57,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
     fewest: int = 1,
-    kind: Kind = "any",
+    kind: ForecastKind = "any",
 ) -> Cases:
     """Read outcomes with the forecasts of some models: one event where forecasts are 1-D, K classes where rows.
 

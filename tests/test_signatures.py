@@ -1,0 +1,176 @@
+"""A parameter with one name has one default and one annotation in every public function, or a reason to differ.
+
+The page `docs/reference/parameters.md` is written by ``python tests/test_signatures.py``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter, defaultdict
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+import propriety as pr
+from propriety.public_names import public_names
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "parameters.md"
+SHARED = 7  # Parameters of at least this many functions have a column of their own.
+
+# The declarations of each parameter that has several, with the reason for each.
+DIFFERENT = {
+    "y_true": {
+        "ArrayLike | ForecastTable": "analyses of one model read predictions or a forecast table",
+        "ArrayLike": "analyses that need the individual cases, or compare forecasts case by case",
+        "ArrayLike | IntoFrame": "`condense` makes the ledger that other functions read",
+        "ArrayLike | IntoFrame | ForecastTable | Ledger": "analyses of several models also read frames and ledgers",
+        "ArrayLike | IntoFrame | ForecastTable | Mapping[str, ForecastTable] | Ledger": (
+            "`evaluate` also reads the forecast table of each model"
+        ),
+    },
+    "y_proba": {
+        "ArrayLike | None = None": "a forecast table already holds the forecasts",
+        "ArrayLike": "where no forecast table is accepted, forecasts are required",
+    },
+    "forecasts": {
+        "Forecasts | None = None": "a ledger already holds the forecasts",
+        "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
+    },
+    "thresholds": {
+        "Thresholds | None = None": "a threshold or a range; the default is all thresholds",
+        "tuple[float, float]": "a bounded score is undefined without a range",
+        "tuple[float, float] | None = None": "`ranking_map` divides a range into intervals",
+        "float | None = None": "`top_k` acts at one threshold",
+    },
+    "rule": {
+        "Rule = Brier()": "analyses of any proper rule",
+        "Rule": "functions whose result is the score itself, where the caller must choose",
+        "Rule | Sequence[Rule] = RankedProbability()": "diagnostics of ordered classes, under one or more rules",
+        "Rule = Log()": "recalibration methods maximise the likelihood, and are compared by it",
+        "type[Rule]": "`register_rule` registers a class",
+    },
+    "seed": {
+        "int | None = None": "a new seed is drawn and stored in the result",
+        "int = 0": "the audit of a rule has no data, and the same rule gets the same report",
+    },
+    "n_resamples": {
+        "int = 1000": "enough for the limits of an interval",
+        "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
+    },
+    "outcome": {
+        "str | None = None": "the column of the outcomes in a frame",
+        "Outcome = 'binary'": "`advise` reads no data; the parameter is the kind of outcome",
+    },
+    "reference": {
+        "str | None = None": "the name of a model in `forecasts`",
+        "ArrayLike": "`monitor_comparison` compares with the forecasts of another model",
+        "ArrayLike | None = None": "`skill_score` compares with a rate or a forecast; the default is the event rate",
+    },
+    "method": {
+        "CurveMethod = 'corp'": "ways to estimate a reliability curve",
+        "EstimateMethod = 'auto'": "ways to compute the interval of an estimate",
+        "CompareMethod = 'auto'": "ways to test a difference",
+        "str = 'auto'": "ways to recalibrate",
+    },
+    "normalize": {
+        "Normalize = 'regret'": "scales of a bounded score",
+        "MurphyNormalize = 'regret'": "scales of a Murphy curve",
+        "WeightNormalize = 'none'": "scales of a weighted regret",
+        "Literal['none', 'constant'] = 'none'": "scales of an expected cost",
+    },
+    "bins": {
+        "int = 10": "a number of bins",
+        "int | ArrayLike = 10": "`probability_means` also accepts the edges of the bins",
+    },
+    "strategy": {
+        "Strategy = 'uniform'": "ways to place bins",
+        "Strategy | Literal['distinct'] = 'uniform'": "the classical decomposition is exact with a bin per forecast",
+    },
+    "decisions": {
+        "Decisions = 'independent'": "`advise`: whether decisions share a capacity",
+        "Literal['bayes', 'argmax'] = 'bayes'": "`expected_cost`: how a class is chosen",
+    },
+}
+
+
+def declaration(parameter: inspect.Parameter) -> str:
+    """Return the annotation and the default of a parameter, as in the source."""
+    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    return f"{parameter.annotation}{default}"
+
+
+def signatures() -> dict[str, dict[str, str]]:
+    """Return the declaration of every parameter of every public function."""
+    subjects = {name: attrgetter(name)(pr) for name in sorted(public_names())}
+    return {
+        name: {one.name: declaration(one) for one in inspect.signature(subject).parameters.values()}
+        for name, subject in subjects.items()
+        if inspect.isfunction(subject)
+    }
+
+
+def declarations() -> dict[str, dict[str, list[str]]]:
+    """Return the functions with each declaration of each parameter."""
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for function, parameters in signatures().items():
+        for name, declared in parameters.items():
+            found[name][declared].append(function)
+    return found
+
+
+def page() -> str:
+    """Return the page of all parameters of all public functions."""
+    found = signatures()
+    count = Counter(name for parameters in found.values() for name in parameters)
+    shared = [name for name, functions in count.most_common() if functions >= SHARED]
+    lines = [
+        "# Parameters",
+        "",
+        "A parameter means the same wherever it appears, with the same default. The exceptions are listed below.",
+        "",
+        "## Functions and their parameters",
+        "",
+        _row("function", *(f"`{name}`" for name in shared), "others"),
+        _row("---", *("---" for _ in shared), "---"),
+    ]
+    for function, parameters in found.items():
+        others = ", ".join(f"`{name}`" for name in parameters if name not in shared)
+        lines.append(_row(f"{{api}}`{function}`", *("x" if name in parameters else "" for name in shared), others))
+    lines += ["", "## Defaults", "", _row("parameter", "type and default", "functions"), _row("---", "---", "---")]
+    for name, by_declaration in sorted(declarations().items()):
+        for declared, functions in by_declaration.items():
+            users = (
+                ", ".join(f"`{one}`" for one in functions) if len(functions) < SHARED else f"{len(functions)} functions"
+            )
+            lines.append(_row(f"`{name}`", f"`{declared}`", users))
+    lines += ["", "## Exceptions", "", _row("parameter", "type and default", "reason"), _row("---", "---", "---")]
+    for name, reasons in DIFFERENT.items():
+        lines += [_row(f"`{name}`", f"`{declared}`", reason) for declared, reason in reasons.items()]
+    return "\n".join([*lines, ""])
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def test_the_functions_are_those_of_the_package():
+    assert {"brier_score", "evaluate", "compare", "decompose"} <= signatures().keys()
+
+
+def test_parameters_with_one_name_are_declared_alike():
+    several = {name: set(found) for name, found in declarations().items() if len(found) > 1}
+    assert several == {name: set(reasons) for name, reasons in DIFFERENT.items()}
+
+
+@pytest.mark.parametrize("name", ["labels", "level", "missing", "pos_label", "progress", "sample_weight", "tolerance"])
+def test_options_of_many_functions_have_no_exception(name):
+    assert len(declarations()[name]) == 1
+
+
+def test_the_page_lists_every_parameter():
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
