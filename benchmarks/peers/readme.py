@@ -19,8 +19,8 @@ ABOUT = (
     "handles bad input, and its speed and memory. They also write this section:"
 )
 AFTER = (
-    "All tables, with versions, machine and date, are on the page [Comparison with other packages](docs/peers.md) of the "
-    "documentation."
+    "All tables, with versions, machine and date, are on the page [Comparison with other packages](docs/peers.md) of "
+    "the documentation."
 )
 FIGURES = ("peers_speed", "peers_memory", "peers_imports", "peers_installs")
 RESULTS = ROOT / "quality" / "results"
