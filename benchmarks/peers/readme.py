@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADING = "## Beside other packages"
+HEADING = "## Comparison with other packages"
 BEFORE = "## Where it runs"  # The section goes in front of this one.
 YES, NO = "\N{CHECK MARK}", "\N{EN DASH}"
 ABOUT = (
-    "Other packages do parts of this. What each can do, what it does with bad input and how long it takes is looked up "
-    "and measured by the scripts in `benchmarks/peers`, which also write this section:"
+    "Other packages cover parts of this. The scripts in `benchmarks/peers` measure what each package offers, how it "
+    "handles bad input, and its speed and memory. They also write this section:"
 )
 AFTER = (
-    "All tables, with versions, machine and date, are on the page [Beside other packages](docs/peers.md) of the "
-    "documentation."
+    "All tables, with versions, machine and date, are on the page [Comparison with other packages](docs/peers.md) of "
+    "the documentation."
 )
 FIGURES = ("peers_speed", "peers_memory", "peers_imports", "peers_installs")
 RESULTS = ROOT / "quality" / "results"
