@@ -91,7 +91,9 @@ def test_a_measure_is_in_the_report(run, folder, code):
 
 
 def test_a_measure_of_the_package(run):
-    found = json.loads(run(*CASES, *FEW, "--measure", "propriety.measures:IntegratedCalibrationIndex", "--json", "-").stdout)
+    found = json.loads(
+        run(*CASES, *FEW, "--measure", "propriety.measures:IntegratedCalibrationIndex", "--json", "-").stdout
+    )
     assert found["metrics"]["honest/ici"] > 0.0
     found = json.loads(run(*CASES, *FEW, "--measure", "propriety:Spherical", "--json", "-").stdout)
     assert found["metrics"]["honest/spherical_high"] > found["metrics"]["honest/spherical"]
@@ -120,7 +122,7 @@ def test_calibration_is_among_the_numbers_of_gates(run):
         ("{code}:Wrong", "cannot be computed; AttributeError: 'ForecastTable' object has no attribute 'no_such_field'"),
         ("{code}:Text", "must return a number; it returned str"),
         ("propriety:BoundedBrier", "cannot be loaded; TypeError"),
-        ("propriety:Brier", "every measure must have a key of its own; 'brier' stands twice"),
+        ("propriety:Brier", "every measure must have a key of its own; 'brier' occurs twice"),
     ],
 )
 def test_what_is_no_measure_is_refused(refusal, code, name, told):
