@@ -270,7 +270,7 @@ def test_groups_of_rows_are_those_of_slices(ordered):
     assert found.slices.by == ("site",)
     assert found.slices.event_rate is None
     np.testing.assert_array_equal(found.slices.value, alone.value)
-    assert "No group is found to differ from the rest" in found.summary()
+    assert "No group was found to differ from the rest" in found.summary()
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_groups_are_those_of_slices_in_their_order(labels, groups):
 
 def test_a_column_named_twice_is_refused():
     frame = pd.DataFrame({"y": Y, "a": TRUTH})
-    with pytest.raises(InputValueError, match="'a' stands twice"):
+    with pytest.raises(InputValueError, match="'a' occurs twice"):
         pr.evaluate(frame, ["a", "a"], outcome="y")
 
 

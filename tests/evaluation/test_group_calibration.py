@@ -56,7 +56,7 @@ def test_the_words_name_the_group_and_its_ratio():
     assert f"off is miscalibrated in south (observed/expected {ratio:.2f}, " in said
     assert "; adjusted p < 0.001): its forecasts are too low." in said
     assert "honest is miscalibrated" not in said
-    assert "No group with enough data is found to be miscalibrated." not in said
+    assert "No group with enough data was found to be miscalibrated." not in said
 
 
 def test_groups_of_several_keys_are_named_with_their_key():

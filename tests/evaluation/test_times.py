@@ -37,7 +37,7 @@ def test_the_interval_of_the_headline_is_that_of_the_comparison(in_time):
     for model, low, high in zip(standings.model.tolist(), standings.low, standings.high, strict=True):
         row = in_time.scores.at(model, "regret_at_0.3")
         assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
-        assert row["method"] == "Student's t, Bartlett's weights over 72 times"
+        assert row["method"] == "Student's t, Bartlett weights over 72 times"
 
 
 def test_means_are_as_wide_as_their_dependence_makes_them(in_time):
@@ -196,7 +196,7 @@ def test_groups_and_calibration_in_time_say_what_they_suppose():
     alone = pr.slices(Y, MODELS, by=BLOCK % 2, cluster=time)
     for result in (whole, found):
         np.testing.assert_allclose(result.slices.p_value, alone.p_value, rtol=1e-9)
-        assert "The tests of groups take neighbours in time for independent." in result.summary()
+        assert "The tests of groups treat neighbouring times as independent." in result.summary()
         groups = next(section for section in page_of(result, title="A").sections if section.id == "slices")
         assert any("neighbours in time" in words for words in groups.words)
     plain = pr.evaluate(Y, MODELS, by=BLOCK % 2, **DRAWS).summary()

@@ -209,7 +209,7 @@ def test_times_have_a_long_run_error():
     result = pr.compare(y, {"a": p, "b": q}, AreaUnderRoc(), time=time)
     assert (result.standard_error[0], result.units) == (pytest.approx(error[2], rel=1e-12), 15)
     assert result.df[0] == df[2]
-    assert result.method == "DeLong's test robust to times on 43 cases at 15 times"
+    assert result.method == "DeLong test robust to times on 43 cases at 15 times"
 
 
 def test_models_that_rank_alike_do_not_differ():
@@ -241,7 +241,7 @@ def test_areas_with_one_event_are_not_compared():
     assert found.verdict.tolist() == ["too few events"]
     assert np.isnan([found.standard_error[0], found.p_value[0]]).all()
     assert str(found) == (
-        "b has a 0.50 higher area under the ROC curve than a, which 3 cases with 1 event cannot tell apart.\n"
+        "b has a 0.50 higher area under the ROC curve than a; 3 cases with 1 event are too few to test the difference.\n"
         "No test on 3 cases.\n"
         "A single event or non-event has no spread."
     )

@@ -29,7 +29,7 @@ WAYS = {
     "reversed": "reversed",
     "too extreme": "too extreme",
     "too timid": "too timid",
-    "other shape": "the shape of its reliability curve is wrong",
+    "other shape": "its reliability curve departs from the diagonal in shape",
     "together": "intercept and slope jointly differ from 0 and 1",
 }
 
@@ -96,7 +96,7 @@ def test_the_direction_is_named(change, direction, words):
 def test_a_wave_has_the_wrong_shape():
     found = judged(*wave(3000))
     assert found.directions == ("other shape",)
-    assert "): the shape of its reliability curve is wrong (observed/expected " in found.summary()
+    assert "): its reliability curve departs from the diagonal in shape (observed/expected " in found.summary()
 
 
 def test_the_shape_that_alone_decided_is_what_is_named():
@@ -122,7 +122,7 @@ def test_level_and_slope_can_be_off_together_only():
             assert found.observed_expected.low <= 1.0 <= found.observed_expected.high
             assert found.slope.low <= 1.0 <= found.slope.high
             assert (
-                "intercept and slope jointly differ from 0 and 1, though neither does alone (observed/expected"
+                "intercept and slope jointly differ from 0 and 1, though neither does by itself (observed/expected"
                 in found.summary()
             )
 
@@ -175,7 +175,7 @@ def test_what_weights_and_clusters_leave_too_little_of_is_named():
     y, p = sample(4, 1000)
     weight = np.ones(1000)
     weight[0] = 1e6
-    assert "m: too few cases of like weight to tell" in judged(y, p, sample_weight=weight).summary("m")
+    assert "m: too few cases of similar weight to tell" in judged(y, p, sample_weight=weight).summary("m")
     copies = judged(np.repeat(y[:90], 30), np.repeat(p[:90], 30), cluster=np.repeat(np.arange(90), 30))
     assert "m: too few independent cases to tell" in copies.summary("m")
 

@@ -116,7 +116,7 @@ def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
     found = compare(Y, {"truth": TRUTH, "bold": BOLD}, pr.measures.CalibrationSlope())
     assert found.verdict.tolist() == ["different"]
     assert str(found).startswith("truth and bold differ: truth has a 0.")
-    assert str(found).split("\n")[1] == "Test by influence functions on 400 cases."
+    assert str(found).split("\n")[1] == "Influence-function test on 400 cases."
     assert found.standings.best_rank.tolist() == [1, 1]
     assert found.standings.worst_rank.tolist() == [2, 2]
 
@@ -182,7 +182,7 @@ def test_one_cluster_is_one_unit_whatever_is_compared():
     ):
         found = compare(Y, MODELS, measure, cluster=np.zeros(N), n_resamples=40, seed=1)
         assert (found.verdict.tolist(), found.units, found.note) == (["one unit"], 1, "")
-        assert "on one cluster, which cannot tell them apart." in str(found)
+        assert "on one cluster, which is too few to test the difference." in str(found)
 
 
 def test_neighbours_in_time_are_told_to_count_as_independent_where_they_do():

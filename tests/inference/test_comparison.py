@@ -131,7 +131,7 @@ def test_time_is_sorted_and_cases_of_one_time_are_one_observation():
     kept = 1 - (1 + 2 * np.sum(weights[1:] * (1 - np.arange(1, span) / 40))) / 40
     assert result.standard_error[1] == pytest.approx(np.sqrt(total / kept), rel=1e-9)
     assert result.units == 40
-    assert result.method.startswith("Diebold-Mariano test (Bartlett's weights over 9 times) on 400 cases at 40 times")
+    assert result.method.startswith("Diebold-Mariano test (Bartlett weights over 9 times) on 400 cases at 40 times")
 
 
 def test_dates_order_as_numbers_do():
@@ -234,7 +234,7 @@ def test_models_that_score_the_same():
     assert result.verdict.tolist() == ["same", "better", "better"]
     assert (result.difference[0], result.low[0], result.high[0], result.p_value[0]) == (0.0, 0.0, 0.0, 1.0)
     assert result.needed[0] == np.inf
-    assert str(result).startswith("a and b score the same in every case.\n")
+    assert str(result).startswith("a and b have the same score in every case.\n")
     assert result.p_adjusted[0] == 1.0
     assert result.p_adjusted[1] == 2 * result.p_value[1]  # Two pairs are tested.
     assert result.method.endswith("adjusted for 2 pairs")
@@ -263,20 +263,20 @@ def test_a_constant_difference_is_not_tested():
     assert np.isnan(result.standings.low).all()
     assert result.standings.worst_rank.tolist() == [2, 2]
     assert str(result).startswith(
-        "a has a 0.070 lower Brier score than b, which 7 cases with no event cannot tell apart."
+        "a has a 0.070 lower Brier score than b; 7 cases with no event are too few to test the difference."
     )
     classes = np.eye(3)[[0, 1, 2]]
     flat = compare([0, 1, 2], {"a": classes, "b": classes * 0.7 + 0.1})
     assert flat.standard_error[0] == 0.0
     assert flat.verdict.tolist() == ["no spread"]
-    assert "in every case alike" in str(flat)
+    assert "the same in every case" in str(flat)
 
 
 def test_one_case_and_one_cluster():
     result = compare([1], {"a": [0.3], "b": [0.4]})
     assert result.verdict.tolist() == ["one unit"]
     assert np.isnan(result.p_value[0])
-    assert str(result).endswith("on one case, which cannot tell them apart.\nPaired t test on 1 case.")
+    assert str(result).endswith("on one case, which is too few to test the difference.\nPaired t test on 1 case.")
     assert [standing_in_words(result, model) for model in "ab"] == ["too few cases to tell"] * 2
     assert compare([1], {"a": [0.3], "b": [0.3]}).verdict.tolist() == ["same"]
     together = compare(Y, MODELS, cluster=np.zeros(N))
@@ -294,7 +294,7 @@ def test_infinite_losses_are_said_and_not_tested():
     assert np.isnan(result.p_value[0])
     # The one pair that is tested is not adjusted for the others.
     assert result.p_adjusted[2] == result.p_value[2]
-    assert "sure has an infinite log score and near has not; no test can weigh that." in str(result)
+    assert "sure has an infinite log score and near does not, so the difference cannot be tested." in str(result)
     ranked = result.standings
     assert ranked.model.tolist() == ["near", "far", "sure", "surer"]
     assert ranked.rank.tolist() == [1, 2, 3, 3]
@@ -311,7 +311,7 @@ def test_the_words_of_a_comparison():
     lines = str(result).split("\n")
     assert len(lines) == 4
     assert lines[0].startswith(
-        "truth and near are not distinguishable on 400 cases; if the true difference is the one seen, about "
+        "truth and near are not distinguishable on 400 cases; if the true difference is as observed, about "
     )
     assert lines[1] == (
         f"truth is better than far: {-result.difference[1]:.3f} lower Brier score, 95% CI {low:.3f} to {high:.3f}."
@@ -324,7 +324,7 @@ def test_many_pairs_are_told_model_by_model():
     text = str(compare(Y, models))
     assert len(text.split("\n")) == 6
     assert text.split("\n")[-2] == (
-        "half (rank 4 to 5): worse than truth, near and third; not distinguishable from far."
+        "half (ranks 4 to 5): worse than truth, near and third; not distinguishable from far."
     )
 
 
@@ -412,7 +412,7 @@ def test_few_clusters_and_events_are_told():
     assert compare(Y, MODELS, time=np.arange(N) % 20).note == ""
     assert compare(rare, {"a": TRUTH, "b": TRUTH}).note == ""
     both = compare(rare, MODELS, pr.ShiftedBrier(0.2, weighted=False)).note
-    assert both.endswith("lower need not be better. Based on 7 events: intervals may be too narrow.")
+    assert both.endswith("lower need not mean better. Based on 7 events: intervals may be too narrow.")
 
 
 def test_a_seed_is_judged_even_where_nothing_is_drawn():

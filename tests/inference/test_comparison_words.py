@@ -29,7 +29,7 @@ def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, n
 
 SEEN = pair(-0.001, -0.0025, 0.0005, 0.0008, 0.21, 6000.4)._replace(needed_low=970.1, needed_high=np.inf)
 UNDECIDED = "a and b are not distinguishable"
-IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart with 80% power"
+IF_SEEN, TELL = "if the true difference is as observed", "would distinguish them with 80% power"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart
         pytest.param(
             pair(p=0.06, needed=2000.0)._replace(needed_low=700.0, needed_high=12345.0),
             TESTED._replace(pairs=6),
-            f"{UNDECIDED} on 1,204 cases once 6 pairs are tested; {IF_SEEN}, about 2,000 cases {TELL} "
+            f"{UNDECIDED} on 1,204 cases after adjustment for 6 pairs; {IF_SEEN}, about 2,000 cases {TELL} "
             "(about 700 to about 13,000 over its interval).",
             id="holm",
         ),
@@ -118,16 +118,18 @@ IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart
         pytest.param(
             pair(-0.07, NAN, NAN, NAN, NAN, NAN),
             TESTED._replace(events=(0, 1204)),
-            "a has a 0.070 lower Brier score than b, which 1,204 cases with no event cannot tell apart.",
+            "a has a 0.070 lower Brier score than b; 1,204 cases with no event are too few to test the difference.",
             id="no events",
         ),
         pytest.param(
             pair(-0.07, NAN, NAN, NAN, NAN, NAN),
             TESTED._replace(events=(1203, 1)),
-            "a has a 0.070 lower Brier score than b, which 1,204 cases with 1 non-event cannot tell apart.",
+            "a has a 0.070 lower Brier score than b; 1,204 cases with 1 non-event are too few to test the difference.",
             id="one non-event",
         ),
-        pytest.param(pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf), TESTED, "a and b score the same in every case.", id="same"),
+        pytest.param(
+            pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf), TESTED, "a and b have the same score in every case.", id="same"
+        ),
         pytest.param(
             pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf),
             TESTED._replace(measure=pr.measures.AreaUnderRoc()),
@@ -137,43 +139,43 @@ IF_SEEN, TELL = "if the true difference is the one seen", "would tell them apart
         pytest.param(
             pair(-0.07, NAN, NAN, 0.0, NAN, NAN),
             TESTED,
-            "a has a 0.070 lower Brier score than b in every case alike, so there is no spread to test with.",
+            "a has a 0.070 lower Brier score than b, the same in every case, so there is no variation to test.",
             id="flat",
         ),
         pytest.param(
             pair(-0.07, NAN, NAN, NAN, NAN, NAN),
             TESTED,
-            "a has a 0.070 lower Brier score than b; that was not tested.",
+            "a has a 0.070 lower Brier score than b; the difference was not tested.",
             id="untested",
         ),
         pytest.param(
             pair(0.0, NAN, NAN, NAN, NAN, NAN),
             TESTED._replace(measure=pr.measures.AreaUnderRoc()),
-            "a and b have the same area under the ROC curve; that was not tested.",
+            "a and b have the same area under the ROC curve; the difference was not tested.",
             id="same, untested",
         ),
         pytest.param(
             pair(0.13, NAN, NAN, NAN, NAN, NAN),
             On(1, 1, "case", 1, 0.95, MeanScore()),
-            "b has a 0.13 lower Brier score than a on one case, which cannot tell them apart.",
+            "b has a 0.13 lower Brier score than a on one case, which is too few to test the difference.",
             id="case",
         ),
         pytest.param(
             pair(0.13, NAN, NAN, NAN, NAN, NAN),
             On(8, 1, "cluster", 1, 0.95, MeanScore()),
-            "b has a 0.13 lower Brier score than a on one cluster, which cannot tell them apart.",
+            "b has a 0.13 lower Brier score than a on one cluster, which is too few to test the difference.",
             id="cluster",
         ),
         pytest.param(
             pair(np.inf, NAN, NAN, NAN, NAN, NAN),
             LOG,
-            "a has an infinite log score and b has not; no test can weigh that.",
+            "a has an infinite log score and b does not, so the difference cannot be tested.",
             id="infinite",
         ),
         pytest.param(
             pair(NAN, NAN, NAN, NAN, NAN, NAN),
             LOG,
-            "a and b both have an infinite log score, which cannot compare them.",
+            "a and b both have an infinite log score, so they cannot be compared.",
             id="both",
         ),
     ],
@@ -256,13 +258,13 @@ def test_samples_and_ranks_in_words():
     assert words(365, 365, "time") == "Paired t test on 365 cases"
     assert words(7300, 365, "time") == "Paired t test on 7,300 cases at 365 times"
     assert words(200, 1, "cluster") == "Paired t test on 200 cases in 1 cluster"
-    assert [ranks_in_words(2, 2), ranks_in_words(1, 3)] == ["rank 2", "rank 1 to 3"]
+    assert [ranks_in_words(2, 2), ranks_in_words(1, 3)] == ["rank 2", "ranks 1 to 3"]
     assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
 
 
 def test_one_is_no_plural():
     single = On(200, 1, "time", 1, 0.95, MeanScore())
-    words = "Diebold-Mariano test (Bartlett's weights over 1 time) on 200 cases at 1 time"
+    words = "Diebold-Mariano test (Bartlett weights over 1 time) on 200 cases at 1 time"
     assert method_in_words("diebold-mariano", None, 0, single) == words
 
 
@@ -271,8 +273,8 @@ def test_one_is_no_plural():
     [
         ("diebold-mariano", 3, "Diebold-Mariano test (horizon 3)"),
         ("block bootstrap", None, "Block bootstrap (999 draws of blocks of 26 times)"),
-        ("delong", None, "DeLong's test robust to times"),
-        ("influence", None, "Test by influence functions"),
+        ("delong", None, "DeLong test robust to times"),
+        ("influence", None, "Influence-function test"),
         ("bootstrap", None, "Paired bootstrap (999 draws)"),
         ("none", None, "No test"),
     ],

@@ -329,7 +329,7 @@ def test_times_depend_on_their_neighbours():
     found = estimate(Y, P, time=time)
     compared = pr.compare(Y, {"a": P, "b": P + 0.5 * (0.5 - P)}, time=time)
     place = compared.standings.model.tolist().index("a")
-    assert (found.units, found.method) == (100, "Student's t, Bartlett's weights over 13 times")
+    assert (found.units, found.method) == (100, "Student's t, Bartlett weights over 13 times")
     assert found.standard_error == pytest.approx(compared.standings.standard_error[place], rel=1e-12)
     assert found.low == pytest.approx(compared.standings.low[place], rel=1e-12)
 

@@ -132,7 +132,7 @@ def test_models_stand_by_rank():
         assert points[row][0] == ranked.value[row]
         assert intervals[row][:2] == (ranked.low[row], ranked.high[row])
     assert [label.get_text() for label in ax.get_yticklabels()] == ranked.model.tolist()
-    assert texts(ax)[:3] == ["rank 1 to 2", "rank 1 to 2", "rank 3"]
+    assert texts(ax)[:3] == ["ranks 1 to 2", "ranks 1 to 2", "rank 3"]
     assert ax.get_xlabel() == "Brier score, 95% interval (lower is better)"
     assert compare(Y, MODELS, pr.Log()).standings.plot().get_xlabel().startswith("Log score, ")
 

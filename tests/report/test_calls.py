@@ -232,6 +232,6 @@ def test_the_page_says_what_the_names_in_the_calls_are():
         for words in section.words
     )
     assert "sample_weight and by are as given" in said
-    assert "without the rows that miss a value of any model" in said
+    assert "rows in which any model has a missing value are left out" in said
     assert "ledger holds the tables" in texts.calls_words(Calls(is_ledger=True), 0)
     assert "as given" not in texts.calls_words(Calls(), 0)

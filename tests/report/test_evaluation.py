@@ -144,7 +144,7 @@ def test_every_measure_stands_in_one_table_of_scores(kind):
 
 
 def test_measures_with_an_ideal_have_a_table_of_their_own():
-    columns = item_named("Level and slope", evaluated("event")).columns
+    columns = item_named("Calibration measures", evaluated("event")).columns
     assert list(columns) == ["model", "observed/expected", "calibration intercept", "calibration slope"]
 
 
@@ -164,7 +164,7 @@ def test_groups_that_are_not_judged_say_why():
     small = np.where(np.arange(N) < 20, "small", SITE)
     table = item_named("Scores by group", pr.evaluate(Y, MODELS, by=small, seed=1, n_resamples=20))
     assert table.columns["note"][:3] == [None, "too few to judge: 20 cases", None]
-    assert "too small to be judged" in table.note
+    assert "too small have neither" in table.note
 
 
 @pytest.mark.parametrize("kind", ["classes in groups", "grades in groups"])
@@ -199,17 +199,19 @@ def test_labels_that_are_taken_have_their_key_beside_them():
 
 def test_what_to_beware_of_says_where():
     words = page_of(evaluated("event"), title="A").sections[0].words
-    flat = [text for text in words if text.startswith("Beware")]
-    assert "Beware: a calibration slope needs forecasts that differ; all are equal (calibration slope of flat)." in flat
+    flat = [text for text in words if text.startswith("Note: ")]
+    assert "Note: a calibration slope needs forecasts that differ; all are equal (calibration slope of flat)." in flat
     few = pr.evaluate(Y[:80], {"a": TRUTH[:80]}, seed=1, n_resamples=20)
-    notes = [text for text in page_of(few, title="A").sections[0].words if text.startswith("Beware")]
-    assert any(re.fullmatch(r"Beware: based on \d+ events: the interval may be too narrow.*\.", note) for note in notes)
+    notes = [text for text in page_of(few, title="A").sections[0].words if text.startswith("Note: ")]
+    assert any(re.fullmatch(r"Note: based on \d+ events: the interval may be too narrow.*\.", note) for note in notes)
 
 
 @pytest.mark.slow
 def test_levels_stand_on_the_page_as_they_are():
     result = pr.evaluate(Y, {"a": TRUTH}, seed=1, n_resamples=20, level=0.995)
-    assert "Each number is followed by its 99.5% interval." in page_of(result, title="A").sections[0].words[0]
+    assert (
+        "Each estimate is followed by its 99.5% confidence interval." in page_of(result, title="A").sections[0].words[0]
+    )
     band = item_named("Reliability of a", result)
     assert "The grey 99.5% band is pointwise: " in band.caption
     assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call
@@ -226,7 +228,7 @@ def test_a_weighted_event_rate_is_called_so():
 def test_close_thresholds_have_a_column_each():
     result = pr.evaluate(Y, {"a": TRUTH}, thresholds=(0.1234561, 0.1234562), seed=1, n_resamples=20)
     assert {"net benefit at 0.1234561", "net benefit at 0.1234562"} < set(
-        item_named("Where you would act", result).columns
+        item_named("At your thresholds", result).columns
     )
 
 

@@ -168,7 +168,7 @@ def test_rows_and_columns_belong_to_models():
 def test_long_data_are_thinned_and_say_so():
     figure = Figure(title="F", caption="C", svg="<svg/>", table={"x": np.arange(100.0)}, alt="A", call="pr.f()")
     text = render(page(sections=(Section(id="s", title="S", items=(figure,)),)))
-    assert "30 of 100 rows, evenly chosen; the call gives them all." in text
+    assert "30 of 100 rows, evenly spaced; the call returns all of them." in text
     assert text.count("<tr>") == 31
 
 
@@ -205,7 +205,7 @@ def test_the_ranking_is_there_before_the_script():
     ("make", "message"),
     [
         (lambda: Section(id="A b", title="S"), "id of a section must be"),
-        (lambda: page(sections=(Section(id="s", title="S"), Section(id="s", title="T"))), "'s' stands twice"),
+        (lambda: page(sections=(Section(id="s", title="S"), Section(id="s", title="T"))), "'s' occurs twice"),
         (
             lambda: Table(title="T", columns={"a": [1], "b": [1, 2]}),
             "must have the same length; they have 'a' 1, 'b' 2",

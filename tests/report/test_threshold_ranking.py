@@ -82,7 +82,7 @@ def test_steps_are_numbers_that_people_say():
 
 def test_what_is_refused():
     one, other = table([0, 1], [0.1, 0.9]), table([1, 1], [0.1, 0.9])
-    with pytest.raises(InputValueError, match=r"steps of the grid; 0\.123 is none"):
+    with pytest.raises(InputValueError, match=r"steps of the grid; 0\.123 is not"):
         threshold_ranking({"a": one}).mean_regret(0.123, 0.5)
     with pytest.raises(InputValueError, match="one model or more"):
         threshold_ranking({})

@@ -177,7 +177,7 @@ def test_an_empty_frame_is_refused_for_any_number_of_models(lazy):
         ({}, {}, InputTypeError, "forecasts must name columns"),
         ({"a": []}, {}, InputTypeError, "forecasts must name columns"),
         (MODELS, {"ordered": True}, InputValueError, "ordered belongs to rows of classes"),
-        (MODELS, {"by": ["site", "site"]}, InputValueError, "by must name each column once; 'site' stands twice"),
+        (MODELS, {"by": ["site", "site"]}, InputValueError, "by must name each column once; 'site' occurs twice"),
         (MODELS, {"tolerance": 2.0}, InputValueError, r"tolerance must lie in \[0, 1\)"),
         (MODELS, {"missing": "skip"}, InputValueError, 'missing must be "raise" or "drop"'),
         (MODELS, {"cluster": "nobody"}, InputValueError, r"it lacks \['nobody'\]"),

@@ -29,12 +29,12 @@ __all__ = [
     "summary",
 ]
 
-MOST_EVENTS = 100  # Classes or cut points; more are not tested one by one unasked.
+MOST_EVENTS = 100  # With more classes or cut points, calibration is not tested for each by default.
 MOST_NAMED = 8
 
 
 def summary(evaluation: Evaluation) -> Iterator[str]:
-    """Yield the most important, a sentence or two each."""
+    """Yield the main findings, a sentence or two each."""
     yield cases_words(evaluation)
     yield headline_words(evaluation)
     if evaluation.comparison is not None:
@@ -45,16 +45,16 @@ def summary(evaluation: Evaluation) -> Iterator[str]:
 
 
 def absent_words(evaluation: Evaluation) -> Iterator[str]:
-    """Say what there is not, because it needs the cases and they are not at hand."""
+    """Say what is not available because it needs the cases."""
     if evaluation.ledger.cases is not None:
         return
     own = {one.measure.label for found in evaluation.estimates.values() for one in found.values() if one.is_without}
-    told = [f"the interval{'s' * (len(own) > 1)} of {listed(sorted(own))}"] if own else []
+    absent = [f"the interval{'s' * (len(own) > 1)} of {listed(sorted(own))}"] if own else []
     if evaluation.kind == "binary" and len(evaluation.models) > 1 and evaluation.ranking is None:
-        told.append("the ranking map")
-    if told:
-        what = listed(told)
-        needs = "need" if len(told) + len(own) > 1 else "needs"
+        absent.append("the ranking map")
+    if absent:
+        what = listed(absent)
+        needs = "need" if len(absent) + len(own) > 1 else "needs"
         yield f"{what[0].upper()}{what[1:]} {needs} {evaluation.ledger.where_cases_are}."
 
 
@@ -75,7 +75,7 @@ def cases_words(evaluation: Evaluation) -> str:
 
 
 def headline_words(evaluation: Evaluation) -> str:
-    """Say which model is best, by how much the sample tells, and by which measure."""
+    """Say which model is best by the headline measure, with its confidence interval."""
     found = evaluation.best_estimate
     said = _leaders(evaluation, found.value)
     if math.isfinite(found.low):
@@ -86,7 +86,7 @@ def headline_words(evaluation: Evaluation) -> str:
 
 
 def _leaders(evaluation: Evaluation, best: float) -> str:
-    """Name the model with the best headline score, or those that share it."""
+    """Name the model, or tied models, with the best headline score."""
     headline, scores = evaluation.problem.headline, evaluation.scores
     where = ""
     if evaluation.problem.interval is not None:
@@ -103,7 +103,7 @@ def _leaders(evaluation: Evaluation, best: float) -> str:
 
 
 def calibration_words(evaluation: Evaluation) -> Iterator[str]:
-    """Say of each model what the test of calibration allows to be said; of classes, of all of them together."""
+    """Report the test of calibration of each model; with classes, of all of them together."""
     for model in evaluation.models:
         if evaluation.kind == "binary":
             yield evaluation.calibration[model]["event"].summary(model)
@@ -112,7 +112,7 @@ def calibration_words(evaluation: Evaluation) -> Iterator[str]:
 
 
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
-    """Return 1 if a model is found miscalibrated, for any class with the level held over all; 0 if not; NaN unknown."""
+    """Return 1 if a model is found miscalibrated for any class, adjusted for their number; 0 if not; NaN if unknown."""
     outcomes = _outcomes(evaluation, model)
     if all(one == "not tested" for one in outcomes.values()):
         return math.nan
@@ -120,7 +120,7 @@ def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
 
 
 def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcome]:
-    """Return what is found of each event, with one level for all; nothing of more than can be tested one by one."""
+    """Return the outcome of each event, adjusted for their number; empty if there are more than `MOST_EVENTS`."""
     own = evaluation.calibration[model]
     if len(own) > MOST_EVENTS:
         return {}
@@ -146,17 +146,17 @@ def _classes_words(evaluation: Evaluation, model: str) -> str:
         "consistent": "is consistent with calibration for",
         "too few events": "has too few events to tell whether it is calibrated for",
     }
-    told = []
+    said = []
     for outcome, claim in claims.items():
         found = labels.get(outcome, [])
         if outcome == "consistent" and "miscalibrated" in labels:
             continue
         if len(found) == len(outcomes):
-            told.append(f"{claim} each of {len(outcomes)} {what}")
+            said.append(f"{claim} each of {len(outcomes)} {what}")
         elif found:
             named = ", ".join(map(str, found[:MOST_NAMED])) + ", ..." * (len(found) > MOST_NAMED)
-            told.append(f"{claim} {len(found)} of {len(outcomes)} {what}: {named}")
-    return f"{model} {'; '.join(told)}."
+            said.append(f"{claim} {len(found)} of {len(outcomes)} {what}: {named}")
+    return f"{model} {'; '.join(said)}."
 
 
 def slices_words(evaluation: Evaluation) -> Iterator[str]:
@@ -170,8 +170,8 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
     else:
         yield "No group could be compared with the rest."
     if evaluation.dependence == "times":
-        yield "The tests of groups take neighbours in time for independent."
-    # What there is too few of is the same for all models; whether a score is infinite is not.
+        yield "The tests of groups treat neighbouring times as independent."
+    # Numbers of cases and events are the same for all models; whether a score is infinite is not.
     few = found.is_too_small
     if few.any():
         units = evaluation.dependence
@@ -201,31 +201,31 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
         if slight:
             yield f"{model} is miscalibrated, but not materially, in {listed(slight)}."
     if not np.isin(found.outcome, ["miscalibrated", "immaterial"]).any():
-        yield "No group with enough data is found to be miscalibrated."
+        yield "No group with enough data was found to be miscalibrated."
 
 
 def _directions_words(directions: list[str]) -> str:
-    told = ["forecasts of exactly 0 or 1 were wrong"] if "refuted" in directions else []
-    told += [TOGETHER] if "together" in directions else []
+    said = ["forecasts of exactly 0 or 1 were wrong"] if "refuted" in directions else []
+    said += [TOGETHER] if "together" in directions else []
     ways = [one for one in directions if one not in ("refuted", "together")]
-    told += [f"its forecasts are {listed(ways)}"] if ways else []
-    return "; ".join(told)
+    said += [f"its forecasts are {listed(ways)}"] if ways else []
+    return "; ".join(said)
 
 
 def _group_score_words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
-    """Say where the score of a group differs from that of the rest, and whether its skill does, too."""
+    """Say which groups differ from the rest in score, and whether they also differ in skill."""
     skill = evaluation.group_skill
     alpha = 1.0 - evaluation.level
     apart = found.p_adjusted <= alpha
     skilled = np.zeros_like(apart) if skill is None else skill.p_adjusted <= alpha
     if not (apart | skilled).any():
-        yield "No group is found to differ from the rest in score or skill."
+        yield "No group was found to differ from the rest in score or skill."
     for row in np.flatnonzero(skilled).tolist():
         assert skill is not None  # noqa: S101  (for the type checker; none is skilled without it)
         yield f"{_difference_words(skill, row)}."
     for row in np.flatnonzero(apart).tolist():
-        beside = "" if skilled[row] else _rate_words(evaluation, found, row, tested=skill is not None)
-        yield f"{_difference_words(found, row)}{beside}."
+        reason = "" if skilled[row] else _rate_words(evaluation, found, row, tested=skill is not None)
+        yield f"{_difference_words(found, row)}{reason}."
 
 
 def _difference_words(found: Slices, row: int) -> str:
@@ -237,14 +237,14 @@ def _difference_words(found: Slices, row: int) -> str:
         return said
     events = (int(found.events[row]), int(found.n[row] - found.events[row]))
     few = [counted(many, name) for many, name in zip(events, ("event", "non-event"), strict=True) if many < FEWEST]
-    return f"{said} (with {listed(few)} in the group the test is approximate)" if few else said
+    return f"{said} (the test is approximate: the group has only {listed(few)})" if few else said
 
 
 def _rate_words(evaluation: Evaluation, found: Slices, row: int, *, tested: bool) -> str:
-    """Say that another event rate by itself makes another score, where the skill was not found to differ."""
+    """Say that a different event rate by itself changes the score, where no difference in skill was found."""
     skill = "no difference in skill was found" if tested else ""
     if found.event_rate is None:
         return f"; {skill}" if skill else ""
     rate, overall = float(found.event_rate[row]), evaluation.rates["event"]
-    said = f"; its event rate is {percent(rate)} against {percent(overall)} in all, which by itself changes the score"
+    said = f"; its event rate is {percent(rate)}, overall it is {percent(overall)}, which by itself changes the score"
     return f"{said}, and {skill}" if skill else said

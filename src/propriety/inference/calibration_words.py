@@ -1,4 +1,4 @@
-"""A verdict on calibration in plain words; every claim in them is a value of the summary."""
+"""A verdict on calibration in plain words; every claim is a value of the summary."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from propriety.inference.number_words import hundredths, number, p_value_words
 
 __all__ = ["TOGETHER", "calibration_words", "estimate_words"]
 
-FEWEST_A_CASE = 0.1  # Forecasts with less variance a case are close to 0 and 1.
+FEWEST_A_CASE = 0.1  # With less variance per case, forecasts are close to 0 and 1.
 LEVEL: tuple[Direction, ...] = ("too high", "too low")
-TOGETHER = "intercept and slope jointly differ from 0 and 1, though neither does alone"
+TOGETHER = "intercept and slope jointly differ from 0 and 1, though neither does by itself"
 SLOPE: tuple[Direction, ...] = ("reversed", "too extreme", "too timid")
 
 
 def calibration_words(found: CalibrationSummary, name: str) -> str:
-    """Say what the test of calibration allows to be said of a forecast with a name.
+    """Report the result of the test of calibration for a named model.
 
     Examples
     --------
@@ -38,8 +38,8 @@ def calibration_words(found: CalibrationSummary, name: str) -> str:
         case "consistent":
             return f"{name} is consistent with calibration ({'; '.join([p_value, *evidence])}).{note}"
         case "too few events":
-            told = "; ".join([p_value, *evidence])
-            return f"{name}: too few {_scarce(found)} to tell whether it is calibrated ({told}).{note}"
+            said = "; ".join([p_value, *evidence])
+            return f"{name}: too few {_scarce(found)} to tell whether it is calibrated ({said}).{note}"
         case "miscalibrated" | "immaterial":
             pass
     what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but not materially"
@@ -48,12 +48,12 @@ def calibration_words(found: CalibrationSummary, name: str) -> str:
 
 def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
     """Say how the forecasts are wrong."""
-    told = []
+    said = []
     if "refuted" in found.directions and found.test is not None:
         number_wrong = round(found.test.n_refuted)
         many = "forecasts" if found.test.is_weighted else counted(number_wrong, "forecast")
         verb = "was" if number_wrong == 1 and not found.test.is_weighted else "were"
-        told.append(f"{many} of exactly 0 or 1 {verb} wrong")
+        said.append(f"{many} of exactly 0 or 1 {verb} wrong")
     ways = [
         f"{direction} ({evidence})" if evidence else direction
         for directions, evidence in ((LEVEL, ratio), (SLOPE, slope))
@@ -61,14 +61,14 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
         if direction in found.directions
     ]
     if ways:
-        told.append(f"its forecasts are {' and '.join(ways)}")
-    beside = "; ".join(one for one in (ratio, slope) if one)
+        said.append(f"its forecasts are {' and '.join(ways)}")
+    evidence = "; ".join(one for one in (ratio, slope) if one)
     if "other shape" in found.directions:
-        shape = "the shape of its reliability curve is wrong"
-        told.append(shape if ways else f"{shape} ({beside})")
+        shape = "its reliability curve departs from the diagonal in shape"
+        said.append(shape if ways else f"{shape} ({evidence})")
     if "together" in found.directions:
-        told.append(f"{TOGETHER} ({beside})")
-    return "; ".join(told)
+        said.append(f"{TOGETHER} ({evidence})")
+    return "; ".join(said)
 
 
 def _cost(found: CalibrationSummary) -> str:
@@ -84,7 +84,7 @@ def _cost(found: CalibrationSummary) -> str:
 
 
 def _scarce(found: CalibrationSummary) -> str:
-    """Name what there is too little of to test calibration."""
+    """Name what is too scarce to test calibration."""
     others, test = found.n - found.n_events, found.test
     if min(found.n_events, others) < 40 or test is None:
         return "events" if found.n_events <= others else "non-events"
@@ -92,11 +92,11 @@ def _scarce(found: CalibrationSummary) -> str:
         return "independent cases"
     if test.information * test.dispersion >= FEWEST_A_CASE * found.n:
         return "cases"
-    return "cases of like weight" if test.is_weighted else "forecasts away from 0 and 1"
+    return "cases of similar weight" if test.is_weighted else "forecasts away from 0 and 1"
 
 
 def estimate_words(name: str, estimate: Estimate) -> str:
-    """Write an estimate with its interval; nothing where there is none."""
+    """Format an estimate with its interval; an empty text if it is NaN."""
     if math.isnan(estimate.value):
         return ""
     limits = "" if math.isnan(estimate.low) else f", {hundredths(estimate.low)} to {hundredths(estimate.high)}"

@@ -33,11 +33,11 @@ MOST_SENTENCES = 6
 MOST_PLACES = 12
 MOST_NAMES = 20
 BILLION = 1e9
-RARE = 0.1  # Share of an outcome below which planning counts it too.
+RARE = 0.1  # Below this share of an outcome, planning also reports how many of it are needed.
 
 
 def comparison_words(comparison: Comparison) -> Iterator[str]:
-    """Yield the verdicts: one sentence for each pair, or for each model where pairs are many."""
+    """Yield the verdicts: one sentence for each pair, or for each model if there are many pairs."""
     if len(comparison.verdict) <= MOST_SENTENCES:
         yield from (pair_sentence(pair, comparison.tested) for pair in comparison.pairs)
     else:
@@ -50,7 +50,7 @@ def comparison_words(comparison: Comparison) -> Iterator[str]:
 
 
 def pair_sentence(pair: Pair, tested: Tested) -> str:
-    """Say how a pair stands, by how much, and how many cases would tell.
+    """Report the verdict on a pair, the difference, and how many cases would distinguish the models.
 
     Examples
     --------
@@ -59,13 +59,13 @@ def pair_sentence(pair: Pair, tested: Tested) -> str:
     >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005, 1300.0), tested)
     'a is better than b: 0.0042 lower Brier score, 95% CI 0.0013 to 0.0071.'
     >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21, 6000.4, 970.1, math.inf), tested)
-    'a and b are not distinguishable on 1,204 cases; if the true difference is the one seen, about 6,100 cases would \
-tell them apart with 80% power (about 980 to no limit over its interval).'
+    'a and b are not distinguishable on 1,204 cases; if the true difference is as observed, about 6,100 cases would \
+distinguish them with 80% power (about 980 to no limit over its interval).'
     """
     verdict = verdict_on(pair, tested)
     if verdict == "not distinguishable":
-        # The interval is for the pair alone, and may leave 0 out.
-        once = f" once {tested.pairs} pairs are tested" if pair.low * pair.high > 0.0 else ""
+        # The interval is not adjusted for the number of pairs, and may exclude 0.
+        once = f" after adjustment for {tested.pairs} pairs" if pair.low * pair.high > 0.0 else ""
         first = f"{pair.model} and {pair.reference} are not distinguishable on {_sample(tested)}{once}"
         planned = _planned(pair, tested)
         return f"{first}; {planned}." if planned else f"{first}."
@@ -84,24 +84,24 @@ tell them apart with 80% power (about 980 to no limit over its interval).'
 
 
 def standing_in_words(comparison: Comparison, model: str) -> str:
-    """Say how one model stands against the others."""
-    told: dict[str, list[str]] = {}
+    """Report the verdicts on one model against the others."""
+    others_by: dict[str, list[str]] = {}
     as_model, as_reference = comparison.model == model, comparison.reference == model
     turned = {"better": "worse", "worse": "better"}
     for place in np.flatnonzero(as_model | as_reference).tolist():
         verdict = str(comparison.verdict[place])
         said = verdict if as_model[place] else turned.get(verdict, verdict)
         other = comparison.reference if as_model[place] else comparison.model
-        told.setdefault(said, []).append(str(other[place]))
+        others_by.setdefault(said, []).append(str(other[place]))
     words = ("not distinguishable", "no spread", "too few events", "not tested")
-    undecided = [other for word in words for other in told.get(word, ())]
+    undecided = [other for word in words for other in others_by.get(word, ())]
     parts = (
-        ("better than", told.get("better", [])),
-        ("worse than", told.get("worse", [])),
-        ("different from", told.get("different", [])),
+        ("better than", others_by.get("better", [])),
+        ("worse than", others_by.get("worse", [])),
+        ("different from", others_by.get("different", [])),
         ("not distinguishable from", undecided),
-        ("the same as", told.get("same", [])),
-        ("not comparable with", told.get("infinite", [])),
+        ("the same as", others_by.get("same", [])),
+        ("not comparable with", others_by.get("infinite", [])),
     )
     said = "; ".join(f"{relation} {_counted_beyond(others)}" for relation, others in parts if others)
     return said or "too few cases to tell"
@@ -113,13 +113,13 @@ def ranks_in_words(best: int, worst: int) -> str:
     Examples
     --------
     >>> ranks_in_words(1, 1), ranks_in_words(2, 4)
-    ('rank 1', 'rank 2 to 4')
+    ('rank 1', 'ranks 2 to 4')
     """
-    return f"rank {best}" if best == worst else f"rank {best} to {worst}"
+    return f"rank {best}" if best == worst else f"ranks {best} to {worst}"
 
 
 def verdict_in_words(model: str, reference: str, verdict: str) -> str:
-    """Say a verdict in as few words as a table or a picture has room for.
+    """Return a short form of a verdict, for tables and figures.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def merit_in_words(measure: Measure) -> str:
 
 
 def rule_sentence(measure: Measure, classes: int | None) -> str:
-    """Warn of a rule that is not proper, or does not say so; an empty text for one that is.
+    """Return a warning about a rule that is not proper, or not declared so; empty for a proper rule.
 
     Examples
     --------
@@ -166,12 +166,12 @@ def rule_sentence(measure: Measure, classes: int | None) -> str:
         )
     return (
         f"{measure.rule!r} is not proper: forecasts other than the true probabilities can lower it, so lower need not "
-        "be better."
+        "mean better."
     )
 
 
 def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: Tested) -> str:
-    """Say which test was made, on what, and for how many pairs the verdicts are adjusted.
+    """Say which test was used, on what, and for how many pairs the verdicts are adjusted.
 
     Examples
     --------
@@ -180,14 +180,14 @@ def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: 
     'Paired t test on 1,204 cases; verdicts adjusted for 3 pairs'
     """
     span = span_of(tested.units)
-    lags = f"horizon {horizon}" if horizon else f"Bartlett's weights over {counted(span, 'time')}"
+    lags = f"horizon {horizon}" if horizon else f"Bartlett weights over {counted(span, 'time')}"
     words = {
         "paired t": "Paired t test",
-        "cluster": "t test robust to clusters",
+        "cluster": "Cluster-robust t test",
         "diebold-mariano": f"Diebold-Mariano test ({lags})",
         "block bootstrap": f"Block bootstrap ({n_resamples:,} draws of blocks of {counted(span, 'time')})",
-        "delong": "DeLong's test" if tested.unit == "case" else f"DeLong's test robust to {tested.unit}s",
-        "influence": "Test by influence functions",
+        "delong": "DeLong test" if tested.unit == "case" else f"DeLong test robust to {tested.unit}s",
+        "influence": "Influence-function test",
         "bootstrap": f"Paired bootstrap ({n_resamples:,} draws)",
         "none": "No test",
     }[method]
@@ -201,12 +201,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _counted_beyond(names: Sequence[str]) -> str:
-    """List names, or say how many there are where nobody would read them; the rows of the comparison hold them all."""
+    """List names, or their number if there are too many to read; the rows of the comparison have all of them."""
     return listed(names) if len(names) <= MOST_NAMES else f"{len(names):,} models"
 
 
 def _sample(tested: Tested) -> str:
-    """Say how many cases there are, and in how many units."""
+    """Return the number of cases, and of clusters or times."""
     cases = counted(tested.n, "case")
     if tested.unit == "case" or (tested.unit == "time" and tested.units == tested.n):
         return cases
@@ -219,23 +219,23 @@ def _untested(pair: Pair, tested: Tested, verdict: Verdict) -> str:
     better, other = _by_merit(pair, tested.measure)
     both = f"{pair.model} and {pair.reference}"
     if verdict == "same":
-        alike = "score the same in every case" if isinstance(tested.measure, Mean) else f"have the same {label}"
-        return f"{both} {alike}."
+        equal = "have the same score in every case" if isinstance(tested.measure, Mean) else f"have the same {label}"
+        return f"{both} {equal}."
     if math.isnan(pair.difference):
-        return f"{both} both have an infinite {label}, which cannot compare them."
+        return f"{both} both have an infinite {label}, so they cannot be compared."
     if verdict == "infinite":
-        return f"{other} has an infinite {label} and {better} has not; no test can weigh that."
+        return f"{other} has an infinite {label} and {better} does not, so the difference cannot be tested."
     gap = abs(pair.difference)
     more = "higher" if tested.measure.higher_is_better else "lower"
     lower = f"{better} has a {gap:.{_places(gap)}f} {more} {label} than {other}"
     lower = lower if gap > 0.0 else f"{pair.model} and {pair.reference} have the same {label}"
     one = "one case" if tested.n == 1 else f"one {tested.unit}"
     why = {
-        "no spread": f" in every {tested.unit} alike, so there is no spread to test with",
-        "not tested": "; that was not tested",
-        "too few events": f", which {_sample(tested)} with {_outcomes(tested)} cannot tell apart",
+        "no spread": f", the same in every {tested.unit}, so there is no variation to test",
+        "not tested": "; the difference was not tested",
+        "too few events": f"; {_sample(tested)} with {_outcomes(tested)} are too few to test the difference",
     }
-    return f"{lower}{why.get(verdict, f' on {one}, which cannot tell them apart')}."
+    return f"{lower}{why.get(verdict, f' on {one}, which is too few to test the difference')}."
 
 
 def _by_merit(pair: Pair, measure: Measure) -> tuple[str, str]:
@@ -248,34 +248,34 @@ def _by_value(pair: Pair) -> tuple[str, str]:
 
 
 def _planned(pair: Pair, tested: Tested) -> str:
-    """Say how many cases would tell the models apart: should the difference be the one seen, and over its interval."""
+    """Say how many cases would distinguish the models if the true difference is as observed, and over its interval."""
     if math.isnan(pair.needed_low):
         return ""
     low, high = (
         _about(number) if math.isfinite(number) else "no limit" for number in (pair.needed_low, pair.needed_high)
     )
     if not abs(pair.difference) >= pair.standard_error:
-        # A difference within its own error says nothing of its size.
-        told = f"{_with_units(pair.needed_low, tested)} to {high}"
-        return f"over the interval of the difference, {told} would tell them apart with {100.0 * POWER:g}% power"
-    seen = f"{_with_units(pair.needed, tested)} would tell them apart with {100.0 * POWER:g}% power"
-    return f"if the true difference is the one seen, {seen} ({low} to {high} over its interval)"
+        # A difference smaller than its standard error is no guide to its size.
+        range_needed = f"{_with_units(pair.needed_low, tested)} to {high}"
+        return f"over the interval of the difference, {range_needed} would distinguish them with {POWER:.0%} power"
+    needed = f"{_with_units(pair.needed, tested)} would distinguish them with {POWER:.0%} power"
+    return f"if the true difference is as observed, {needed} ({low} to {high} over its interval)"
 
 
 def _with_units(number: float, tested: Tested) -> str:
-    """Say so many cases, in how many clusters or times, and with how many of the rarer outcome where that is rare."""
-    told, rare = f"{_about(number)} cases", min(tested.events or (tested.n, tested.n))
+    """Return the number of cases, of clusters or times, and of the rarer outcome if it is rare."""
+    said, rare = f"{_about(number)} cases", min(tested.events or (tested.n, tested.n))
     if tested.unit != "case" and tested.units != tested.n:
         units = _rounded_up(number * tested.units / tested.n)
-        told += f" {'in' if tested.unit == 'cluster' else 'at'} {units} {tested.unit}s"
+        said += f" {'in' if tested.unit == 'cluster' else 'at'} {units} {tested.unit}s"
     if rare < min(FEWEST, RARE * tested.n) and tested.events is not None:
         name = "events" if tested.events[0] == rare else "non-events"
-        told += f" with {_rounded_up(number * rare / tested.n)} {name}"
-    return told
+        said += f" with {_rounded_up(number * rare / tested.n)} {name}"
+    return said
 
 
 def _outcomes(tested: Tested) -> str:
-    """Say how many there are of the rarer outcome."""
+    """Return the number of cases with the rarer outcome."""
     events, others = tested.events or (tested.n, tested.n)
     name = "event" if events <= others else "non-event"
     return counted(min(events, others), name) if min(events, others) else f"no {name}"
@@ -286,7 +286,7 @@ def _about(number: float) -> str:
 
 
 def _rounded_up(number: float) -> str:
-    """Round up to two digits; beyond a billion the number says no more."""
+    """Round up to two digits; numbers beyond a billion are not written out."""
     if number > BILLION:
         return "more than a billion"
     step = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
@@ -294,7 +294,7 @@ def _rounded_up(number: float) -> str:
 
 
 def _places(scale: float, *values: float) -> int:
-    """Return the decimals that show two digits of the scale, and up to two more where a value would read as zero."""
+    """Return the decimals that show two digits of the scale, plus up to two if a value would round to zero."""
     places = 1 - math.floor(math.log10(scale)) if scale > 0.0 and math.isfinite(scale) else 3
     for _ in range(2):
         places += any(value != 0.0 and round(value, places) == 0.0 for value in values)

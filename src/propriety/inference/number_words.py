@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers formatted for text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["hundredths", "number", "p_value_words", "percent"]
 
 
 def number(value: float) -> str:
-    """Write a number with three digits, as people read it.
+    """Format a number with three significant digits.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float, digits: int = 3) -> str:
-    """Write a share as a percentage, with so many digits or as many as tell it from 100%.
+    """Format a share as a percentage, with more digits if it would round to 100%.
 
     Examples
     --------
@@ -37,12 +37,12 @@ def percent(share: float, digits: int = 3) -> str:
 
 
 def hundredths(value: float) -> str:
-    """Write a number with two decimals, or with three digits where these would not show it."""
+    """Format a number with two decimals, or with three significant digits if it is very small or large."""
     return f"{value:.2f}" if value == 0.0 or 0.1 <= abs(value) < 1000.0 else number(value)
 
 
 def p_value_words(p: float) -> str:
-    """Write a p-value with two digits.
+    """Format a p-value with two digits.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the tests of pairs say together: adjusted p-values, verdicts and ranks. Words are made in `comparison_words`."""
+"""Results of the tests of all pairs: adjusted p-values, verdicts and ranks. `comparison_words` writes the sentences."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ ROUNDING = 1e-12  # Differences and spreads below this share of the values are r
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Standings(Result):
-    """How each model stands, one row per model, the best first; see `compare`.
+    """Value and ranks of each model, one row per model, the best first; see `compare`.
 
     Parameters
     ----------
     model : ndarray of shape (models,)
         Names.
     value, low, high, standard_error : ndarray of shape (models,)
-        Value of the measure, the ends of its own interval, and its error; NaN where they are not known.
+        Value of the measure, its confidence limits and its standard error; NaN if unknown.
     rank, best_rank, worst_rank : ndarray of shape (models,)
-        Rank of the value, 1 for the best, and the first and the last rank that the tests do not exclude: one after all
-        models that are told to be better, and one before all that are told to be worse.
+        Rank of the value, 1 for the best, and the best and the worst rank that the tests do not exclude: after all
+        models found to be better, and before all models found to be worse.
     measure : Measure
-        What was compared.
+        The measure compared.
     level, n
-        The level of the intervals and of the tests, and the number of cases.
+        The level of the intervals and tests, and the number of cases.
     """
 
     model: Names
@@ -96,9 +96,9 @@ class Pair(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """On what verdicts rest: so many cases, in so many units of a kind, and so many pairs tested at a level.
+    """What verdicts are based on: the number of cases, of independent units and of pairs, and the level.
 
-    Of one event, `events` are the numbers of events and non-events.
+    For binary outcomes, `events` has the numbers of events and non-events.
     """
 
     n: int
@@ -111,9 +111,9 @@ class Tested(NamedTuple):
 
 
 def holm(p_values: Floats) -> Floats:
-    r"""Adjust p-values for being several: the :math:`j`-th smallest of :math:`m` is multiplied by :math:`m - j + 1`.
+    r"""Adjust p-values by Holm's method: the :math:`j`-th smallest of :math:`m` is multiplied by :math:`m - j + 1`.
 
-    An adjusted p-value is at least that of any smaller one and at most 1; NaN is no test, and is not counted.
+    Adjusted p-values keep the order of the p-values and are at most 1. NaN means no test and is not counted.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def holm(p_values: Floats) -> Floats:
 
 
 def verdict_on(pair: Pair, tested: Tested) -> Verdict:
-    """Say what the test of a pair found about the model, against the reference.
+    """Return the verdict of the test of a pair on the model, compared with the reference.
 
     Examples
     --------
@@ -162,14 +162,14 @@ def verdicts_of(difference: Floats, standard_error: Floats, p_adjusted: Floats, 
 
 
 def is_ahead(difference: float, measure: Measure) -> bool:
-    """Return whether a difference speaks for the model and against the reference."""
+    """Return whether a difference favours the model over the reference."""
     return difference > 0.0 if measure.higher_is_better else difference < 0.0
 
 
 def standings_of(
     models: Sequence[str], values: Floats, found: Estimates, columns: Mapping[str, NDArray[Any]], tested: Tested
 ) -> Standings:
-    """Rank models by their values, with which `found` begins, and by the columns of a comparison."""
+    """Rank models by their values, which come first in `found`, and by the columns of a comparison."""
     count = len(models)
     error, low, high = (column[:count] for column in (found.standard_error, found.low, found.high))
     value = values[:count]

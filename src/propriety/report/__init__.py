@@ -1,4 +1,4 @@
-"""One HTML page that works offline: words, pictures with their data, tables, and a ranking that can be asked again."""
+"""One HTML page that works offline: text, figures with their data, tables, and an interactive ranking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls below tables and figures: of the analysis alone, or of the evaluation where a ledger gives no other way."""
+"""The calls below tables and figures: of the analysis itself, or of the evaluation where a ledger requires it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = [
     "call_for_ranking",
 ]
 
-# Analyses of rows of classes that a ledger has the tables for, and no function takes them.
+# Analyses of class probabilities for which a ledger has the tables but no function accepts them.
 OF_CLASSES = {"decompose": "decompositions", "probability_means": "probability_means"}
 
 
 def call_for_each(function: str, evaluation: Evaluation, **options: Any) -> str:
-    """Return the call of an analysis for each model, or for the only one."""
+    """Return the call of an analysis for each model, or for the only model."""
     if evaluation.calls.is_ledger and evaluation.kind != "binary":
         name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
         return f"pr.evaluate(ledger).{OF_CLASSES[function]}[{name}]"
@@ -48,7 +48,7 @@ def call_for_cut_points(evaluation: Evaluation) -> str:
 
 
 def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
-    """Return the call of the groups; those of several keys are the evaluation's, as `propriety.slices` crosses keys."""
+    """Return the call of the groups; with several keys it is `evaluate`, because `propriety.slices` crosses keys."""
     if len(found.by) > 1:
         return f"{_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
     thresholds = {} if found.thresholds is None else {"thresholds": found.thresholds}

@@ -1,4 +1,4 @@
-"""How the cells of a table are written: numbers of a column with the same places, and what is missing as a dash."""
+"""How table cells are written: the numbers of a column with the same decimal places, missing values as a dash."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["Cell", "Estimate", "PValue", "cells_of", "number", "places_for"]
 MISSING = "\N{EN DASH}"
 DIGITS = 4
 MOST_PLACES = 9
-SMALLEST = 0.0001  # The p-values below it are not told apart.
+SMALLEST = 0.0001  # Smaller p-values are written as below it.
 
 
 class Estimate(NamedTuple):
-    """A number with the interval it lies in; a table writes the three together."""
+    """A number with its interval; a table shows the three together."""
 
     value: float
     low: float
@@ -29,7 +29,7 @@ class PValue(float):
 
 
 class Cell(NamedTuple):
-    """What one cell shows: its text, and an interval in smaller type."""
+    """The text of a cell, and its interval in smaller type."""
 
     text: str
     aside: str = ""
@@ -62,7 +62,7 @@ def cells_of(column: Sequence[Any]) -> tuple[bool, list[Cell]]:
 
 
 def places_for(values: Sequence[float], *, digits: int = DIGITS) -> int:
-    """Return the decimal places that give the largest of the values so many digits.
+    """Return the decimal places that show the largest value with this number of digits.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def places_for(values: Sequence[float], *, digits: int = DIGITS) -> int:
 
 
 def number(value: float, places: int) -> str:
-    """Write a number with a true minus, infinity as its sign, and what is not a number as a dash.
+    """Format a number with a minus sign, infinity as its symbol and NaN as a dash.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The report of an evaluation: its words, figures and tables, put on one page."""
+"""The report of an evaluation: its text, figures and tables on one page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["framed", "page_of", "report_of"]
 
 
 def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title: str) -> str:
-    """Return the report, and write it to `path` if that is given: whole or not at all."""
+    """Return the report, and write it to `path`, if given, completely or not at all."""
     page = render(page_of(evaluation, title=title))
     if path is not None:
         target = Path(path)
-        # Not `tempfile`, whose files nobody else may read, as others may read a page that is written plainly.
+        # Not `tempfile`: other users could not read the report.
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:
             with part.open("x", encoding="utf-8", newline="\n") as file:
@@ -46,7 +46,7 @@ def framed(evaluation: Evaluation) -> str:
 
 
 def page_of(evaluation: Evaluation, *, title: str) -> Page:
-    """Put an evaluation on a page.
+    """Return the page of an evaluation.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _methods(evaluation: Evaluation) -> Section:
         **evaluation.methods,
         "Python": platform.python_version(),
         "Cases": evaluation.n,
-        "Rows left out, missing values": evaluation.dropped,
+        "Rows left out because of missing values": evaluation.dropped,
     }
     advice = evaluation.advice
     return Section(
@@ -125,7 +125,7 @@ def _methods(evaluation: Evaluation) -> Section:
             f"The measures were chosen for {advice.problem}. {advice.recommended[0].why}",
             texts.calls_words(evaluation.calls, evaluation.dropped),
         ),
-        items=(Facts(title="How this was made", entries=entries),),
+        items=(Facts(title="Reproducibility", entries=entries),),
     )
 
 
@@ -138,12 +138,12 @@ def _provided(evaluation: Evaluation) -> dict[str, str]:
         "23a": "See Scores" + (" and Groups." if evaluation.slices is not None else "; no groups were given."),
     }
     if evaluation.slices is not None:
-        provided["12d"] = "Scores in each group with intervals, and each group against the rest (Holm's adjustment)."
+        provided["12d"] = "Scores in each group with intervals, and a test of each group against the rest (Holm)."
         provided["23b"] = "See Groups."
     return provided
 
 
 def _thresholds(evaluation: Evaluation) -> str:
     if evaluation.thresholds is None:
-        return "; no threshold for decisions was given."
-    return f"; thresholds for decisions were given: {evaluation.thresholds}."
+        return "; no decision threshold was given."
+    return f"; decision thresholds: {evaluation.thresholds}."

@@ -1,4 +1,4 @@
-"""Figures of the page: drawn by Matplotlib without a window, written as SVG, with the points that can be read off."""
+"""Figures of the page: drawn by Matplotlib without a window, written as SVG, with the values that can be read off."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ SETTINGS: Any = {
     "svg.fonttype": "none",  # Text stays text: it can be searched and read aloud.
     "svg.hashsalt": "propriety",  # The same picture is the same bytes.
     "text.parse_math": False,  # A name with dollar signs is a name.
-    "path.simplify_threshold": 0.5,  # Half a point beside the line is not seen.
-    "figure.autolayout": False,  # With these two no layout is none.
+    "path.simplify_threshold": 0.5,  # A deviation of half a point is not visible.
+    "figure.autolayout": False,  # With these two, layout=None means no layout.
     "figure.constrained_layout.use": False,
 }
 POINTS = 72  # An inch in SVG.
 NO_METADATA: dict[str, Any] = {"Creator": None, "Date": None, "Format": None, "Type": None}
 MOST_POINTS = 60  # Points of one line that can be read off.
 SCALES = ("linear", "log", "logit")
-_DRAWING = threading.RLock()  # The settings of Matplotlib and the filters of warnings are one for all threads.
+_DRAWING = threading.RLock()  # Matplotlib's settings and warning filters are shared by all threads.
 
 
 def figure_of(  # noqa: PLR0913  (the parts of a figure)
@@ -62,14 +62,14 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     Parameters
     ----------
     drawing : callable
-        It is given axes to draw on, or the whole Matplotlib figure with ``whole=True``.
+        Called with the axes to draw on, or with the whole Matplotlib figure if ``whole=True``.
     title, caption, table, call, alt, width, of_models
-        As in `Figure`; without `alt` the caption describes the picture.
+        As in `Figure`; without `alt` the caption describes the figure.
     models : sequence of str
-        The names of the page's models as they stand in this picture, in the page's order, so that they can be
-        switched on and off.
+        The names of the page's models as written in this figure, in the page's order, so that they can be switched
+        on and off.
     size : (width, height)
-        In inches; what is written is about 10 points high.
+        In inches; text is about 10 points high.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     >>> figure = figure_of(
     ...     lambda ax: pr.plots.plot_decision_curves({"a": curve}, ax),
     ...     title="Net benefit",
-    ...     caption="What acting on the forecasts gains.",
+    ...     caption="Gain from acting on the forecasts.",
     ...     table=curve.columns(),
     ...     call="pr.decision_curve(y_true, y_proba)",
     ...     models=["a"],
@@ -120,16 +120,16 @@ def svg_of(
 def _drawn(
     drawing: Callable[[Any], object], size: tuple[float, float], models: Sequence[str], *, whole: bool
 ) -> Canvas:
-    """Draw on a figure of its own, which pyplot does not know."""
+    """Draw on a new figure that pyplot does not manage."""
     with _quiet():
         engine = ConstrainedLayoutEngine()
         canvas = Canvas(figsize=size, layout=engine)
         drawing(canvas if whole else canvas.subplots())
         thin_lines(canvas)
         _tag(canvas, models)
-        # The layout settles where the points lie; once is enough, and it takes longer than all the rest.
+        # The layout fixes the positions of the points. It is slow, so it runs only once.
         engine.execute(canvas)
-        canvas.set_layout_engine(None)  # Without one Matplotlib does not draw once more before it writes.
+        canvas.set_layout_engine(None)  # Without a layout engine Matplotlib does not draw again before it writes.
     return canvas
 
 
@@ -142,14 +142,14 @@ def _svg(canvas: Canvas) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Draw with the settings above, one thread at a time; the browser has glyphs that Matplotlib's font lacks."""
+    """Draw with these settings, one thread at a time; browsers have the glyphs that Matplotlib's font lacks."""
     with _DRAWING, mpl.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
 
 
 def _tag(canvas: Canvas, models: Sequence[str]) -> None:
-    """Give what belongs to a model its gid: lines, areas and patches by their label, text by what it says."""
+    """Set the gid of every artist of a model: lines, areas and patches by their label, text by its content."""
     for artist in canvas.findobj():
         _tag_one(artist, artist.get_text() if isinstance(artist, Text) else str(artist.get_label()), models)
     for legend in canvas.findobj(Legend):
@@ -159,7 +159,7 @@ def _tag(canvas: Canvas, models: Sequence[str]) -> None:
 
 
 def _tag_one(artist: Artist, label: str, models: Sequence[str]) -> None:
-    # Drawers write what they add to a name after two spaces or a comma; the longest name that fits is meant.
+    # Plotting functions add text to a name after two spaces or a comma; the longest matching name is meant.
     fits = [name for name in models if label == name or label.startswith((f"{name}  ", f"{name}, "))]
     if fits:
         artist.set_gid(f"{MODEL}{list(models).index(max(fits, key=len))}")
@@ -173,7 +173,7 @@ def _panels(canvas: Canvas) -> Iterator[dict[str, Any]]:
         lines = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_") and line.get_visible()]
         if not lines or ax.get_xscale() not in SCALES or ax.get_yscale() not in SCALES:
             continue
-        # After the scale of each axis what is left is a stretch and a shift.
+        # After the scale of each axis, only a linear map remains.
         (left, low), (right, high) = (ax.transLimits + ax.transAxes + to_page).transform([(0, 0), (1, 1)])
         yield {
             "size": [round(float(width), 2), round(float(height), 2)],
@@ -184,7 +184,7 @@ def _panels(canvas: Canvas) -> Iterator[dict[str, Any]]:
 
 
 def _axis(axis: Axis, at_zero: float, at_one: float, scale: str) -> dict[str, Any]:
-    """Return how a value becomes a place on the page, and how it is told."""
+    """Return how a value maps to a position on the page, and how it is labelled."""
     label = axis.get_label_text()
     for end in ("\n", ":", " ("):
         label = label.split(end)[0]

@@ -1,4 +1,4 @@
-"""Names as a page and its pictures can show them."""
+"""Names as a page and its figures can show them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from propriety.inference.comparison import Comparison
 __all__ = ["comparison_with_short_names", "named", "ranking_with_short_names", "short_names", "steady"]
 
 LONGEST = 26
-LONGEST_OF_PAIR = 20  # A row of the picture of differences holds two names and a verdict with one of them.
+LONGEST_OF_PAIR = 20  # A row of the figure of differences has two names and a verdict with one of them.
 NAMELESS = "(no name)"
-# Control and format characters, among them those that turn the direction of the text around, lone surrogates and the
-# code points that nobody has assigned: none can be drawn, and XML refuses some.
+# Control and format characters, including those that change the direction of text, lone surrogates and unassigned code
+# points. They cannot be drawn, and XML does not allow some of them.
 UNDRAWABLE = frozenset({"Cc", "Cf", "Cs", "Cn", "Co"})
-# What turns around the text after it, in which a name could make a sentence say something else.
+# Characters that change the direction of the text after them, so that a name could change what a sentence says.
 TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def short_names(names: Sequence[str], *, longest: int = LONGEST) -> tuple[str, ...]:
-    """Return a short name for each model that a picture can show: one line, all different.
+    """Return a short name for each model that a figure can show: one line, all different.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def short_names(names: Sequence[str], *, longest: int = LONGEST) -> tuple[str, .
 
 
 def ranking_with_short_names(ranking: RankingMap) -> RankingMap:
-    """Return a ranking map whose models have the names that a picture can show."""
+    """Return a ranking map whose models have names that a figure can show."""
     short = dict(zip(ranking.models, short_names(ranking.models), strict=True))
     winner, runner_up = (np.array([short[name] for name in names]) for names in (ranking.winner, ranking.runner_up))
     marked = ranking.marked
@@ -59,7 +59,7 @@ def ranking_with_short_names(ranking: RankingMap) -> RankingMap:
 
 
 def comparison_with_short_names(comparison: Comparison, models: Sequence[str]) -> Comparison:
-    """Return a comparison whose models have the names that a picture of pairs can show."""
+    """Return a comparison whose models have names that a figure of pairs can show."""
     short = dict(zip(models, short_names(models, longest=LONGEST_OF_PAIR), strict=True))
     model, reference, standing = (
         np.array([short[name] for name in names.tolist()])
@@ -70,7 +70,7 @@ def comparison_with_short_names(comparison: Comparison, models: Sequence[str]) -
 
 
 def named(name: str) -> str:
-    """Return the name as it is, or say that there is none to see.
+    """Return the name, or a placeholder if none of it is visible.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def named(name: str) -> str:
 
 
 def steady(text: str) -> str:
-    r"""Return a text whose letters stand in the order in which they are read; what would turn them is written out.
+    r"""Return a text in which characters that change its direction are escaped.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def steady(text: str) -> str:
 
 
 def _drawable(name: str) -> str:
-    """Return the name in one line; Matplotlib leaves out of its legends what begins with an underscore."""
+    """Return the name on one line; Matplotlib omits labels that begin with an underscore from legends."""
     visible = "".join(" " if letter.isspace() else letter for letter in name)
     visible = "".join(letter for letter in visible if unicodedata.category(letter) not in UNDRAWABLE)
     visible = " ".join(visible.split())

@@ -1,4 +1,4 @@
-"""Sections of a report with numbers: every measure of every model, the models in pairs, in groups, and their means."""
+"""Sections of a report with numbers: scores, comparison of models, groups and means of probabilities."""
 
 from __future__ import annotations
 
@@ -28,16 +28,19 @@ from propriety.result import Floats
 __all__ = ["comparison", "groups", "means", "scores"]
 
 AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE = (
-    "Where you would act",
+    "At your thresholds",
     "Overall",
-    "Level and slope",
-    "Parts and ranking",
+    "Calibration measures",
+    "Decomposition and ranking",
     "Further measures",
 )
 
 
+GEOMETRIC_MEAN = "geometric mean"
+
+
 def scores(evaluation: Evaluation) -> Section:
-    """Every measure of every model, with its interval; a few measures to a table."""
+    """Every measure of every model, with its interval; a few measures per table."""
     problem = evaluation.problem
     words = texts.SCORES.format(headline=problem.headline.label, level=percent(evaluation.level, 6))
     return Section(
@@ -49,7 +52,7 @@ def scores(evaluation: Evaluation) -> Section:
 
 
 def comparison(evaluation: Evaluation, found: Comparison) -> Section:
-    """Models in pairs, and by rank."""
+    """Models compared in pairs, and ranked."""
     columns: dict[str, Any] = {
         "model": found.model.tolist(),
         "against": found.reference.tolist(),
@@ -61,7 +64,7 @@ def comparison(evaluation: Evaluation, found: Comparison) -> Section:
         ],
     }
     call = evaluation.call("compare", measure=found.measure)
-    note = texts.DIFFERENCES.format(side="Above" if found.measure.higher_is_better else "Below")
+    note = texts.DIFFERENCES.format(sign="positive" if found.measure.higher_is_better else "negative")
     return Section(
         id="comparison",
         title="Comparison",
@@ -140,7 +143,7 @@ def _skill(evaluation: Evaluation) -> Iterator[Table]:
 
 
 def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the table of calibration by group, which comes before any other."""
+    """Yield the table of calibration by group, which comes first."""
     found = evaluation.group_calibration
     if found is None or evaluation.slices is None:
         return
@@ -162,13 +165,13 @@ def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
 
 
 def means(evaluation: Evaluation) -> Section:
-    """Decisiveness, accuracy and robustness."""
+    """Means of the probability given to what happened."""
     found = evaluation.probability_means
     columns: dict[str, Any] = {
         "model": list(found),
-        "decisiveness": [one.decisiveness for one in found.values()],
-        "accuracy": [one.accuracy for one in found.values()],
-        "robustness": [one.robustness for one in found.values()],
+        "arithmetic mean": [one.decisiveness for one in found.values()],
+        GEOMETRIC_MEAN: [one.accuracy for one in found.values()],
+        "\N{MINUS SIGN}2/3 mean": [one.robustness for one in found.values()],
         "divergence": [math.nan if one.divergence is None else float(one.divergence[1]) for one in found.values()],
         "angle, degrees": [math.nan if one.angle is None else round(one.angle, 1) for one in found.values()],
     }
@@ -178,17 +181,17 @@ def means(evaluation: Evaluation) -> Section:
         words=(texts.MEANS,),
         items=(
             Table(
-                title="Decisiveness, accuracy, robustness",
+                title="Means of the probability given to what happened",
                 columns=columns,
                 call=call_for_each("probability_means", evaluation),
-                best=dict.fromkeys(("accuracy", "divergence"), "highest"),
+                best=dict.fromkeys((GEOMETRIC_MEAN, "divergence"), "highest"),
             ),
         ),
     )
 
 
 def _parts(problem: Problem) -> dict[str, list[Measure]]:
-    """Return the measures of each table; every measure of the problem stands in one of them."""
+    """Return the measures of each table; every measure of the problem is in one of them."""
     parts: dict[str, list[Measure]] = {title: [] for title in (AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE)}
     further = {measure.key for measure in problem.more}
     for measure in problem.measures:
@@ -204,12 +207,12 @@ def _parts(problem: Problem) -> dict[str, list[Measure]]:
 
 
 def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Table:
-    """Put some measures of all models into a table, with the best in bold where more or less is better."""
+    """Return a table of some measures of all models, with the best value in bold where higher or lower is better."""
     found = evaluation.scores
     columns: dict[str, Any] = {"model": list(evaluation.models)}
     best: dict[str, str] = {}
     for measure in measures:
-        # Keys differ; labels, which somebody else may have written, need not.
+        # Keys are unique; the labels of users' own measures need not be.
         name = f"{measure.label} ({measure.key})" if measure.label in columns else measure.label
         own = found.measure == measure.key
         columns[name] = _estimates(found.value[own], found.low[own], found.high[own])
@@ -223,22 +226,22 @@ def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Tabl
 
 
 def _notes(evaluation: Evaluation) -> Iterator[str]:
-    """Yield what to beware of, with the measures and models it is about where it is not about all of them."""
+    """Yield the notes of the estimates, with the measures and models they concern unless they concern all."""
     found = evaluation.scores
     for note in dict.fromkeys(filter(None, found.note.tolist())):
         own = found.note == note
         labels, models = (list(dict.fromkeys(names[own].tolist())) for names in (found.label, found.model))
         about = "" if set(labels) == set(found.label.tolist()) else listed(labels)
         about += "" if len(models) == len(evaluation.models) else f"{' ' if about else ''}of {listed(models)}"
-        yield f"Beware: {note} ({about})." if about else f"Beware: {note}."
+        yield f"Note: {note} ({about})." if about else f"Note: {note}."
 
 
 def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any], call: str) -> tuple[Figure, Figure]:
-    """Draw the differences of the pairs, and the models by rank."""
+    """Draw the paired differences and the ranks of the models."""
     pictured = comparison_with_short_names(found, evaluation.models)
     pairs, models = len(found.model), len(evaluation.models)
     label = found.measure.label
-    # Long names need their room, and many models a whole row of the page.
+    # Long names and many models need a whole row of the page.
     wide = models > 3 or max(map(len, pictured.standings.model)) > 10
     across = 9.0 if wide else 6.0
     width: Width = "whole" if wide else "half"
@@ -246,7 +249,7 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
         figure_of(
             lambda ax: plots.draw(pictured, ax),
             title="Differences",
-            caption=f"Difference in {label} of each pair, with its interval.",
+            caption=f"Difference in {label} between the models of each pair, with its confidence interval.",
             table=columns | {"difference": found.difference.tolist()},
             call=f"{call}.plot()",
             size=(across, 1.2 + 0.42 * pairs),
@@ -255,7 +258,8 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
         figure_of(
             lambda ax: plots.draw(pictured.standings, ax),
             title="Ranks",
-            caption=f"{capitalized(label)} of each model with its interval, and the ranks not excluded.",
+            caption=f"{capitalized(label)} of each model with its confidence interval, and the ranks that the tests do "
+            "not exclude.",
             table={"model": found.standings.model.tolist(), label: found.standings.value.tolist()},
             call=f"{call}.standings.plot()",
             size=(across, 1.2 + 0.42 * (models if wide else max(models, pairs))),

@@ -1,4 +1,4 @@
-"""What a page holds: a verdict in words, then sections of words, figures, tables, facts and one live ranking."""
+"""The contents of a page: a verdict, then sections with text, figures, tables, facts and one interactive ranking."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ Width: TypeAlias = Literal["third", "half", "whole"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Figure:
-    """A picture, the data behind it, and the call that makes it alone.
+    """A figure, its data, and the call that reproduces it.
 
     Parameters
     ----------
     title, caption : str
-        What it is, and what it says, in plain words.
+        What it shows, and how to read it.
     svg : str
-        The picture; see `figure_of`, which makes it.
+        The drawing, made by `figure_of`.
     table : mapping of str to sequence
-        The columns of the table under the picture. Of a long one evenly chosen rows are shown.
+        The columns of the table under the figure. Of a long table, evenly spaced rows are shown.
     alt : str
-        Description for those who do not see it.
+        Description for readers who cannot see it.
     call : str
-        The call that makes it alone.
+        The call that reproduces it.
     points : sequence of mappings
-        What can be read off with the pointer or the keyboard.
+        Values that can be read off with the pointer or the keyboard.
     width : {"third", "half", "whole"}
-        How much of the page it takes where there is room.
+        Width on the page where there is room.
     of_models : tuple of str
-        The models of the page that it is about, if not all; it is shown while they are.
+        The models of the page that it shows, if not all; it is hidden with them.
     """
 
     title: str
@@ -58,22 +58,22 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
-    """A table of numbers or words.
+    """A table of numbers or text.
 
     Parameters
     ----------
     title, note : str
-        What it is, and what is to be said below it.
+        What it shows, and a note below it.
     columns : mapping of str to sequence
         Numbers, `Estimate`, text, booleans or None; a column has the same decimal places throughout.
     call : str
-        The call that makes the numbers alone.
+        The call that reproduces the numbers.
     of_models : tuple of str
-        The columns that tell which models a row is about; it is shown while all of them are.
+        The columns that name the models of a row, which is hidden if any of them is.
     best : mapping of str to {"lowest", "highest"}
         Columns whose best value is set in bold.
     folded : bool
-        Whether it is to be opened first.
+        Whether it is collapsed at first.
     """
 
     title: str
@@ -90,7 +90,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Facts:
-    """Names and what they stand for: versions, seed, counts."""
+    """Names and values, such as versions, seed and counts."""
 
     title: str
     entries: Mapping[str, object]
@@ -101,7 +101,7 @@ Item: TypeAlias = Figure | Table | Facts | ThresholdRanking
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Section:
-    """A part of the page; `id` is its address within it, `words` its paragraphs."""
+    """A part of the page; `id` is its anchor, `words` are its paragraphs."""
 
     id: str
     title: str
@@ -110,7 +110,7 @@ class Section:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.id):
-            law = f"the id of a section must be of a-z, 0-9 and -, and begin with a letter; got {self.id!r}"
+            law = f"the id of a section must be made of a-z, 0-9 and -, and begin with a letter; got {self.id!r}"
             raise InputValueError(law)
 
 
@@ -123,7 +123,7 @@ class Page:
     title : str
         What was evaluated.
     verdict : tuple of str
-        What came out, in plain words; the first paragraph is the most important.
+        The findings in plain words; the first paragraph is the most important.
     models : tuple of str
         The models in the order of their colours.
     sections : tuple of Section
@@ -142,16 +142,16 @@ class Page:
         names = [section.id for section in self.sections]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InputValueError(f"the ids of sections must differ; {twice!r} stands twice")
+            raise InputValueError(f"the ids of sections must differ; {twice!r} occurs twice")
         rankings = [item for section in self.sections for item in section.items if isinstance(item, ThresholdRanking)]
         if len(rankings) > 1:
-            raise InputValueError(f"a page holds one ThresholdRanking; got {len(rankings)}")
+            raise InputValueError(f"a page can have only one ThresholdRanking; got {len(rankings)}")
         if rankings and rankings[0].models != self.models:
-            raise InputValueError("the ThresholdRanking must be of the models of the page, in their order")
+            raise InputValueError("the ThresholdRanking must have the models of the page, in the same order")
 
 
 def _check_lengths(title: str, columns: Columns) -> None:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise InputValueError(f"the columns of table {title!r} must have the same length; they have {told}")
+        found = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise InputValueError(f"the columns of table {title!r} must have the same length; they have {found}")

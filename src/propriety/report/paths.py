@@ -1,4 +1,4 @@
-"""Paths in fewer bytes: points that nobody would miss are left out, and shapes that look alike are drawn at once."""
+"""Shorter SVG paths: points that make no visible difference are left out, and equal shapes are drawn at once."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from propriety.result import Floats
 
 __all__ = ["short_path"]
 
-UNSEEN = 0.15  # How far, in points, a line may pass beside one that it leaves out.
+UNSEEN = 0.15  # Largest distance, in points, of an omitted point from the line.
 STRAIGHT = re.compile(r"M[^MLz]*(?:L[^MLz]*)+z?")
 NUMBER = re.compile(r"-?\d+\.?\d*")
 
 
 def short_path(path: str) -> str:
-    """Return a path without the points that lie on, or hardly beside, the line between their neighbours.
+    """Return a path without the points that are on or very close to the line between their neighbours.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def _shortened(piece: str) -> str:
 
 
 def _needed(points: Floats) -> list[int]:
-    """Choose points as Douglas and Peucker (1973) do: the farthest from the line between two, then on both sides."""
+    """Choose points by the algorithm of Douglas and Peucker (1973): the farthest from the line, then on both sides."""
     kept = {0, len(points) - 1}
     spans = [(0, len(points) - 1)]
     while spans:
@@ -52,7 +52,7 @@ def _needed(points: Floats) -> list[int]:
 
 
 def _distances(points: Floats, start: Floats, stop: Floats) -> Floats:
-    """Return the distance of points from the straight piece between two others."""
+    """Return the distance of points from the segment between two others."""
     along = stop - start
     length = float(along @ along)
     share = np.clip((points - start) @ along / length, 0.0, 1.0) if length else np.zeros(len(points))

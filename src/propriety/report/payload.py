@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["json_for_html"]
 
-# Within HTML these could end the element, open another, or start an entity; in JSON they may always be escaped.
+# In HTML these could end the element, open another or start an entity; in JSON they can always be escaped.
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
@@ -19,7 +19,7 @@ def json_for_html(data: Any) -> str:
     >>> print(json_for_html({"name": "</script>&\u2028"}))
     {"name":"\u003c/script\u003e\u0026\u2028"}
     """
-    # ASCII takes care of U+2028 and U+2029, which end lines in scripts.
+    # ASCII escapes U+2028 and U+2029, which end lines in scripts.
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for letter, escape in ESCAPES.items():
         text = text.replace(letter, escape)

@@ -1,4 +1,4 @@
-"""The page as one HTML file: nothing is fetched, nothing runs but the page's own script."""
+"""The page as one HTML file: nothing is fetched, and only the page's own script runs."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def render(page: Page) -> str:
     """Write a page as one HTML file that needs nothing else.
 
     The Content-Security-Policy in it allows the page's own script and style, by their hashes, and nothing more: no
-    other script, no inline style, no request. It is to be written as UTF-8 bytes, because other ends of
-    lines would change the hashes.
+    other script, no inline style, no request. Write it as UTF-8 bytes, because other line endings would change the
+    hashes.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def render(page: Page) -> str:
     ('<!doctype html>', True)
     """
     view = _View(page)
-    # A lone surrogate is no character and could not be written to a file.
+    # Lone surrogates cannot be encoded, so they are replaced.
     return view.html().encode("utf-8", "replace").decode("utf-8")
 
 
 def iframe_of(page: str, *, height: int = 800) -> str:
-    """Return an iframe for a notebook that shows a rendered page, kept apart from the notebook by a sandbox.
+    """Return a sandboxed iframe that shows a rendered page in a notebook.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def iframe_of(page: str, *, height: int = 800) -> str:
 
 
 class _View:
-    """A page turned into what its template shows; figures are numbered in their order."""
+    """The values that the template shows for a page; figures are numbered in order."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -79,7 +79,7 @@ class _View:
         data = {"models": [steady(name) for name in self.page.models], "ranking": self.ranking, "figures": self.points}
         return _template().render(
             page=self.page,
-            headline={name: _told(value) for name, value in self.page.headline.items()},
+            headline={name: _written(value) for name, value in self.page.headline.items()},
             models=[{"place": place, "name": named(name), **_look(place)} for name, place in self.places.items()],
             sections=sections,
             policy=_policy(style, script),
@@ -101,7 +101,7 @@ class _View:
                     item.title, item.columns, of_models=item.of_models, best=item.best
                 )
             case Facts():
-                entries = {name: _told(value) for name, value in item.entries.items()}
+                entries = {name: _written(value) for name, value in item.entries.items()}
                 return {"kind": "facts", "title": item.title, "entries": entries}
             case ThresholdRanking():
                 return self._ranking(item)
@@ -198,13 +198,13 @@ def _behind(difference: float, places: int) -> str:
 
 
 def _thinned(columns: Mapping[str, Sequence[Any]]) -> tuple[Mapping[str, Sequence[Any]], str]:
-    """Return at most so many rows, evenly chosen, and say so."""
+    """Return at most `MOST_ROWS` evenly spaced rows, and a note if rows are left out."""
     length = len(next(iter(columns.values()), ()))
     if length <= MOST_ROWS:
         return columns, ""
     chosen = np.unique(np.linspace(0, length - 1, MOST_ROWS).round().astype(int))
     thin = {name: _rows_of(column, chosen) for name, column in columns.items()}
-    return thin, f"{len(chosen)} of {length:,} rows, evenly chosen; the call gives them all."
+    return thin, f"{len(chosen)} of {length:,} rows, evenly spaced; the call returns all of them."
 
 
 def _rows_of(column: Sequence[Any] | NDArray[Any], chosen: NDArray[np.intp]) -> list[Any]:
@@ -222,7 +222,7 @@ def _best(column: Sequence[Any], which: str) -> set[int]:
     return {row for row, value in enumerate(values) if value == target}
 
 
-def _told(value: object) -> str:
+def _written(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
@@ -247,12 +247,12 @@ def _policy(style: str, script: str) -> str:
 
 @cache
 def _part(name: str) -> str:
-    # Reading as text makes every end of line the one that browsers hash.
+    # Reading as text normalises line endings to those that browsers hash.
     return files("propriety.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _shown(value: Any) -> Any:
-    """Return what stands on the page for a value of the template."""
+    """Return what the page shows for a value of the template."""
     return steady(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

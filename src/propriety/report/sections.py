@@ -1,4 +1,4 @@
-"""Sections of a report with pictures: calibration and decisions, drawn from what the evaluation computed."""
+"""Sections of a report with figures: calibration and decisions, drawn from the results of the evaluation."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def calibration(evaluation: Evaluation) -> Section:
             figure_of(
                 partial(plots.plot_curves, curves),
                 title="Reliability",
-                caption="Event rate against forecast. On the diagonal forecasts mean what they say.",
+                caption="Observed event rate against forecast. A calibrated model follows the diagonal.",
                 table=_stacked({name: curve.columns() for name, curve in curves.items()}),
                 call=call_for_each("reliability_curve", evaluation) + ".plot()",
                 models=list(curves),
@@ -67,7 +67,7 @@ def calibration(evaluation: Evaluation) -> Section:
 
 
 def decisions(evaluation: Evaluation) -> Section:
-    """Worth of acting on the forecasts, at every threshold and over every interval of them."""
+    """Value of acting on the forecasts, at every threshold and over every threshold range."""
     shown = _names(evaluation)
     interval = evaluation.problem.interval
     own: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
@@ -81,7 +81,8 @@ def decisions(evaluation: Evaluation) -> Section:
         figure_of(
             partial(plots.plot_decision_curves, net),
             title="Net benefit",
-            caption="What acting gains over treating nobody, in true positives per case. Higher is better.",
+            caption="Gain from acting on the forecasts instead of treating nobody, in true positives per case. "
+            "Higher is better.",
             table={
                 "threshold": STEPS,
                 **{name: np.interp(STEPS, curve.threshold, curve.net_benefit) for name, curve in net.items()},
@@ -92,7 +93,8 @@ def decisions(evaluation: Evaluation) -> Section:
         figure_of(
             partial(plots.plot_murphy_curves, murphy),
             title="Murphy diagram",
-            caption="The cost of wrong decisions at each threshold. Lower is better; the area is half the Brier score.",
+            caption="Cost of wrong decisions at each threshold. Lower is better. The area under the curve is half the "
+            "Brier score.",
             table={
                 "threshold": STEPS,
                 **{name: _at(STEPS, curve.threshold, curve.score) for name, curve in murphy.items()},
@@ -109,7 +111,8 @@ def decisions(evaluation: Evaluation) -> Section:
             figure_of(
                 partial(plots.plot_roc_curves, roc),
                 title="ROC curves",
-                caption="How well forecasts order the cases. It sees neither calibration nor costs.",
+                caption="How well the forecasts rank events above non-events, whatever their calibration and the "
+                "costs of errors.",
                 table=_stacked({name: curve.columns() for name, curve in roc.items()}),
                 call=call_for_each("roc_curve", evaluation, **own) + ".plot()",
                 models=list(roc),
@@ -125,7 +128,7 @@ def decisions(evaluation: Evaluation) -> Section:
 
 
 def events(evaluation: Evaluation) -> Section:
-    """Calibration of rows of classes: the events "y is this class", or "y is at most this grade"."""
+    """Calibration of class probabilities: the events "y is this class", or "y is at most this grade"."""
     ordinal = evaluation.kind == "ordinal"
     what = "at most {}" if ordinal else "{}"
     best = evaluation.best
@@ -150,7 +153,7 @@ def events(evaluation: Evaluation) -> Section:
         title="Calibration",
         words=(
             *calibration_words(evaluation),
-            "Rows of probabilities are judged event by event: "
+            "Calibration is assessed for one event at a time: "
             + ("the outcome is at most this grade." if ordinal else "the outcome is this class.")
             + _left_out(len(own), len(curves), ordinal=ordinal),
         ),
@@ -163,7 +166,7 @@ def _cut_points(evaluation: Evaluation) -> Figure:
     return figure_of(
         lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
         title="Parts of the score by cut point",
-        caption="Which cut point adds how much to miscalibration and to discrimination.",
+        caption="Contribution of each cut point to miscalibration and discrimination.",
         table=_stacked({name: one.columns() for name, one in parts.items()}),
         call=call_for_cut_points(evaluation),
         size=(9.6, 3.6),
@@ -173,11 +176,12 @@ def _cut_points(evaluation: Evaluation) -> Figure:
 
 
 def _left_out(shown: int, events: int, *, ordinal: bool) -> str:
-    """Say which events have no picture."""
+    """Say that some events are not drawn."""
     if shown == events:
         return ""
     return (
-        f" The first {shown} of {events:,} {'cut points' if ordinal else 'classes'} are drawn; the scores are of all."
+        f" Only the first {shown} of {events:,} {'cut points' if ordinal else 'classes'} are drawn; the scores cover "
+        "all of them."
     )
 
 
@@ -187,7 +191,8 @@ def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
     return figure_of(
         partial(plots.plot_decompositions, parts),
         title="Where the scores come from",
-        caption="Miscalibration to the right, discrimination upwards: the best models are at the upper left.",
+        caption="Miscalibration increases to the right, discrimination upwards: the best models are at the upper left. "
+        "Neither is corrected for sampling noise.",
         table={
             "model": list(parts),
             **{
@@ -228,8 +233,8 @@ def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
     rows, pictured = found.columns(), ranking_with_short_names(found)
     return figure_of(
         lambda ax: plots.draw(pictured, ax),
-        title="Who wins on which interval",
-        caption=caption + ("" if interval is None else " The ring is your range of thresholds."),
+        title="Best model over each threshold range",
+        caption=caption + ("" if interval is None else " The ring marks your threshold range."),
         table={name: rows[name] for name in (*RANKS, *(("is_noise",) if what is None else ()))},
         call=f"{call_for_ranking(evaluation)}.plot()",
         models=list(pictured.models),
@@ -238,18 +243,18 @@ def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
 
 
 def _at(thresholds: Floats, knots: Floats, values: Floats) -> Floats:
-    """Read a piecewise linear curve; where it jumps a knot stands twice, and the first has the value there."""
+    """Evaluate a piecewise linear curve; at a jump the knot occurs twice, and the first has the value there."""
     place = np.minimum(np.searchsorted(knots, thresholds), len(knots) - 1)
     return np.where(knots[place] == thresholds, values[place], np.interp(thresholds, knots, values))
 
 
 def _names(evaluation: Evaluation) -> dict[str, str]:
-    """Return the name of each model as pictures can show it."""
+    """Return the name of each model as figures show it."""
     return dict(zip(evaluation.models, short_names(evaluation.models), strict=True))
 
 
 def _stacked(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the rows of several models one below the other."""
+    """Stack the rows of several models."""
     names = [name for name in next(iter(tables.values())) if all(name in table for table in tables.values())]
     columns: dict[str, Any] = {
         "model": np.repeat(np.array(list(tables)), [len(rows[names[0]]) for rows in tables.values()])

@@ -1,10 +1,10 @@
-"""SVG made fit for a page: no styles, no names that clash, colours that follow light and dark, nothing that can act."""
+"""SVG prepared for a page: no styles, no clashing ids, colours for light and dark mode, no active content."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from xml.etree.ElementTree import Element, ParseError, fromstring, tostring  # nosec B405  # `_parse` refuses entities.
+from xml.etree.ElementTree import Element, ParseError, fromstring, tostring  # nosec B405  # `_parse` rejects entities.
 
 from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS
@@ -64,7 +64,7 @@ def clean(source: str) -> str:
 
 
 def adopt(source: str, prefix: str, *, title: str, description: str) -> str:
-    """Return SVG as part of a page, one picture to a screen reader.
+    """Return SVG as part of a page, as one image to a screen reader.
 
     Its ids begin with `prefix`. Whoever made it, elements that pictures do not need are refused, and attributes and
     addresses left out.
@@ -81,20 +81,20 @@ def adopt(source: str, prefix: str, *, title: str, description: str) -> str:
             raise InputValueError(f"a figure's SVG must hold shapes and text only; got <{element.tag}>")
         element.attrib = {key: _renamed(value, names) for key, value in element.attrib.items() if _allowed(key, value)}
     for name, text in (("desc", description), ("title", title)):
-        told = Element(name, {"id": prefix + name})
-        told.text = _writable(text)
-        root.insert(0, told)
+        element = Element(name, {"id": prefix + name})
+        element.text = _writable(text)
+        root.insert(0, element)
     root.set("role", "img")
     root.set("aria-labelledby", f"{prefix}title {prefix}desc")
     return tostring(root, encoding="unicode")
 
 
 def _parse(source: str) -> Element:
-    """Read SVG without its namespaces; entities, with which a document can grow without bounds, are refused."""
+    """Parse SVG without its namespaces; entities, with which a document can grow without bound, are rejected."""
     if "<!ENTITY" in source:
         raise InputValueError("a figure's SVG must not declare entities")
     try:
-        root = fromstring(source)  # noqa: S314  (entities are refused above)  # nosec B314
+        root = fromstring(source)  # noqa: S314  (entities are rejected above)  # nosec B314
     except ParseError as error:
         raise InputValueError(f"a figure's SVG must be XML; {error}") from error
     for element in root.iter():
@@ -129,7 +129,7 @@ def _plain(element: Element) -> None:
 
 
 def _declarations(style: str) -> Iterator[tuple[str, str]]:
-    """Yield the declarations of a style attribute; the family of a font is the page's."""
+    """Yield the declarations of a style attribute; the page sets the font family."""
     for declaration in style.split(";"):
         name, _, value = (part.strip() for part in declaration.partition(":"))
         if name == "font" and (match := SHORTHAND.search(value)):
@@ -143,7 +143,7 @@ def _declarations(style: str) -> Iterator[tuple[str, str]]:
 
 
 def _color(key: str, color: str, *, on_text: bool) -> dict[str, str]:
-    """Return a colour as a name of the page's; one mixed with white becomes the colour with opacity."""
+    """Return a colour as a variable of the page; one mixed with white becomes the colour with an opacity."""
     red, green, blue = (int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
     if max(red, green, blue) - min(red, green, blue) < 0.02:
         name = next(name for end, name in GREYS if green <= end)
@@ -160,7 +160,7 @@ def _color(key: str, color: str, *, on_text: bool) -> dict[str, str]:
 
 
 def _strength(color: tuple[float, float, float], hue: str) -> float | None:
-    """Return how much of the hue a mixture of it with white holds, or None for another colour."""
+    """Return the share of the hue in a mixture with white, or None for another colour."""
     full = [int(hue[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     darkest = min(range(3), key=full.__getitem__)
     share = (1.0 - color[darkest]) / (1.0 - full[darkest])
@@ -189,7 +189,7 @@ def _referenced(root: Element) -> set[str]:
 
 
 def _prune(parent: Element, referenced: set[str]) -> None:
-    """Leave out metadata, styles, what is invisible, and groups and ids that say nothing."""
+    """Remove metadata, styles, invisible elements, and unused groups and ids."""
     kept: list[Element] = []
     for child in parent:
         _prune(child, referenced)
@@ -210,7 +210,7 @@ def _prune(parent: Element, referenced: set[str]) -> None:
 
 
 def _alike(one: Element, other: Element) -> bool:
-    """Say whether two shapes, such as the bars of a histogram, may be one path: opaque, without an outline."""
+    """Return whether two shapes, such as the bars of a histogram, can be one path: opaque, without an outline."""
     same = {key: value for key, value in one.attrib.items() if key != "d"}
     opaque = same.get("fill", "none") != "none" and "stroke" not in same and not any("opacity" in key for key in same)
     paths = one.tag == other.tag == "path" and "id" not in same
@@ -242,5 +242,5 @@ def _allowed(key: str, value: str) -> bool:
 
 
 def _writable(text: str) -> str:
-    """Return text without the characters that XML cannot hold."""
+    """Return text without the characters that XML does not allow."""
     return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", text)

@@ -1,4 +1,4 @@
-"""What the report says in every evaluation."""
+"""Texts that every report contains."""
 
 from __future__ import annotations
 
@@ -30,68 +30,74 @@ __all__ = [
     "merits_words",
 ]
 
-SCORES = "The models are ranked by the {headline}. Each number is followed by its {level} interval."
+SCORES = "The models are ranked by the {headline}. Each estimate is followed by its {level} confidence interval."
 IDEALS = (
-    "Observed/expected: events that happened per event forecast. The calibration intercept is negative where forecasts "
-    "are too high; the calibration slope is below 1 where they are too extreme, above 1 where they are too timid."
+    "Observed/expected is the number of events divided by the number forecast. The calibration intercept is negative "
+    "if forecasts are too high. The calibration slope is below 1 if they are too extreme, above 1 if they are too "
+    "timid."
 )
 PARTS = (
-    "Brier score = miscalibration \N{MINUS SIGN} discrimination + uncertainty. Both parts are given without the noise "
-    'that recalibration fits, which the columns "in the sample" hold.'
+    "Brier score = miscalibration \N{MINUS SIGN} discrimination + uncertainty. Sampling noise inflates miscalibration "
+    'and discrimination; both are corrected for it, and the columns "in the sample" are uncorrected.'
 )
 CALIBRATION = (
-    "Of the cases that a calibrated model calls 20%, one in five has the event. The curves show how often the event "
-    "happened among cases with the same forecast: above the diagonal forecasts were too low, below it too high."
+    "If a model is calibrated, the event happens in one of five cases to which it gives a probability of 20%. The "
+    "curves show how often the event happened among cases with similar forecasts. Above the diagonal, forecasts were "
+    "too low; below it, too high."
 )
 BAND = (
-    "The grey {level} band is pointwise: at any one forecast it holds the curve of a calibrated model with that "
-    "probability. Even the curve of a calibrated model often leaves it somewhere; the tests of calibration judge the "
-    "curve as a whole."
+    "The grey {level} band is pointwise: at a given forecast, the curve of a calibrated model lies in it with that "
+    "probability. Even the curve of a calibrated model often leaves the band somewhere. The test of calibration "
+    "assesses the curve as a whole."
 )
 DEPENDENT_BAND = (
-    f"{BAND} The band would hold if the cases were independent; here they are in {{what}}, and it may be too narrow."
+    f"{BAND} The band assumes independent cases. Here they may be correlated ({{what}}), and it may be too narrow."
 )
-DIFFERENCES = "{side} zero the first model is better."
-DECISIONS = "What a forecast is worth depends on the thresholds at which people act on it."
-_RANKING = "Each point is an interval of thresholds, coloured by the model with the lowest mean regret there"
-RANKING = f"{_RANKING}; pale where the lead is within noise."
+DIFFERENCES = "A {sign} difference favours the first model."
+DECISIONS = "The value of a forecast depends on the thresholds at which people act on it."
+_RANKING = "Each point is a threshold range, coloured by the model with the lowest mean regret over it"
+RANKING = f"{_RANKING}; hatched where its difference from the next model is within sampling error."
 DEPENDENT_RANKING = (
-    f"{_RANKING}. Which leads are noise is not shown: that is known of independent cases, and here they are in "
-    "{what}."
+    f"{_RANKING}. Sampling error is not shown, because it is only known for independent cases; here they may be "
+    "correlated ({what})."
 )
 GROUPS = (
-    "The same measure within each group, and a test of each group against all other cases. The p-values are adjusted "
-    "for the number of groups and models."
+    "The score in each group is tested against that of all other cases. The p-values are adjusted for the number of "
+    "groups and models."
 )
 GROUP_CALIBRATION = (
-    "Calibration in each group: events that happened per event forecast, and a test of intercept 0 and slope 1. "
-    "The outcome holds with one level over all groups and models."
+    "Calibration in each group is shown by observed/expected events and by a test of intercept 0 and slope 1. The "
+    "verdicts are adjusted for the number of groups and models."
 )
 GROUP_SKILL = (
-    "Skill is the share of the loss of the group's own event rate that the forecast saves. A higher or lower event "
-    "rate alone changes the score, and not the skill."
+    "Skill is the share by which a model lowers the score of always forecasting the group's own event rate. A higher "
+    "or lower event rate by itself changes the score, but not the skill."
 )
 GROUPS_OF_AN_EVENT = (
-    "Observed \N{MINUS SIGN} forecast is the event rate less the mean forecast: positive where events are more "
-    "frequent than forecast. A group with another event rate has another score even if it is forecast equally well."
+    "Observed \N{MINUS SIGN} forecast is the event rate minus the mean forecast: positive where events are more "
+    "frequent than forecast. Groups with different event rates have different scores even if they are forecast "
+    "equally well."
 )
-SMALL_GROUPS = "Groups that are too small to be judged have neither interval nor test."
-GROUPS_IN_TIME = "Intervals and tests take neighbours in time for independent, and may be too narrow and too sure."
+SMALL_GROUPS = "Groups that are too small have neither an interval nor a test."
+GROUPS_IN_TIME = (
+    "Intervals and tests treat neighbouring times as independent, so intervals may be too narrow and p-values too "
+    "small."
+)
 MEANS = (
-    "Means of the probability that the model gave to what happened: arithmetic (decisiveness), geometric (accuracy, "
-    "the log score as a probability) and with exponent \N{MINUS SIGN}2/3 (robustness). The divergence is the accuracy "
-    "over that of the recalibrated forecasts; an angle above 45 degrees tells over-confidence, below it "
-    "under-confidence."
+    "Means of the probability that the model gave to what happened. The arithmetic mean shows decisiveness. The "
+    "geometric mean is the log score as a probability (sometimes called accuracy). The mean with exponent "
+    "\N{MINUS SIGN}2/3 shows robustness. Divergence is the geometric mean divided by that of the recalibrated "
+    "forecasts. An angle above 45 degrees indicates overconfidence, one below underconfidence."
 )
 _CALLS = (
     "Reliability curves are isotonic regressions of the outcomes on the forecasts (CORP). A case is acted on if its "
-    "forecast is at least the threshold. Below each table and figure is the Python call that reproduces it; there pr "
-    "is propriety, "
+    "forecast is at least the threshold. Below each table and figure is the Python call that reproduces it. In these "
+    "calls pr is propriety, "
 )
 
 
 def merits_words(measures: Iterable[Measure]) -> str:
-    """Say of every measure which values are good.
+    """Say which values of each measure are good.
 
     Examples
     --------
@@ -114,16 +120,16 @@ def calls_words(calls: Calls, dropped: int) -> str:
 
     Examples
     --------
-    >>> calls_words(Calls(shared=("by", "cluster")), 3)[-93:]
-    'and by and cluster are as given, all of them without the rows that miss a value of any model.'
+    >>> calls_words(Calls(shared=("by", "cluster")), 3)[-92:]
+    ', and by and cluster are as given; rows in which any model has a missing value are left out.'
     >>> calls_words(Calls(is_ledger=True), 0)[-66:]
     'ledger holds the tables and moments of the models (result.ledger).'
     """
     if calls.is_ledger:
         return f"{_CALLS}ledger holds the tables and moments of the models (result.ledger)."
-    said = "y holds the outcomes and forecasts the probabilities of each model by name"
+    said = "y holds the outcomes, forecasts maps the name of each model to its probabilities"
     if calls.shared:
         said += f", and {listed(calls.shared)} {'are' if len(calls.shared) > 1 else 'is'} as given"
     if dropped:
-        said += ", all of them without the rows that miss a value of any model"
+        said += "; rows in which any model has a missing value are left out"
     return f"{_CALLS}{said}."

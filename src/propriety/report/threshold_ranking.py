@@ -1,4 +1,4 @@
-"""Models ranked by their mean regret between any two thresholds, from sums that hold no case."""
+"""Models ranked by their mean regret between any two thresholds, from sums that contain no cases."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from propriety.tables.models import check_tables
 
 __all__ = ["ThresholdRanking", "threshold_ranking"]
 
-# Fine where thresholds are low, as those for rare and grave events are; every step is a number that people say.
+# Finer where thresholds are low, as they are for rare and serious events; every step is a round number.
 STEPS = np.concatenate([np.arange(20) / 1000, np.arange(4, 20) / 200, np.arange(10, 101) / 100])
 TREAT_ALL, TREAT_NONE = "treat all", "treat none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ThresholdRanking(Result):
-    r"""Regret of each model, summed up from threshold 0 to each step of a grid; see `threshold_ranking`.
+    r"""Cumulative regret of each model from threshold 0 to each step of a grid; see `threshold_ranking`.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class ThresholdRanking(Result):
     trivial : mapping of str to array of shape (steps,)
         The same for treating all and for treating none.
     low, high : float
-        The interval that is shown first.
+        The threshold range that is shown first.
     n : int
         Number of cases.
     """
@@ -58,7 +58,7 @@ class ThresholdRanking(Result):
         return {"threshold": self.grid, **own}
 
     def mean_regret(self, low: float | None = None, high: float | None = None) -> dict[str, float]:
-        """Return the mean regret of each model between two steps of the grid, exactly; by default those shown first.
+        """Return the exact mean regret of each model between two steps of the grid; by default those shown first.
 
         Examples
         --------
@@ -72,7 +72,7 @@ class ThresholdRanking(Result):
         return dict(zip(self.models, mean.tolist(), strict=True))
 
     def payload(self) -> dict[str, Any]:
-        """Return what the page's script needs: sums at the steps of the grid, and never a case."""
+        """Return what the page's script needs: sums at the steps of the grid, without any cases."""
         return {
             "grid": self.grid.tolist(),
             "labels": [reading(step) for step in self.grid.tolist()],
@@ -85,7 +85,7 @@ class ThresholdRanking(Result):
 
     @property
     def places(self) -> int:
-        """Decimal places in which regrets are written."""
+        """Number of decimal places of the regrets."""
         return places_for(list(self.mean_regret().values()))
 
     def _interval(self, low: float | None, high: float | None) -> tuple[float, float]:
@@ -94,7 +94,7 @@ class ThresholdRanking(Result):
     def _step(self, threshold: float) -> int:
         place = int(np.searchsorted(self.grid, threshold))
         if place == len(self.grid) or self.grid[place] != threshold:
-            law = f"low and high must be steps of the grid; {threshold!r} is none"
+            law = f"low and high must be steps of the grid; {threshold!r} is not"
             raise InputValueError(law, hint="pass thresholds=(low, high), which adds them to the grid.")
         return place
 
@@ -102,7 +102,7 @@ class ThresholdRanking(Result):
 def threshold_ranking(
     tables: Mapping[str, ForecastTable], *, thresholds: tuple[float, float] | None = None
 ) -> ThresholdRanking:
-    r"""Sum the regret of each model up to each step of a grid of thresholds, from which any interval can be ranked.
+    r"""Compute the cumulative regret of each model on a grid of thresholds, which ranks models over any range.
 
     .. math:: \bar R(a, b) = \frac{C(b) - C(a)}{b - a}, \qquad C(t) = \int_0^t R^*(c)\,dc
 
@@ -114,7 +114,7 @@ def threshold_ranking(
     tables : mapping of str to ForecastTable
         The forecasts of each model for the same cases.
     thresholds : (low, high), optional
-        The interval to show first; its ends become steps of the grid. By default all thresholds.
+        The threshold range to show first; its ends become steps of the grid. By default all thresholds.
 
     References
     ----------
@@ -146,7 +146,7 @@ def threshold_ranking(
 
 
 def reading(threshold: float) -> str:
-    """Say a threshold as a percentage and as a chance.
+    """Format a threshold as a percentage and as a chance.
 
     Examples
     --------
@@ -156,18 +156,18 @@ def reading(threshold: float) -> str:
     if not 0.0 < threshold < 1.0:
         return percent(threshold)
     cases, of = odds_of(threshold)
-    # A chance out of ten thousand tells nobody more than the percentage.
-    telling = cases == 1 or of <= 100
-    return f"{percent(threshold)} ({chance(threshold)})" if telling else percent(threshold)
+    # A chance out of ten thousand is no easier to read than the percentage.
+    is_readable = cases == 1 or of <= 100
+    return f"{percent(threshold)} ({chance(threshold)})" if is_readable else percent(threshold)
 
 
 def percent(threshold: float) -> str:
-    """Say a threshold as a percentage."""
+    """Format a threshold as a percentage."""
     return f"{100.0 * threshold:.4g}%"
 
 
 def _cumulative(table: ForecastTable, grid: Floats) -> Floats:
-    """Integrate the regret cell by cell, each in closed form, and add the cells up."""
+    """Integrate the regret in closed form within each cell of the grid, and accumulate."""
     low, high = grid[:-1], grid[1:]
     cell = np.clip(np.searchsorted(grid, table.forecast, side="right") - 1, 0, len(low) - 1)
     inside = np.clip(table.forecast, grid[0], grid[-1])

@@ -1,4 +1,4 @@
-"""The items of TRIPOD+AI that an evaluation can fill, and those that it leaves to the authors."""
+"""The items of TRIPOD+AI that an evaluation can fill in, and those that it leaves to the authors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from propriety.report.page import Section, Table
 __all__ = ["tripod_items"]
 
 ABSENT = "not provided"
-# What each item asks, in our words; the statement has the full text.
+# What each item asks for, paraphrased; the statement has the full text.
 FILLABLE = {
     "12d": "How differences in performance between clusters, such as hospitals or countries, were measured",
-    "12e": "The measures and plots of performance, why these, and how models were compared",
+    "12e": "Measures and plots of performance, why they were chosen, and how models were compared",
     "12f": "Whether the model was updated after the evaluation, such as by recalibration",
     "12g": "How the predictions were calculated",
-    "15": "What the model puts out, and how thresholds for decisions were chosen",
+    "15": "What the model outputs, and how decision thresholds were chosen",
     "20a": "The flow of participants, with and without the outcome",
     "20b": "The participants, overall and by source: events, missing values",
     "20c": "How the evaluation data compare with the development data",
@@ -40,7 +40,7 @@ AUTHORS = {
     "7": "Preparation of the data",
     "8a": "Outcome and when it was assessed",
     "8b": "Who assessed the outcome",
-    "8c": "Blinding of the assessment of the outcome",
+    "8c": "Blinding of outcome assessment",
     "9a": "Choice of predictors",
     "9b": "Definition and measurement of predictors",
     "9c": "Who assessed the predictors",
@@ -63,19 +63,19 @@ AUTHORS = {
     "22": "The full model",
     "25": "Interpretation",
     "26": "Limitations",
-    "27a": "Handling of poor or missing input in use",
-    "27b": "Interaction and expertise that users need",
+    "27a": "Handling of poor-quality or missing input when the model is used",
+    "27b": "User interaction and expertise required",
     "27c": "Next steps",
 }
 
 
 def tripod_items(provided: Mapping[str, str]) -> Section:
-    """Make the appendix that supports reporting by TRIPOD+AI: what was provided, and "not provided" for the rest.
+    """Return the appendix that supports reporting by TRIPOD+AI: what was provided, and "not provided" for the rest.
 
     Parameters
     ----------
     provided : mapping of str to str
-        What is to be said under an item, such as ``{"21": "5,000 cases, 1,200 events"}``.
+        Text of each item, such as ``{"21": "5,000 cases, 1,200 events"}``.
 
     References
     ----------
@@ -100,10 +100,10 @@ def tripod_items(provided: Mapping[str, str]) -> Section:
         title="Appendix: TRIPOD+AI",
         words=(
             "This appendix supports reporting by TRIPOD+AI (Collins et al. 2024, doi:10.1136/bmj-2023-078378).",
-            "It gathers what an evaluation knows. Whether a study is fully reported is for its authors to see to.",
+            "It lists what the evaluation can report. The authors remain responsible for reporting the study in full.",
         ),
         items=(
-            _table("Items that an evaluation can fill", FILLABLE, provided, folded=False),
+            _table("Items that an evaluation can fill in", FILLABLE, provided, folded=False),
             _table("Items for the authors", AUTHORS, provided, folded=True),
         ),
     )
@@ -112,7 +112,7 @@ def tripod_items(provided: Mapping[str, str]) -> Section:
 def _table(title: str, asked: Mapping[str, str], provided: Mapping[str, str], *, folded: bool) -> Table:
     columns = {
         "item": list(asked),
-        "what it asks": list(asked.values()),
+        "what it asks for": list(asked.values()),
         "in this report": [provided.get(name, ABSENT) or ABSENT for name in asked],
     }
     return Table(title=title, columns=columns, folded=folded)
