@@ -1,4 +1,4 @@
-"""Judge probability forecasts by what they are for: honest probabilities and good decisions."""
+"""Evaluate probability forecasts: are the probabilities calibrated, and do they lead to good decisions?"""
 
 from importlib import import_module as _import_module
 from typing import Any as _Any
