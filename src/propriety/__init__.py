@@ -1,4 +1,4 @@
-"""Evaluate probability forecasts: are the probabilities calibrated, and do they lead to good decisions?"""
+"""Evaluate probability forecasts by calibration and by the decisions that they lead to."""
 
 from importlib import import_module as _import_module
 from typing import Any as _Any
