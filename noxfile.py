@@ -25,7 +25,7 @@ OLDEST = (
     *("tests/integrations/test_sklearn.py", "tests/integrations/test_xarray.py"),
 )
 FAST = (
-    *("README.md", "tests/test_import.py", "tests/test_results.py", "tests/rules/test_golden.py"),
+    *("README.md", "tests/test_import.py", "tests/test_result.py", "tests/rules/test_golden.py"),
     *("tests/tables/test_forecast_table.py", "tests/tables/test_validation.py"),
     *("tests/calibration/test_reliability.py", "tests/decisions/test_net_benefit.py"),
     "tests/inference/test_measures.py",

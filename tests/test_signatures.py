@@ -28,6 +28,9 @@ DIFFERENT = {
         "ArrayLike | IntoFrame | ForecastTable | Mapping[str, ForecastTable] | Ledger": (
             "`evaluate` also reads the forecast table of each model"
         ),
+        "ArrayLike | IntoFrame | ForecastTable | Mapping[Any, ForecastTable] | Ledger": (
+            "`recalibrate` also reads the forecast table of each fold"
+        ),
     },
     "y_proba": {
         "ArrayLike | None = None": "a forecast table already holds the forecasts",

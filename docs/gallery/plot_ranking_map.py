@@ -2,7 +2,7 @@
 Ranking map
 ===========
 
-Who has the lowest mean regret on every interval of thresholds. Hatched means that the lead may be noise.
+Who has the lowest mean regret on every interval of thresholds. Hatched means that the difference may be noise.
 """
 
 import numpy as np

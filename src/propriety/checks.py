@@ -30,7 +30,7 @@ def is_number(value: object) -> bool:
 
 
 def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse what is none of some words.
+    """Reject a value that is not one of the choices.
 
     Examples
     --------
@@ -42,34 +42,34 @@ def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
 
 
 def check_positive(argument: str, value: object) -> None:
-    """Refuse what is no whole number of at least 1."""
+    """Reject a value that is not a positive whole number."""
     if not _is_whole(value) or value < 1:
         raise InputValueError("must be a positive whole number", argument=argument, offender=f"got {value!r}")
 
 
 def check_inside(argument: str, value: object) -> None:
-    """Refuse what is no number strictly between 0 and 1."""
+    """Reject a value that is not strictly between 0 and 1."""
     if not is_number(value) or not 0.0 < value < 1.0:  # type: ignore[operator]  # a number
         raise InputValueError("must lie strictly between 0 and 1", argument=argument, offender=f"got {value!r}")
 
 
 def check_level(level: object) -> None:
-    """Refuse a level that is no probability, or certain."""
+    """Reject a level that is not strictly between 0 and 1."""
     check_inside("level", level)
 
 
 def check_resamples(n_resamples: object) -> None:
-    """Refuse a number of draws that is none."""
+    """Reject a number of draws that is not a positive whole number."""
     check_positive("n_resamples", n_resamples)
 
 
 def check_budget(budget: object) -> None:
-    """Refuse a number of values to bring into memory that is none."""
+    """Reject a memory budget that is not a positive whole number."""
     check_positive("budget", budget)
 
 
 def check_cells(cells: object, *, held: int | None = None) -> None:
-    """Refuse a number of cells that is no power of two, or more than the grid has that a table is held on."""
+    """Reject a number of cells that is no power of two, or more than the grid has that a table is held on."""
     if not _is_whole(cells) or not 1 <= cells <= 2**52 or int(cells) & (int(cells) - 1):
         raise InputValueError("must be a power of two up to 2**52", argument="cells", offender=f"got {cells!r}")
     if held is not None and cells > held:
@@ -78,7 +78,7 @@ def check_cells(cells: object, *, held: int | None = None) -> None:
 
 
 def check_options(missing: object, tolerance: object) -> None:
-    """Refuse unknown ways to treat missing values, and a tolerance that is none."""
+    """Reject unknown ways to treat missing values, and tolerances outside [0, 1)."""
     if not isinstance(missing, str) or missing not in ("raise", "drop"):
         raise InputValueError('must be "raise" or "drop"', argument="missing", offender=f"got {missing!r}")
     if not is_number(tolerance) or not 0.0 <= tolerance < 1.0:  # type: ignore[operator]  # a number

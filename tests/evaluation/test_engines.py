@@ -111,7 +111,7 @@ def test_a_comparison_is_that_of_the_arrays(lazily, alike, case, measure):
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("case", [case for case in SHARED if "keys" in case])
 def test_groups_are_those_of_the_arrays(lazily, alike, case, measure):
-    options = {"measure": MEASURES[measure], "threshold": 0.2, **DRAWS}
+    options = {"measure": MEASURES[measure], "thresholds": 0.2, **DRAWS}
     found = pr.slices(lazily(FRAME), MODELS, outcome="y", **SHARED[case], **options)
     alike(found, pr.slices(Y, ARRAYS, **arrays(case), **options), 1e-11)
 

@@ -34,7 +34,7 @@ class CoxLine:
     covariance : ndarray
         Inverse of the Fisher information, in which a weight of w counts as w cases.
     converged : bool
-        Whether the iterations came to rest.
+        Whether the iterations converged.
     """
 
     coefficients: Floats

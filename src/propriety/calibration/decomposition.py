@@ -243,7 +243,7 @@ def _curves(table: ForecastTable, blocks: Blocks, grid: ArrayLike | None) -> dic
         passive_blocks = np.searchsorted(blocks.event_rate, thresholds)
     score = regret_of_errors(thresholds, passive, table.events, table.non_events)
     recalibrated = regret_of_errors(thresholds, passive_blocks, blocks.events, blocks.non_events)
-    # One less the rate of events has no digits where non-events are rare; their own weight has.
+    # 1 - event rate loses digits where non-events are rare; their own weight does not.
     uncertainty = np.minimum(
         thresholds * (table.non_events.sum() / table.weight), (1.0 - thresholds) * table.event_rate
     )

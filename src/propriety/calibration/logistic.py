@@ -43,7 +43,7 @@ class LogisticFit:
     covariance : array of shape (columns, columns)
         Inverse of the Fisher information, in which a weight of w counts as w cases.
     converged : bool
-        Whether the iterations came to rest.
+        Whether the iterations converged.
     """
 
     coefficients: Floats

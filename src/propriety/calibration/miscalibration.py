@@ -81,8 +81,8 @@ def miscalibration_test(
     .. math:: p = \frac{1 + \#\{\mathrm{MCB}^* \ge \mathrm{MCB}\}}{1 + B} .
 
     Given the forecasts, and independent cases, a p-value of at most :math:`\alpha` then has a probability of at
-    most :math:`\alpha`, in samples of any size. Beside it stands Spiegelhalter's test, which is fast and
-    blind to errors that cancel:
+    most :math:`\alpha`, in samples of any size. The result also holds Spiegelhalter's test, which is fast but does not
+    detect errors that cancel:
 
     .. math:: z = \frac{\sum_i (y_i - p_i) (1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}} .
 
@@ -95,9 +95,9 @@ def miscalibration_test(
     n_resamples : int
         Number of draws :math:`B`.
     seed : int, optional
-        Seed of the draws; without it one is made and kept with the result.
+        Seed of the draws. By default a new seed is drawn and stored in the result.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Notes
     -----

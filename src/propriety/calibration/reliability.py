@@ -110,9 +110,9 @@ class ReliabilityCurve(Result):
             Number of samples drawn. Where there are many distinct forecasts, neighbours are pooled into groups
             of a tenth of n^(2/3) cases, far smaller than the blocks of the curve.
         seed : int, optional
-            Seed of the draws; without it one is made and kept with the band.
+            Seed of the draws. By default a new seed is drawn and stored in the band.
         progress : bool
-            Whether to show a bar.
+            Whether to show a progress bar.
 
         Notes
         -----

@@ -40,7 +40,7 @@ def pav_of_draws(forecast: Floats, drawn: NDArray[np.integer], events: NDArray[n
     Where a forecast was not drawn, the curve is interpolated linearly between those that were, and is NaN
     outside their range; a draw of a single forecast is constant.
     """
-    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+    from scipy.optimize import isotonic_regression  # Imported here, because it takes most of the time of an import.
 
     draws, columns = np.nonzero(drawn)
     counts = drawn[draws, columns].astype(np.float64)

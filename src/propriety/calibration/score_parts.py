@@ -47,7 +47,7 @@ class FixedForecasts:
 
     def scores(self, events: Floats, non_events: Floats) -> tuple[float, float, float]:
         """Return the mean scores of the forecasts, of their recalibrated form, and of the constant event rate."""
-        from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+        from scipy.optimize import isotonic_regression  # Imported here, because it takes most of the time of an import.
 
         weight = events + non_events
         total = weighted_sum(self.event_loss, events) + weighted_sum(self.non_event_loss, non_events)
@@ -102,7 +102,7 @@ def miscalibrations(
     >>> miscalibrations(Brier(), np.array([0, 0, 0, 0, 1]), forecast, events, 1.0 - events).round(6)
     array([0.05, 0.25])
     """
-    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+    from scipy.optimize import isotonic_regression  # Imported here, because it takes most of the time of an import.
 
     weight = events + non_events
     blocks = isotonic_regression(events / weight + 2.0 * group, weights=weight).blocks
@@ -121,7 +121,7 @@ def miscalibrations(
 
 
 def check_proper(rule: Rule, classes: int | None) -> None:
-    """Refuse a rule that is not declared proper, for so many classes or, with None, for one event."""
+    """Reject a rule that is not declared proper, for so many classes or, with None, for one event."""
     check_rule(rule)
     proper = rule.properties(classes).proper
     if proper:

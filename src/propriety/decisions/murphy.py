@@ -43,7 +43,7 @@ class MurphyCurve(Result):
     exact : bool
         Whether straight lines through the rows are the whole curves.
     thresholds : float or (float, float), optional
-        The decision maker's, around which the curves are drawn.
+        The decision maker's threshold or range, around which the curves are drawn.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -102,7 +102,7 @@ def murphy_curve(
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
     thresholds : float or (float, float), optional
-        The probability from which somebody would act, or the range it lies in. The curves are drawn around it.
+        The threshold probability from which one would act, or its range. The curves are drawn around it.
     grid : array-like in [0, 1], optional
         Where to evaluate the curves. Without it they are exact: straight between the rows, and where they jump the
         threshold stands twice, first with the value there and then with the limit from above.

@@ -45,7 +45,7 @@ class NetBenefitDifference(Result):
     interventions_avoided : array of shape (rows,)
         The same in interventions avoided per 100 cases.
     thresholds : float or (float, float), optional
-        The decision maker's, around which the difference is drawn.
+        The decision maker's threshold or range, around which the difference is drawn.
     """
 
     threshold: Floats
@@ -73,7 +73,7 @@ class DecisionCurve(Result):
     true_positive_rate, false_positive_rate : array of shape (rows,)
         Share of the events, and of the non-events, that are acted on; NaN if there are none.
     thresholds : float or (float, float), optional
-        The decision maker's, around which the curve is drawn.
+        The decision maker's threshold or range, around which the curve is drawn.
     prevalence : float
         Share of events in the population.
     harm : float
@@ -206,7 +206,7 @@ def decision_curve(
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
     thresholds : float or (float, float), optional
-        The probability from which somebody would act, or the range it lies in. The curve is drawn around it.
+        The threshold probability from which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1), optional
         Threshold probabilities at which to evaluate the curve. By default 0.01, 0.02, ..., 0.99, and `thresholds` with
         some finer steps around them.
@@ -248,7 +248,7 @@ def decision_curve(
     else:
         true_share, false_share = rate * true_rate, (1.0 - rate) * false_rate
     net_benefit = true_share - odds * false_share - harm
-    # One less the rate of events has no digits where non-events are rare; their own weight has.
+    # 1 - event rate loses digits where non-events are rare; their own weight does not.
     other_rate = float(table.non_events.sum()) / table.weight if prevalence is None else 1.0 - rate
     treat_all = rate - odds * other_rate
     return DecisionCurve(

@@ -159,7 +159,7 @@ def ranking_map(
     axis : {"linear", "log-odds"}
         On which axis the thresholds of an interval count evenly.
     level : float
-        Level at which a margin is told from noise, strictly between 0 and 1.
+        Level at which a margin is distinguished from noise, strictly between 0 and 1.
     sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
 
@@ -216,7 +216,7 @@ def ranking_of(
     axis: ThresholdAxis = "linear",
     level: float = 0.95,
 ) -> RankingMap:
-    """Rank the models of judged cases; see `ranking_map`."""
+    """Rank the models of validated cases; see `ranking_map`."""
     own = None if thresholds is None else read_range(thresholds)
     ranking = _rank(cases, _read_grid(grid, axis), axis, level)
     return ranking if own is None else replace(ranking, marked=ranking.at(own))

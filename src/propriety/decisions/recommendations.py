@@ -47,7 +47,7 @@ class Misleading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionProblem:
-    """A decision, as `propriety.advise` was told of it."""
+    """A decision, as described to `propriety.advise`."""
 
     capacity: bool
     thresholds: Thresholds | None

@@ -49,7 +49,7 @@ class RegretCurve(Result):
     exact : bool
         Whether straight lines through the rows are the whole curve.
     thresholds : float or (float, float), optional
-        The decision maker's, around which the curve is drawn.
+        The decision maker's threshold or range, around which the curve is drawn.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -104,13 +104,13 @@ class CostCurve(Result):
     regret : array of shape (rows,)
         Regret of the best threshold.
     act_at : array of shape (rows,)
-        The best threshold: act on forecasts of at least so much; infinite where it is best never to act.
+        The best threshold: act on forecasts of at least this value; infinite where it is best never to act.
     treat_all, treat_none : array of shape (rows,)
         Regret of always acting and of never acting.
     exact : bool
         Whether straight lines through the rows are the whole curve.
     thresholds : float or (float, float), optional
-        The decision maker's, around which the curve is drawn.
+        The decision maker's threshold or range, around which the curve is drawn.
     event_rate : float
         Share of the cases with the event.
     n, dropped : int
@@ -163,7 +163,7 @@ def regret_curve(
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
     thresholds : float or (float, float), optional
-        The probability from which somebody would act, or the range it lies in. The curve is drawn around it.
+        The threshold probability from which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1], optional
         Where to evaluate the curve. Without it the whole curve is returned: it is straight between forecasts and
         jumps at them, so that each forecast stands twice, first with the value there and then with the limit from
@@ -235,7 +235,7 @@ def cost_curve(
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
     thresholds : float or (float, float), optional
-        The probability from which somebody would act, or the range it lies in. The curve is drawn around it.
+        The threshold probability from which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1], optional
         Cost ratios at which to evaluate the curve. Without it the rows are its corners.
 

@@ -59,7 +59,7 @@ class RocCurve(Result):
     Parameters
     ----------
     threshold : array of shape (rows,)
-        Act on forecasts of at least so much; infinite in the first row.
+        Act on forecasts of at least this value; infinite in the first row.
     false_positive_rate, true_positive_rate : array of shape (rows,)
         Share of the non-events and of the events that are acted on.
     auc : float
@@ -68,7 +68,7 @@ class RocCurve(Result):
     is_hull : bool
         Whether this is the convex hull of a curve.
     thresholds : float or (float, float), optional
-        The decision maker's, which are marked on the curve.
+        The decision maker's threshold or range, which is marked on the curve.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -178,7 +178,7 @@ def roc_curve(
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
     thresholds : float or (float, float), optional
-        The probability from which somebody would act, or the range it lies in, to be marked on the curve.
+        The threshold probability from which one would act, or its range, marked on the curve.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""From what a classifier puts out to what a rule scores."""
+"""Convert the output of a classifier into forecasts that a rule can score."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Output: TypeAlias = Literal["probability", "margin"]
 
 
 def check_output(output: object) -> None:
-    """Refuse a declaration that is neither "probability" nor "margin"."""
+    """Reject a declaration that is neither "probability" nor "margin"."""
     if output not in get_args(Output):
         law = 'must be "probability" or "margin", what the library hands to a metric'
         raise InputValueError(law, argument="output", offender=f"got {output!r}")
@@ -33,7 +33,7 @@ def probabilities(predictions: ArrayLike, output: Output) -> Floats:
     Parameters
     ----------
     predictions : array-like of shape (n,) or (n, K)
-        What a model puts out.
+        Output of a model.
     output : {"probability", "margin"}
         What it is.
 

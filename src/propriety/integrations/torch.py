@@ -244,7 +244,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         raise InputValueError(law, hint="pass the column of the event, such as forecast[:, 1].")
 
     def check(self, forecast: Tensor, target: Tensor) -> None:
-        """Refuse what is no probability, no logit or no outcome."""
+        """Reject what is no probability, no logit or no outcome."""
         values = single_column(forecast).detach()
         tolerance = max(self.tolerance, rounding_of(values))
         if self.from_logits:

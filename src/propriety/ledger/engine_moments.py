@@ -105,7 +105,7 @@ def moments_of_engine(
 
 
 def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
-    """Refuse keys, clusters or times that are not known of every case, as those in memory are."""
+    """Reject keys, clusters or times that are not known of every case, as those in memory are."""
     for name, own in labels.items():
         absent = [place for place, label in enumerate(own) if label is None]
         if absent:

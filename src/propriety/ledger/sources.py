@@ -144,7 +144,7 @@ def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
 
 
 def _check_columns(y_true: object, forecasts: object) -> None:
-    """Refuse a frame, or names of columns, without the column of the outcomes."""
+    """Reject a frame, or names of columns, without the column of the outcomes."""
     names = isinstance(forecasts, str) or (
         isinstance(forecasts, list | tuple) and bool(forecasts) and all(isinstance(one, str) for one in forecasts)
     )

@@ -33,7 +33,7 @@ Scalar = str | int | float
 
 
 def check_facts(facts: Mapping[str, Any], reserved: set[str]) -> None:
-    """Refuse facts that no ledger has."""
+    """Reject facts that no ledger has."""
     models, labels, keys = facts["models"], facts["labels"], facts["keys"]
     sound = _are_names(models) and len(models) > 0
     sound &= labels is None or (_are_labels(labels) and len(labels) > 1)
@@ -87,7 +87,7 @@ def series_column(rows: Any, name: str, series: int) -> Floats:
 
 
 def check_tables(tables: Sequence[KeyedTables]) -> None:
-    """Refuse tables that no cases have, or not the same cases; each is checked once more when it is asked for."""
+    """Reject tables that no cases have, or not the same cases; each is checked once more when it is asked for."""
     for one in tables:
         weights = (one.events, one.non_events, one.event_squares, one.non_event_squares)
         if not all((column >= 0.0).all() and (column < np.inf).all() for column in weights):
@@ -105,7 +105,7 @@ def check_tables(tables: Sequence[KeyedTables]) -> None:
 
 
 def check_moments(moments: Moments, index: KeyIndex, n: NDArray[np.int64], outcomes: int) -> None:
-    """Refuse moments that no losses have, or of other cases than those of the tables, so many by entry of an index."""
+    """Reject moments that no losses have, or of other cases than those of the tables, so many by entry of an index."""
     places = moments.index.labels[moments.index.place(OUTCOME)]
     if not all(isinstance(place, int) and 0 <= place < outcomes for place in places):
         _refuse(f"its outcomes must be places of {outcomes} classes")
@@ -127,7 +127,7 @@ def _check_cells(n: Floats, weight: Floats, squares: Floats) -> None:
 
 
 def _check_spread(squares: Floats, mean: Floats, lean: Floats, spread: Floats) -> None:
-    """Refuse what contradicts Cauchy and Schwarz: the square of `lean` is at most `squares * spread`."""
+    """Reject what contradicts Cauchy and Schwarz: the square of `lean` is at most `squares * spread`."""
     bad = spread < 0.0  # What is not a number comes of infinite losses.
     root = np.sqrt(squares)
     with np.errstate(over="ignore", invalid="ignore"):

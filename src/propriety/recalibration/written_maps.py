@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import narwhals as nw
@@ -162,7 +161,7 @@ def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
     if dialect == "duckdb":
         return text
     try:
-        sqlglot = import_module("sqlglot")
+        import sqlglot
     except ImportError as error:
         law = f"SQL for {dialect} needs SQLGlot, which is not installed"
         raise MissingDependencyError(law, hint="pip install sqlglot.") from error

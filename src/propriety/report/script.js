@@ -20,7 +20,7 @@
         ...row,
         rank: row.place < models ? 1 + own.filter((other) => other < row.mean - TIED).length : null,
       }))
-      .sort((one, other) => one.mean - other.mean || one.place - other.place);
+      .sort((one, other) => Math.round(one.mean / TIED) - Math.round(other.mean / TIED) || one.place - other.place);
   }
 
   /* The steps that two handles stand for: they keep one step apart, and the one that was moved has its way. */

@@ -148,7 +148,7 @@ class ClassRule(Rule):
 
 
 def check_rule(rule: object) -> None:
-    """Refuse what is not a rule, such as the class of one."""
+    """Reject what is not a rule, such as the class of one."""
     if not isinstance(rule, Rule):
         law = "must be a scoring rule such as propriety.Brier()"
         raise InputTypeError(

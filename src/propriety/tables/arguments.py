@@ -44,7 +44,7 @@ class Arguments:
         return len(self.outcome.values)
 
     def check(self, kind: ForecastKind) -> None:
-        """Refuse arguments of other shapes, lengths or indices, and forecasts of another kind."""
+        """Reject arguments of other shapes, lengths or indices, and forecasts of another kind."""
         self._check_columns()
         for model, forecast in self.forecasts.items():
             with about(self.names[model]):
@@ -58,7 +58,7 @@ class Arguments:
         self._check_indices()
 
     def check_key(self, key: Reading) -> None:
-        """Refuse a group, cluster or time whose pandas index differs from that of another argument."""
+        """Reject a group, cluster or time whose pandas index differs from that of another argument."""
         beside = [("y_true", self.outcome), *(("the forecasts", one) for one in self.forecasts.values())]
         beside += [] if self.weight is None else [("sample_weight", self.weight)]
         for name, other in beside:
@@ -66,7 +66,7 @@ class Arguments:
                 raise _different_indices(name, key.argument)
 
     def settle_missing(self, *, drop: bool) -> NDArray[np.intp] | None:
-        """Refuse or drop missing values; return the rows kept, None for all."""
+        """Reject or drop missing values; return the rows kept, None for all."""
         if not drop:
             self._refuse_missing()
             return None
@@ -127,7 +127,7 @@ class Arguments:
             raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other))
 
     def _check_kinds(self, kind: ForecastKind) -> None:
-        """Refuse models that forecast different things, or not what is asked for."""
+        """Reject models that forecast different things, or not what is asked for."""
         shapes = {model: forecast.values.shape for model, forecast in self.forecasts.items()}
         for model, shape in shapes.items():
             first = next(iter(shapes))
@@ -171,7 +171,7 @@ def about(name: str) -> Iterator[None]:
 
 
 def check_rows(forecast: Reading) -> None:
-    """Refuse forecasts that are neither of one event nor rows of classes."""
+    """Reject forecasts that are neither of one event nor rows of classes."""
     shape = forecast.values.shape
     if len(shape) > MATRIX or (len(shape) == MATRIX and shape[1] < MATRIX):
         law = "must be of shape (n,) or (n, K) with K >= 2"
@@ -181,7 +181,7 @@ def check_rows(forecast: Reading) -> None:
 
 
 def check_kind(shape: tuple[int, ...], name: str, kind: ForecastKind) -> None:
-    """Refuse rows where one event is asked for, and one event where rows are."""
+    """Reject rows where one event is asked for, and one event where rows are."""
     if kind == "event" and len(shape) > 1:
         what = "1-D, the probability of one event" if name == FORECAST else "the forecast of one event"
         raise InputValueError(f"must be {what}", argument=name, offender=f"got shape {shape}", hint=laws.EVENT_HINT)
@@ -236,7 +236,7 @@ def _different_indices(one: str, other: str) -> InputValueError:
 
 
 def _check_total(weights: NDArray[Any]) -> None:
-    """Refuse weights that are all zero, or so large or small that squares of them are not numbers, or lose digits."""
+    """Reject weights that are all zero, or so large or small that squares of them are not numbers, or lose digits."""
     if not (weights != 0).any():
         raise InputValueError(laws.NO_WEIGHT, argument="sample_weight", count=f"{len(weights):,} rows")
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

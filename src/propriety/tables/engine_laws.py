@@ -60,7 +60,7 @@ def judged(
 
 
 def _check_weights(cases: LazyCases, counts: Counts) -> None:
-    """Refuse weights that are all zero, or so large or small that their squares are not numbers."""
+    """Reject weights that are all zero, or so large or small that their squares are not numbers."""
     lawful = counts.key >= -1.0
     if not cases.weighted or not lawful.all():
         return

@@ -55,7 +55,7 @@ def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = 
 
 
 def check_exact(labels: tuple[Any, ...], argument: str) -> None:
-    """Refuse floats that may each stand for several whole numbers, as identifiers that were read as floats do."""
+    """Reject floats that may each stand for several whole numbers, as identifiers that were read as floats do."""
     rounded = next((label for label in labels if isinstance(label, float) and abs(label) >= WHOLE), None)
     if rounded is not None:
         law = f"must hold exact labels; {rounded!r} is a float that may stand for several whole numbers"
@@ -64,7 +64,7 @@ def check_exact(labels: tuple[Any, ...], argument: str) -> None:
 
 
 def check_one_key(by: object) -> None:
-    """Refuse none, or several that have names, where one key is needed."""
+    """Reject none, or several that have names, where one key is needed."""
     if by is None or isinstance(by, Mapping):
         law = "must be an array with one entry per case"
         raise InputTypeError(law, argument="by", offender=f"got a single {type(by).__name__}")

@@ -144,7 +144,7 @@ def pool_cases(cases: Cases) -> tuple[tuple[Floats, ...], dict[str, int]]:
 
 def isotonic_starts(events: Floats, non_events: Floats) -> NDArray[np.intp]:
     """Return where the blocks of isotonic regression begin, and the number of rows: the vertices of a lower hull."""
-    from scipy.optimize import isotonic_regression  # Imported here, because it is most of the time of an import.
+    from scipy.optimize import isotonic_regression  # Imported here, because it takes most of the time of an import.
 
     weight = events + non_events
     start: NDArray[np.intp] = isotonic_regression(events / weight, weights=weight).blocks.astype(np.intp)

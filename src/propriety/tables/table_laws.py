@@ -84,7 +84,7 @@ def checked_fields(
 
 
 def _check_whole_given(given: dict[str, object], n: object, n_events: object) -> None:
-    """Refuse a table of weighted cases that lacks what the weights do not tell."""
+    """Reject a table of weighted cases that lacks what the weights do not tell."""
     needed = {name: given[name] for name in COLUMNS[3:]} | {"n": n, "n_events": n_events}
     absent = [name for name, value in needed.items() if value is None]
     if absent:
@@ -118,7 +118,7 @@ def _are_ones(columns: dict[str, Floats], n: int, weight: float) -> bool:
 
 
 def _check_squares(columns: dict[str, Floats], n: int, n_events: int) -> None:
-    """Refuse squares that no weights have, in a row, in an outcome or in all."""
+    """Reject squares that no weights have, in a row, in an outcome or in all."""
     with np.errstate(over="ignore"):
         total = {name: float(values.sum()) for name, values in columns.items()}
     _check_sum_of_squares(total["event_squares"] + total["non_event_squares"])
@@ -155,7 +155,7 @@ def _are_squares(n: int, weight: Any, squares: Any) -> Any:
 
 
 def check_totals(n: int, weight: float, squares: float) -> None:
-    """Refuse a sum of weights and one of their squares that so many cases cannot have, or that are no numbers."""
+    """Reject a sum of weights and one of their squares that so many cases cannot have, or that are no numbers."""
     _check_sum_of_squares(squares)
     if weight > math.sqrt(LARGEST):
         law = f"the weights of a table must have a sum whose square is a number; it is {weight:g}"
@@ -181,7 +181,7 @@ def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
 
 
 def check_addends(tables: Sequence[ForecastTable]) -> None:
-    """Refuse tables that cannot be added: none, refined ones, or those of several grids."""
+    """Reject tables that cannot be added: none, refined ones, or those of several grids."""
     if not tables:
         raise InputValueError("at least one table is needed to merge; there is none")
     if any(table.refined for table in tables):

@@ -219,7 +219,7 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
 
 
 def check_names(forecasts: object, fewest: int = 1) -> None:
-    """Refuse what is no mapping of the names of so many models or more.
+    """Reject what is no mapping of the names of so many models or more.
 
     Examples
     --------
@@ -288,7 +288,7 @@ def _settle_labels(
 
 
 def _check_column_names(names: tuple[Any, ...] | None, columns: tuple[Any, ...]) -> None:
-    """Refuse a frame whose columns are named as the labels are, and stand in another order."""
+    """Reject a frame whose columns are named as the labels are, and stand in another order."""
     if names is None or names == columns:
         return
     texts = [str(name) for name in names], [str(column) for column in columns]
