@@ -1,7 +1,11 @@
 """Leaves out what needs a library that is not installed: adapters, their tests and their examples."""
 
 import os
+import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
+
+import pytest
 
 os.environ.setdefault("KERAS_BACKEND", "torch")  # Keras reads it when it is imported.
 
@@ -32,3 +36,11 @@ collect_ignore = [
         )
     ),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_is_left_open() -> Iterator[None]:
+    """Close what a test or an example drew, because Matplotlib warns of many open figures."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

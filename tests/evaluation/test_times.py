@@ -136,10 +136,10 @@ def test_the_ranking_map_says_nothing_of_noise(found, request):
     assert np.isnan(result.ranking.standard_error).all()
     assert result.ranking.is_noise.all()
     assert result.ranking.marked is None or math.isnan(result.ranking.marked.standard_error)
-    figure = figure_named("Who wins on which interval", result)
+    figure = figure_named("Best model over each threshold range", result)
     assert "is_noise" not in figure.table
-    assert f"here they are in {result.dependence}" in figure.caption
-    assert "within noise" not in figure.caption
+    assert f"here they may be correlated ({result.dependence})" in figure.caption
+    assert "hatched" not in figure.caption
     axes = result.ranking.plot()
     assert not [patch for patch in axes.patches if patch.get_hatch()]
     told = " ".join(text.get_text() for text in axes.get_legend().get_texts())
@@ -152,9 +152,9 @@ def test_the_ranking_map_says_nothing_of_noise(found, request):
 @pytest.mark.slow
 def test_independent_cases_have_their_noise():
     result = pr.evaluate(Y, MODELS, **DRAWS)
-    figure = figure_named("Who wins on which interval", result)
+    figure = figure_named("Best model over each threshold range", result)
     assert "is_noise" in figure.table
-    assert "pale where the lead is within noise" in figure.caption
+    assert "hatched where its difference from the next model is within sampling error" in figure.caption
     assert "independent" not in figure_named("Reliability of a", result).caption
 
 
@@ -163,7 +163,7 @@ def test_independent_cases_have_their_noise():
 def test_bands_say_that_they_take_cases_for_independent(found, request):
     result = request.getfixturevalue(found)
     caption = figure_named("Reliability of a", result).caption
-    assert f"if the cases were independent; here they are in {result.dependence}" in caption
+    assert f"assumes independent cases. Here they may be correlated ({result.dependence})" in caption
 
 
 def figure_named(title, result):
@@ -198,6 +198,6 @@ def test_groups_and_calibration_in_time_say_what_they_suppose():
         np.testing.assert_allclose(result.slices.p_value, alone.p_value, rtol=1e-9)
         assert "The tests of groups treat neighbouring times as independent." in result.summary()
         groups = next(section for section in page_of(result, title="A").sections if section.id == "slices")
-        assert any("neighbours in time" in words for words in groups.words)
+        assert any("neighbouring times as independent" in words for words in groups.words)
     plain = pr.evaluate(Y, MODELS, by=BLOCK % 2, **DRAWS).summary()
     assert "independent" not in plain

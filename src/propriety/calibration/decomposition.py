@@ -136,7 +136,7 @@ def decompose(
     Notes
     -----
     With ``curve=True`` the thresholds are 0, 1, all forecasts and all recalibrated forecasts, between which the
-    curves are straight. Where they jump, at each forecast, the threshold stands twice: first with the value
+    curves are straight. Where they jump, at each forecast, the threshold occurs twice: first with the value
     there, then with the limit from above. So straight lines through the points are the exact curves, and the
     trapezoidal rule gives their exact areas. On a grid the curves have their values there.
 
@@ -259,7 +259,7 @@ def _curves(table: ForecastTable, blocks: Blocks, grid: ArrayLike | None) -> dic
 def _bends(table: ForecastTable, blocks: Blocks) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
     """Return all thresholds where a curve bends or jumps, and how many rows and blocks are not acted on there.
 
-    Each forecast stands twice, first with the value there, then with the limit from above, so that rows that are not
+    Each forecast occurs twice, first with the value there, then with the limit from above, so that rows that are not
     acted on can be counted along the thresholds instead of being searched for.
     """
     others = np.unique(np.concatenate([[0.0, 1.0, table.event_rate], blocks.event_rate]))

@@ -105,7 +105,7 @@ def murphy_curve(
         The threshold probability from which one would act, or its range. The curves are drawn around it.
     grid : array-like in [0, 1], optional
         Where to evaluate the curves. Without it they are exact: straight between the rows, and where they jump the
-        threshold stands twice, first with the value there and then with the limit from above.
+        threshold occurs twice, first with the value there and then with the limit from above.
     normalize : {"regret", "brier", "expectile"}
         "regret" is the mean of ``Elementary(c)``, and the area is half the Brier score, as in model-diagnostics.
         "brier" is twice that, and the area is the Brier score, as in triptych. "expectile" is half of it, the

@@ -166,7 +166,7 @@ def regret_curve(
         The threshold probability from which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1], optional
         Where to evaluate the curve. Without it the whole curve is returned: it is straight between forecasts and
-        jumps at them, so that each forecast stands twice, first with the value there and then with the limit from
+        jumps at them, so that each forecast occurs twice, first with the value there and then with the limit from
         above.
     act_at : float in [0, 1], optional
         Decide at this threshold, whatever the costs.

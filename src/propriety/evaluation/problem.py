@@ -93,7 +93,7 @@ class Problem:
         keys = [measure.key for measure in self.measures]
         twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
         if twice is not None:
-            raise InputValueError(f"every measure must have a key of its own; {twice!r} stands twice")
+            raise InputValueError(f"every measure must have a key of its own; {twice!r} occurs twice")
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -173,7 +173,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
       same with sums over clusters in place of cases. The factor and the degrees of freedom allow for clusters of
       unequal size: see `cluster_errors`. They are G / (G - 1) and G - 1 where the sizes are equal.
     - ``"diebold-mariano"``, with `time`: neighbours in time depend on each other. The variance is that of `hac` with
-      its correction by Harvey, Leybourne and Newbold: by default Bartlett's weights over :math:`1.3 \sqrt{T}` times;
+      its correction by Harvey, Leybourne and Newbold: by default Bartlett weights over :math:`1.3 \sqrt{T}` times;
       with `horizon` the classical test with horizon - 1 lags and T - 1 degrees of freedom.
     - ``"block bootstrap"``, with `time`: blocks of :math:`1.3 \sqrt{T}` neighbouring times are drawn; see
       `block_bootstrap`.
@@ -262,7 +262,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     >>> nearly = 0.01 + 0.98 * truth[:60]
     >>> print(compare(y[:60], {"truth": truth[:60], "nearly": nearly}))  # doctest: +NORMALIZE_WHITESPACE
     truth and nearly are not distinguishable on 60 cases; over the interval of the difference, about 93 cases to no
-    limit would tell them apart with 80% power.
+    limit would distinguish them with 80% power.
     Paired t test on 60 cases.
     Few cases carry the differences: tests and intervals are widened for that.
     """

@@ -91,7 +91,7 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
     the span :math:`S` is that of `span_of`; the degrees of freedom are :math:`T / \sum v_k^2`. With it,
     :math:`v_k = 1` and :math:`S` is the horizon, because errors of forecasts that many steps ahead overlap no further;
     the degrees of freedom are :math:`T - 1`. Then :math:`q` is the correction of Harvey, Leybourne and Newbold: what
-    is lost by taking deviations from the mean of the sample. Here it is carried over to Bartlett's weights.
+    is lost by taking deviations from the mean of the sample. Here it is carried over to Bartlett weights.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
 
     Notes
     -----
-    Where the squared error with equal weights comes out negative, as it can, Bartlett's weights over the same span
+    Where the squared error with equal weights comes out negative, as it can, Bartlett weights over the same span
     take their place.
 
     References
@@ -186,7 +186,7 @@ def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: i
 
 
 def _falling(parts: Floats, span: int) -> Floats:
-    """Return the sum with Bartlett's weights, in one pass: the mean square of the sums over windows of the span."""
+    """Return the sum with Bartlett weights, in one pass: the mean square of the sums over windows of the span."""
     nothing = np.zeros((span, parts.shape[1]))
     running = np.cumsum(np.concatenate([nothing, parts, nothing[1:]]), axis=0)
     sums: Floats = np.sum((running[span:] - running[:-span]) ** 2, axis=0) / span

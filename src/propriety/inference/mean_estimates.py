@@ -40,7 +40,7 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
     dependent = ""
     if moments.dependence == "time":
         span = span_of(moments.units)
-        dependent = f", Bartlett's weights over {span:,} time{'s' * (span != 1)}"
+        dependent = f", Bartlett weights over {span:,} time{'s' * (span != 1)}"
     elif moments.dependence == "cluster":
         dependent = ", cluster-robust"
     method = f"{'delta method, ' if isinstance(measure, Skill) else ''}Student's t{dependent}"

@@ -202,7 +202,7 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
 def _check_once(argument: str, names: Sequence[object]) -> None:
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        law = f"must name each column once; {twice!r} stands twice"
+        law = f"must name each column once; {twice!r} occurs twice"
         hint = 'to give a model another name pass {"model": "column"}.' if argument == "forecasts" else ""
         raise InputValueError(law, argument=argument, hint=hint)
 

@@ -27,7 +27,7 @@ class PointsWeight(ThresholdWeight):
     Parameters
     ----------
     grid : array-like of shape (m,)
-        Thresholds in [0, 1], in order; one that stands twice makes a jump.
+        Thresholds in [0, 1], in order; one that occurs twice makes a jump.
     densities : array-like of shape (m,)
         The weight there, finite and not negative.
 

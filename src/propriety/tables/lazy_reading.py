@@ -137,7 +137,7 @@ def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
 def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
     twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
     if twice is not None:
-        raise InputValueError(f"must name each column once; {twice!r} stands twice", argument="by")
+        raise InputValueError(f"must name each column once; {twice!r} occurs twice", argument="by")
     return tuple(keys)
 
 
