@@ -7,10 +7,23 @@ from numpy.typing import NDArray
 
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["group_starts", "neighbours_pooled", "starts_by_share"]
+__all__ = ["group_starts", "neighbours_pooled", "rows_of", "starts_by_share"]
 
 FEWEST_GROUPS = 256
 ENDS = 16
+
+
+def rows_of(table: ForecastTable, forecast: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the row of a table that each forecast of its cases is in.
+
+    A case without weight may have a forecast above all others of the table; it gets the last row.
+
+    Examples
+    --------
+    >>> rows_of(ForecastTable.from_predictions([0, 1], [0.2, 0.7]), np.array([0.7, 0.2, 0.9]))
+    array([1, 0, 1])
+    """
+    return np.minimum(np.searchsorted(table.forecast, forecast), len(table) - 1)
 
 
 def starts_by_share(share: NDArray[np.float64], groups: int) -> NDArray[np.intp]:

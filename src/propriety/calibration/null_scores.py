@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import eval_legendre, logit
 
-from propriety.calibration.grouping import starts_by_share
+from propriety.calibration.grouping import rows_of, starts_by_share
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -105,7 +105,7 @@ def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, heav
 
 def group_of_cases(scores: NullScores, table: ForecastTable, forecast: Floats) -> NDArray[np.intp]:
     """Return the group of each forecast; -1 for those of exactly 0 or 1, which are in none."""
-    row = np.minimum(np.searchsorted(table.forecast, forecast), len(table) - 1)
+    row = rows_of(table, forecast)
     group = np.maximum(np.searchsorted(scores.start, row, side="right") - 1, 0)
     return np.where((forecast > 0.0) & (forecast < 1.0), group, -1)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.calibration.grouping import rows_of
 from propriety.calibration.null_scores import NullScores, group_of_cases
 from propriety.calibration.squared_distance import Regression, Spread
 from propriety.inference.dependence import hac
@@ -67,7 +68,7 @@ def _worth(centred: Floats) -> float:
 def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) -> Spread:
     """Return the spread of regressed residuals from their sums over clusters or times."""
     forecast, event, weight = cases.gathered()
-    row = np.minimum(np.searchsorted(table.forecast, forecast), len(table) - 1)
+    row = rows_of(table, forecast)
     group = np.searchsorted(given.start, row, side="right") - 1
     centre = forecast if given.around_forecast else given.centre[group]
     weights = np.ones(len(forecast)) if weight is None else weight

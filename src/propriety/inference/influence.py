@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.calibration.grouping import rows_of
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate, units_of, without_limits
@@ -66,8 +67,7 @@ def case_influence(cases: Cases, model: str, table: ForecastTable, measure: Smoo
     """Return the part of each case in the measure: its weight times its influence, over all weights."""
     forecast, event, weight = cases.gathered(model)
     influence = measure.influence(table)
-    row = np.searchsorted(table.forecast, forecast)
-    row = np.minimum(row, len(table) - 1)  # A case without weight may have a forecast above all others.
+    row = rows_of(table, forecast)
     part = np.where(event, influence.event[row], influence.non_event[row])
     if weight is not None:
         part = np.where(weight > 0.0, part * weight, 0.0)
