@@ -66,8 +66,6 @@ TO_REWRITE = frozenset(
         "ledger/engine_cases.py",
         "ledger/engine_moments.py",
         "ledger/ledger_files.py",
-        "plots/ranking.py",
-        "plots/slices.py",
         "recalibration/folds.py",
         "recalibration/map_noise.py",
         "recalibration/recalibrate.py",
