@@ -72,7 +72,7 @@ def test_the_groups_of_classes_have_their_values():
     grade = np.array([RNG.choice(3, p=row) for row in rows])
     found = slices(grade, rows, by=SITE[:400])
     np.testing.assert_array_equal([point.get_xdata()[0] for point in labelled(found.plot(), "_estimate")], found.value)
-    with pytest.raises(InputValueError, match="with classes, only "value" is available"):
+    with pytest.raises(InputValueError, match='with classes, only "value" is available'):
         found.plot(show="excess")
 
 
