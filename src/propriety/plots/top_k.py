@@ -19,8 +19,8 @@ def _(result: TopK, ax: Axes | None = None) -> Axes:
     order = np.argsort(capacity)
     ax.axhline(result.event_rate, color=GREY["line"], linewidth=0.9, zorder=1)
     lines = (
-        ("precision: share of events among cases acted on", result.precision),
-        ("recall: share of events acted on", result.recall),
+        ("precision: events among cases acted on", result.precision),
+        ("recall: events acted on", result.recall),
     )
     for index, (name, values) in enumerate(lines):
         share = np.atleast_1d(values)[order]
@@ -37,7 +37,7 @@ def _(result: TopK, ax: Axes | None = None) -> Axes:
         fontsize=SMALL,
         color=GREY["text"],
     )
-    ax.legend(fontsize=SMALL, frameon=False, loc="center right")
+    ax.legend(fontsize=SMALL, frameon=False, loc="best")
     ax.set(ylim=(0, 1.08), xlabel=f"Capacity: cases acted on, of {result.n:,}", ylabel="Share")
     ax.yaxis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)
