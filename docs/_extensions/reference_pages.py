@@ -188,11 +188,11 @@ def pages() -> Iterator[tuple[str, str]]:
             yield verb, verb_page(VERBS[verb], sections)
     # Signatures are omitted, because `draw` has one for every type of result.
     about = (
-        "Every result has a method ``.plot()``. These functions draw several results in one figure, and the displays have "
-        "the interface of those of scikit-learn."
+        "Every result has a method ``.plot()``. These functions draw several results in one figure, and the displays "
+        "have the interface of those of scikit-learn."
     )
     yield "draw", module_page("Draw", about, "propriety.plots", ":nosignatures:")
-    about = "The maps of :func:`propriety.recalibrate`; each can be fitted to a table: ``pr.recalibration.fit_beta(table)``."
+    about = "The maps of :func:`propriety.recalibrate`, which can be fitted to tables: ``pr.recalibration.fit_beta(table)``."
     yield "recalibrate", module_page("Recalibrate", about, "propriety.recalibration")
 
     yield "integrate", integrations_page()
@@ -212,8 +212,8 @@ def integrations_page() -> str:
         "Integrate",
         "=========",
         "",
-        "Rules as scorers, metrics, losses and callbacks. Each module needs its library, which the extra of the same name",
-        'installs: ``pip install "propriety[xgboost]"``. There are :doc:`examples </how-to/with_your_library>` of each.',
+        "Rules as scorers, metrics, losses and callbacks. Each module needs its library, which the extra of the same",
+        'name installs: ``pip install "propriety[xgboost]"``. There are :doc:`examples </how-to/with_your_library>`.',
         "",
     ]
     for module, library in ADAPTERS.items():
