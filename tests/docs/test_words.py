@@ -81,15 +81,6 @@ TO_REWRITE = frozenset(
         "recalibration/written_maps.py",
         "rules/operations.py",
         "rules/search.py",
-        "tables/arrays.py",
-        "tables/cases.py",
-        "tables/engine_laws.py",
-        "tables/engines.py",
-        "tables/keys.py",
-        "tables/laws.py",
-        "tables/lazy_cases.py",
-        "tables/lazy_reading.py",
-        "tables/refinement.py",
     }
 )
 

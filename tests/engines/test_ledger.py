@@ -292,5 +292,5 @@ def test_a_missing_label_is_refused(lazy_engine):
     absent = FRAME.with_columns(ward=pl.when(pl.int_range(N) < 3).then(None).otherwise("ward"))
     lazy = lazy_engine(absent)
     for options, argument in (({"by": ["site", "ward"]}, r"by\['ward'\]"), ({"cluster": "ward"}, "cluster")):
-        with pytest.raises(MissingValuesError, match=rf"{argument} must be known of every case \(3 of 900 rows\)"):
+        with pytest.raises(MissingValuesError, match=rf"{argument} must be known for every case \(3 of 900 rows\)"):
             pr.condense(lazy, **AN_EVENT, **options)

@@ -224,10 +224,10 @@ def test_rows_without_a_label_are_refused(engine):
     frame = FRAME.with_columns(site=pl.when(pl.col("day") == 1).then(None).otherwise(pl.col("site")))
     absent = (FRAME["day"] == 1).sum()
     with pytest.raises(
-        MissingValuesError, match=f"by\\['site'\\] must be known of every case .{absent:,} of 3,000 rows"
+        MissingValuesError, match=f"by\\['site'\\] must be known for every case .{absent:,} of 3,000 rows"
     ):
         pr.condense(engine(frame), ["p"], outcome="y", by="site")
-    with pytest.raises(MissingValuesError, match="cluster must be known of every case"):
+    with pytest.raises(MissingValuesError, match="cluster must be known for every case"):
         pr.condense(engine(frame), ["p"], outcome="y", cluster="site")
 
 
