@@ -325,7 +325,7 @@ def test_what_is_no_rule_is_refused():
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), grid=[0.5])
     with pytest.raises(InputValueError, match="pos_label belongs to a 1-D y_proba"):
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), pos_label=1)
-    with pytest.raises(InputTypeError, match="pass no y_proba beside it"):
+    with pytest.raises(InputTypeError, match="pass it without y_proba"):
         pr.decompose(ForecastTable.from_predictions(Y, P), P)
     with pytest.raises(InputTypeError, match="y_proba is needed"):
         pr.decompose(Y)

@@ -208,10 +208,10 @@ def test_a_frame_that_is_too_large_for_memory_is_told(frame, monkeypatch):
     found, expected = (pr.estimate(one, "a", pr.measures.AreaUnderRoc()) for one in (ledger, whole))
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert np.isnan(found.low)
-    assert found.note == "an interval of this measure needs the cases in memory, and the frame has too many"
+    assert found.note == "an interval of this measure needs the individual cases in memory, and the frame has too many"
     compared = pr.compare(ledger, None, pr.measures.AreaUnderRoc())
     assert compared.verdict.tolist() == ["not tested"]
-    assert compared.note == "A test of this measure needs the cases in memory, and the frame has too many."
+    assert compared.note == "A test of this measure needs the individual cases in memory, and the frame has too many."
     same(pr.compare(ledger), pr.compare(whole))  # Of mean scores the moments suffice.
 
 

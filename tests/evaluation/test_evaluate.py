@@ -170,7 +170,7 @@ def test_tables_of_other_cases_are_refused():
     with pytest.raises(InputTypeError, match="y_proba is needed beside y_true"):
         pr.evaluate({"a": 3})
     for what in (one, {"a": one}, pr.condense([0, 1], {"a": [0.1, 0.6]})):
-        with pytest.raises(InputTypeError, match="pass no sample_weight beside it"):
+        with pytest.raises(InputTypeError, match="pass it without sample_weight"):
             pr.evaluate(what, sample_weight=[1, 1])
 
 

@@ -219,7 +219,10 @@ def test_a_ledger_without_its_cases_does_not_test_clusters(tmp_path):
     found = pr.calibration_summary(ledger, **DRAWS)
     assert (found.outcome, found.directions, found.test) == ("not tested", (), None)
     assert math.isnan(found.p_value)
-    assert "m: calibration was not tested (a test needs the cases, which a ledger of tables alone" in found.summary("m")
+    assert (
+        "m: calibration was not tested (a test needs the individual cases, which this ledger does not hold"
+        in found.summary("m")
+    )
     assert math.isnan(pr.evaluate(ledger, **DRAWS).miscalibrated["m"])
 
 

@@ -437,7 +437,7 @@ def test_frames_dicts_and_views():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"cluster": Y, "time": Y}, InputValueError, "cluster= or time=, not both. Hint: cluster= alone allows"),
+        ({"cluster": Y, "time": Y}, InputValueError, "cluster= or time=, not both. Hint: pass only cluster= to allow"),
         (
             {"method": "cluster"},
             InputValueError,

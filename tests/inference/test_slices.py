@@ -271,7 +271,7 @@ def test_what_is_refused():
         slices(Y, P, by=SITE, smallest=0)
     with pytest.raises(InputValueError, match="thresholds must lie strictly between 0 and 1"):
         slices(Y, P, by=SITE, thresholds=1.0)
-    with pytest.raises(InputTypeError, match=r"a ForecastTable holds .* already; pass no by beside it"):
+    with pytest.raises(InputTypeError, match=r"a ForecastTable holds .* already; pass it without by"):
         slices(pr.ForecastTable.from_predictions(Y, P), by=SITE)
     with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function"):
         slices(Y, P, "brier", by=SITE)

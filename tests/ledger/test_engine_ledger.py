@@ -175,7 +175,7 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
     assert ledger.cases is None
     found = pr.estimate(ledger, "p", pr.measures.AreaUnderRoc())
     assert found.value == pytest.approx(pr.roc_curve(FRAME["y"], FRAME["p"]).auc)
-    assert found.note == "an interval of this measure needs the cases in memory, and the frame has too many"
+    assert found.note == "an interval of this measure needs the individual cases in memory, and the frame has too many"
 
 
 @pytest.mark.slow

@@ -448,7 +448,7 @@ def test_the_noise_of_cumulative_sums_does_not_split_ties():
 def test_scores_of_a_table_take_nothing_beside_it():
     table = ForecastTable.from_predictions([0, 1], [0.1, 0.4])
     assert pr.brier_score(table) == pytest.approx((0.01 + 0.36) / 2)
-    with pytest.raises(InputTypeError, match="pass no y_proba beside it"):
+    with pytest.raises(InputTypeError, match="pass it without y_proba"):
         pr.brier_score(table, [0.1, 0.4])
     with pytest.raises(InputValueError, match="rows with one column per class; got the forecast of one event"):
         pr.mean_score(table, rule=pr.RankedProbability())

@@ -337,7 +337,7 @@ def test_parameters_of_the_wrong_kind_are_told(make):
 
 
 def test_a_table_does_not_know_its_cases():
-    with pytest.raises(InputTypeError, match="does not hold individual cases"):
+    with pytest.raises(InputTypeError, match="holds no individual cases"):
         pr.case_scores(ForecastTable.from_predictions(Y, P), None, rule=pr.Brier())
 
 

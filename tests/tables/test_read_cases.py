@@ -75,7 +75,7 @@ def test_weights_that_are_all_zero_after_dropping_are_refused():
 @pytest.mark.parametrize(
     ("y", "forecasts", "options", "error", "message"),
     [
-        (ForecastTable.of(Y, P), {"a": P}, {}, InputTypeError, "a ForecastTable does not hold individual cases"),
+        (ForecastTable.of(Y, P), {"a": P}, {}, InputTypeError, "a ForecastTable holds no individual cases"),
         (Y, [P, Q], {"fewest": 2}, InputTypeError, r'Hint: pass \{"a": p, "b": q\}'),
         (Y, {1: P}, {}, InputTypeError, "forecasts must map the names of models"),
         (Y, {}, {}, InputValueError, "forecasts must hold one model or more; got 0"),

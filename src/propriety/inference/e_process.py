@@ -99,5 +99,5 @@ def anytime_p_values(log_e: Floats) -> Floats:
 def refuse_table(y_true: object) -> None:
     """Refuse a table, whose cases have no order."""
     if isinstance(y_true, ForecastTable):
-        law = "monitoring needs predictions in the order in which they came; a ForecastTable does not hold individual cases"
+        law = "monitoring needs predictions in the order in which they came; a ForecastTable holds no individual cases"
         raise InputTypeError(law)

@@ -122,7 +122,7 @@ def case_scores(
     array([0.25, 0.25, 0.  ])
     """
     if isinstance(y_true, ForecastTable):
-        law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable does not hold individual cases")
+        law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable holds no individual cases")
         raise InputTypeError(law)
     cases = read_cases(y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance)
     losses = losses_of(cases, rule)

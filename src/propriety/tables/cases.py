@@ -19,7 +19,7 @@ from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.events import CUMULATIVE_DECIMALS, Event
 
-__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "judged_forecast", "rounding_of_rows"]
+__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "checked_forecast", "rounding_of_rows"]
 
 CHUNK = 2**14
 FEWEST_ROWS = 1024  # With many classes a chunk may exceed the cache, because each class costs a call.
@@ -273,7 +273,7 @@ class Cases:
             return np.ascontiguousarray(whole[part].T, dtype=np.float64)
         argument = self.arguments.get(model, "y_proba")
         tolerance = None if self.labels is None else self.tolerance
-        return judged_forecast(whole, part, argument=argument, tolerance=tolerance, rows=self.rows)
+        return checked_forecast(whole, part, argument=argument, tolerance=tolerance, rows=self.rows)
 
     def _outcome(self, part: slice, *, check: bool = False) -> NDArray[Any]:
         outcome = self.outcome[part]
@@ -297,7 +297,7 @@ class Cases:
         return weight
 
 
-def judged_forecast(
+def checked_forecast(
     whole: NDArray[Any],
     part: slice = ALL,
     *,

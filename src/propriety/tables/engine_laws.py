@@ -14,7 +14,7 @@ from propriety.tables.engines import Counts
 from propriety.tables.lazy_cases import Broken, LazyCases
 from propriety.tables.queries import fetched
 
-__all__ = ["judged"]
+__all__ = ["checked_counts"]
 
 MISSING = {
     Broken.OUTCOME_MISSING: "y_true",
@@ -23,7 +23,7 @@ MISSING = {
 }
 
 
-def judged(
+def checked_counts(
     cases: LazyCases, counts: Counts, keys: Sequence[str] = (), *, weightless: bool = False
 ) -> tuple[Counts, int]:
     """Return the valid rows and the number of dropped rows, or raise the error of the first broken law.

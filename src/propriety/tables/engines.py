@@ -46,7 +46,7 @@ class Counts:
     """Counts of one query for one model, event and group, with a row per key.
 
     `cases` counts rows of the frame, `positive` those with a positive weight, and `positive_events` those of them with
-    the event. The squares of the weights are None if there are no weights. For cells, `forecasts` is the weighted sum
+    the event. The squares of the weights are `None` if there are no weights. For cells, `forecasts` is the weighted sum
     of the forecasts, and `lowest` and `highest` are the extremes, if requested.
     """
 

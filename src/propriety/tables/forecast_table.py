@@ -115,7 +115,7 @@ class ForecastTable(Result):
         beside = {"y_proba": y_proba, **options}
         given = [name for name, value in beside.items() if value is not None and name != "missing"]
         if given:
-            law = f"a ForecastTable holds outcomes, forecasts and weights; pass no {given[0]} beside it"
+            law = f"a ForecastTable holds outcomes, forecasts and weights; pass it without {given[0]}"
             raise InputTypeError(law)
         return y_true
 

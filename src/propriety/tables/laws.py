@@ -41,7 +41,7 @@ __all__ = [
 # An excess this small is rounding error rather than a wrong scale, and has its own hint.
 ROUNDING_OF_FORECASTS = 1e-9
 PERCENT = 100.0
-SURELY_PERCENT = 5.0  # Logits and typing errors are smaller.
+LEAST_PERCENT = 5.0  # Logits and typing errors are smaller.
 
 OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {pos_label} is given")
 POS_LABEL_HINT = Wording("pass {pos_label=}, the label whose probability {y_proba} gives.")
@@ -136,7 +136,7 @@ def forecast_hint(argument: str, low: float, high: float) -> str:
     """Return a hint at what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
     if low >= -ROUNDING_OF_FORECASTS and high <= 1.0 + ROUNDING_OF_FORECASTS:
         return Wording(ROUNDING_HINT, argument=parameter(argument))
-    if low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
+    if low >= 0.0 and LEAST_PERCENT < high <= PERCENT:
         return "divide by 100 if these are percentages."
     return "apply a sigmoid (or a softmax to rows) if these are logits."
 

@@ -26,7 +26,7 @@ from propriety.checks import check_budget, check_cells
 from propriety.errors import InputValueError, Wording
 from propriety.result import Floats
 from propriety.tables import frames, laws, pooling
-from propriety.tables.engine_laws import judged
+from propriety.tables.engine_laws import checked_counts
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
 from propriety.tables.label_codes import ordered_groups
 from propriety.tables.lazy_cases import LazyCases
@@ -52,7 +52,7 @@ class TableRows:
     """The forecasts and cells of one table, in order.
 
     `level` is EXACT for a single forecast and k for a cell of a grid of 2**k, whose `forecast` is the weighted mean of
-    its forecasts. `cases` counts rows of the frame. The squares of the weights are None if there are no weights.
+    its forecasts. `cases` counts rows of the frame. The squares of the weights are `None` if there are no weights.
     """
 
     forecast: Floats
@@ -143,7 +143,7 @@ def table_fields(
     if not counted:
         raise InputValueError(laws.NO_CASE)
     for counts in _in_order(cases, counted, keys):
-        kept, dropped = _judged(cases, counts, keys)
+        kept, dropped = _checked(cases, counts, keys)
         table = counts.table
         if kept.positive.sum() == 0:
             continue
@@ -246,12 +246,12 @@ def _means(counts: Counts, level: int) -> Floats:
     return mean if counts.lowest is None else np.clip(mean, counts.lowest, counts.highest)
 
 
-def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
+def _checked(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
     if not counts.group:
-        return judged(cases, counts, keys)
+        return checked_counts(cases, counts, keys)
     group = cases.group(keys, counts.group)
     label = group[0] if len(group) == 1 else group
-    return frames.in_group(label, judged, cases, counts, keys, weightless=True)
+    return frames.in_group(label, checked_counts, cases, counts, keys, weightless=True)
 
 
 def _fields(rows: TableRows, facts: Mapping[str, Any], *, exact: bool) -> Fields:

@@ -21,7 +21,7 @@ from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments, ForecastKind, about, check_kind, check_rows, numbers_of
 from propriety.tables.arrays import Reading, read_array
-from propriety.tables.cases import TOLERANCE, Cases, judged_forecast
+from propriety.tables.cases import TOLERANCE, Cases, checked_forecast
 from propriety.tables.keys import read_keys
 from propriety.tables.labels import Labels, class_labels, distinct_labels, happened_of, places_of
 
@@ -174,7 +174,7 @@ def read_forecast(
     values = numbers_of(reading, None)
     columns = class_labels(values.shape[1], labels)
     _check_column_names(reading.names, columns)
-    return judged_forecast(values, argument="y_proba", tolerance=tolerance), columns
+    return checked_forecast(values, argument="y_proba", tolerance=tolerance), columns
 
 
 def read_event_forecast(y_proba: object) -> Floats:
@@ -195,7 +195,7 @@ def read_event_forecast(y_proba: object) -> Floats:
             laws.refuse_missing("y_proba", reading.missing)
         values = numbers_of(reading, None)
     laws.refuse_missing_floats("y_proba", np.atleast_1d(values))
-    found = judged_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
+    found = checked_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
     return found.astype(np.float64, copy=False).reshape(values.shape)
 
 
@@ -243,7 +243,7 @@ def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str
     if isinstance(y_true, Result):
         need = "several models need predictions, {y_true} and {forecasts}" if several else "{y_true} must hold outcomes"
         kind = type(y_true).__name__
-        raise InputTypeError(Wording(need + "; a {kind} does not hold individual cases", kind=kind))
+        raise InputTypeError(Wording(need + "; a {kind} holds no individual cases", kind=kind))
     if several:
         check_names(forecasts, fewest)
     models: Mapping[str, object] = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
