@@ -245,7 +245,7 @@ def test_what_is_missing_is_said():
         (lambda: ledger.over("day"), "the ledger has no key 'day'"),
         (
             lambda: ledger.grid(8).grid(16),
-            "a grid can only be made coarser; the table has 8 cells and 16 were asked for",
+            "a grid can only be made coarser; the table has 8 cells and 16 were requested",
         ),
         (lambda: ledger.grid(3), "cells must be a power of two"),
         (

@@ -136,7 +136,7 @@ def test_beta_regret_near_impossibility():
 
 def test_a_high_order_does_not_underflow():
     assert pr.mean_score([0], [[0.3, 0.3, 0.4]], rule=pr.Pseudospherical(1100)) == pytest.approx(1 / 1099, rel=1e-9)
-    with pytest.raises(InputValueError, match=r"Hint: nearer to 1 the family is the log score"):
+    with pytest.raises(InputValueError, match=r"Hint: closer to 1 the family is the log score"):
         pr.Tsallis(1 + 1e-13)
 
 

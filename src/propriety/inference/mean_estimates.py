@@ -112,7 +112,7 @@ def _saved(moments: Moments, rule: Rule, classes: int | None) -> Moments:
     losses = _constant_losses(rule, shares, classes)[outcome]
     against = float((losses * moments.weight).sum() / moments.weight.sum())
     if not 0.0 < against < math.inf:
-        law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
+        law = f"the reference must have a positive, finite loss; its mean is {against!r}"
         raise InputValueError(law, hint=Wording("{y_true} holds one class only?"))
     ratio = moments.means / against
     ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays so, whatever is taken from it.
