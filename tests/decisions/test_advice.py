@@ -283,8 +283,8 @@ def test_why_accuracy_and_area_mislead_depends_on_the_problem():
     assert why("accuracy", rare=True).endswith(
         "Never acting on a rare event is almost always right, and worth nothing."
     )
-    assert why("accuracy", outcome="multiclass").startswith("It looks at the most likely class")
-    assert why("accuracy", outcome="ordinal").endswith("The order of the classes does not count.")
+    assert why("accuracy", outcome="multiclass").startswith("It depends only on the most likely class")
+    assert why("accuracy", outcome="ordinal").endswith("It ignores the order of the classes.")
     assert "capacities" in why("AUC", decisions="capacity")
     assert "capacities" not in why("AUC")
 

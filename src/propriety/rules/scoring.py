@@ -183,7 +183,9 @@ def skill_score(
         law = f"the reference must have a positive, finite loss; its {rule.name} is {float(against)!r}"
         hint = Wording("{y_true} holds one class only? Pass {reference=}, a rate or another forecast.")
         raise InputValueError(law, hint=hint)
-    return score.turned(1.0 - score / against, scale=f"share of the loss of the reference, {against:.6g}, that is saved")
+    return score.turned(
+        1.0 - score / against, scale=f"share of the loss of the reference, {against:.6g}, that is saved"
+    )
 
 
 def paired_scores(
