@@ -208,7 +208,7 @@ def test_the_same_seed_gives_the_same_numbers_and_no_seed_keeps_one():
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "match"),
     [
-        ((GRADE, ROWS), {"thresholds": 0.2}, InputValueError, "thresholds belong to the probability of one event"),
+        ((GRADE, ROWS), {"thresholds": 0.2}, InputValueError, "thresholds apply to the probability of one event"),
         ((Y, MODELS), {"ordered": True}, InputValueError, "ordered belongs to rows"),
         ((pd.DataFrame({"y": Y}), ["a"]), {"outcome": "y"}, InputValueError, "it lacks \\['a'\\]"),
         ((pd.DataFrame({"y": Y, "a": TRUTH}), [3]), {"outcome": "y"}, InputTypeError, "must name columns"),

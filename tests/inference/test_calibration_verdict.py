@@ -325,4 +325,4 @@ def test_forecasts_of_0_and_1_are_counted_openly(weight, share):
     p[:20] = y[:20]
     weight = None if weight is None else weight * (1.0 + np.arange(400) % 2)
     words = judged(y, p, sample_weight=weight).summary("m")
-    assert words.endswith(f" Note: {share} a forecast of exactly 0 or 1, which intercept and slope leave out.")
+    assert words.endswith(f" Note: {share} a forecast of exactly 0 or 1; intercept and slope leave these out.")

@@ -237,7 +237,7 @@ def test_percentiles_need_draws_beyond_them(level, n_resamples):
 
 def test_methods_that_do_not_suit_a_measure_are_refused():
     with pytest.raises(
-        InputValueError, match="method='paired t' compares mean losses; area under the ROC curve is none"
+        InputValueError, match="method='paired t' compares mean losses; area under the ROC curve is not a mean loss"
     ):
         compare(Y, MODELS, pr.measures.AreaUnderRoc(), method="paired t")
     rows = RNG.dirichlet([1, 1, 1], (2, 50))

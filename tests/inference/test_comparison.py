@@ -74,7 +74,7 @@ def test_diebold_mariano_is_that_of_scores(horizon, statistic, low, high):
     # With 10 events the interval is wider, because the sum of so few differences is skewed.
     assert result.low[0] < low
     assert result.high[0] > high
-    assert "Few cases carry the differences" in result.note
+    assert "Few cases determine the differences" in result.note
 
 
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)

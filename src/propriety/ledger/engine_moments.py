@@ -15,7 +15,7 @@ from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
-from propriety.rules.operations import JUDGED, QUIET, Column, Operations
+from propriety.rules.operations import CHECKED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables import laws
 from propriety.tables.events import Event
@@ -308,7 +308,7 @@ def _of_classes(cases: LazyCases, rules: Sequence[Rule]) -> tuple[dict[str, nw.E
 
 
 def _operations(cases: LazyCases) -> Operations:
-    return QUIET if cases.engine == "dask" else JUDGED
+    return QUIET if cases.engine == "dask" else CHECKED
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from scipy import special
 
 from propriety.errors import UnsupportedOperationError
 
-__all__ = ["JUDGED", "NARWHALS", "NUMPY", "QUIET", "Column", "Operations"]
+__all__ = ["CHECKED", "NARWHALS", "NUMPY", "QUIET", "Column", "Operations"]
 
 SMALLEST = math.nextafter(0.0, 1.0)
 NONE = 2.0**-150  # Changes no sum other than 0; added to avoid a division by 0.
@@ -157,14 +157,14 @@ class _Narwhals:
         raise UnsupportedOperationError("Engines have no incomplete beta function", hint=hint)
 
 
-class _Judged(_Narwhals):
+class _Checked(_Narwhals):
     """Operations for rows without missing values; conditions are not tested for null, which keeps queries short."""
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         return nw.when(condition).then(_expression(yes)).otherwise(_expression(no))
 
 
-class _Quiet(_Judged):
+class _Quiet(_Checked):
     """Operations for Dask, whose workers warn about the logarithm of 0."""
 
     def log(self, x: Column) -> Column:
@@ -181,5 +181,5 @@ def _expression(column: Column) -> nw.Expr:
 
 NUMPY: Operations = _NumPy()
 NARWHALS: Operations = _Narwhals()
-JUDGED: Operations = _Judged()
+CHECKED: Operations = _Checked()
 QUIET: Operations = _Quiet()
