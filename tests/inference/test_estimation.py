@@ -207,7 +207,7 @@ def test_an_infinite_mean_has_no_interval(method):
     found = estimate([0, 1, 1], [0.2, 0.0, 0.4], pr.Log(), method=method)
     assert found.value == math.inf
     assert np.isnan([found.low, found.high]).all()
-    assert found.note == "something that was forecast as impossible happened, so the mean is infinite"
+    assert found.note == "an outcome with a forecast of 0 happened, so the mean is infinite"
     for measure, value in ((Miscalibration(pr.Log()), math.inf), (Skill(pr.Log()), -math.inf)):
         other = estimate([0, 1, 1], [0.2, 0.0, 0.4], measure, method=method, n_resamples=39)
         assert (other.value, other.note) == (value, found.note)

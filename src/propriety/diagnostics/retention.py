@@ -33,7 +33,7 @@ RANKED_PROBABILITY = RankedProbability()
 COSTS = {"linear cost": "linear", "quadratic cost": "quadratic"}
 METRICS = ("qwk", "accuracy", *COSTS)
 GRID = np.arange(21) / 100.0
-ROUNDING = 1e-12  # Rounding may put a share times the number of cases just below a whole number.
+SHARE_ROUNDING = 1e-12  # Rounding may put a share times the number of cases just below a whole number.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -323,7 +323,7 @@ class _Order:
     def _cut(self, shares: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
         """Return how many cases are removed completely at each share, and the weight of copies removed of the next."""
         gone = np.append(0.0, np.cumsum(weight))
-        budget = shares * gone[-1] * (1.0 + ROUNDING)
+        budget = shares * gone[-1] * (1.0 + SHARE_ROUNDING)
         cut = np.minimum(np.searchsorted(gone[1:], budget, side="right"), len(weight) - 1)
         return cut, np.floor((budget - gone[cut]) / self.weight[cut]) * self.weight[cut]
 

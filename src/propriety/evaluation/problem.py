@@ -19,15 +19,15 @@ from propriety.inference.measures import (
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.ledger import Kind
 from propriety.rules.bounded import BoundedBrier, BoundedLog
-from propriety.rules.families import Brier, Log
+from propriety.rules.families import BRIER, Log
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["RARE", "Problem"]
+__all__ = ["RANKED", "RARE", "Problem"]
 
 RARE = 0.1
-BRIER, LOG, RANKED = Brier(), Log(), RankedProbability()
+LOG, RANKED = Log(), RankedProbability()
 OF_AN_EVENT: tuple[Measure, ...] = (
     MeanScore(BRIER),
     Skill(BRIER),

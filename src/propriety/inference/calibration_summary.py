@@ -18,7 +18,7 @@ from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
-from propriety.inference.calibration_testing import test_beside_the_line, test_of
+from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure, Miscalibration
@@ -247,7 +247,7 @@ def calibration_of(
     Estimates in `known`, by the key of the measure, are not computed again.
     """
     table = ledger.table(model)
-    test = test_of(ledger, model, drawing)
+    test = calibration_test_of(ledger, model, drawing)
     inside = without_certain(ledger, model)
 
     def estimated(source: Ledger, measure: Measure) -> Estimate:
@@ -319,7 +319,7 @@ def _directions(
     wrong += ["reversed"] if slope.high < 0.0 else []
     wrong += ["too extreme"] if 0.0 <= slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
     # A slope far from 1 also bends the curve of residuals; the shape is what remains after fitting it.
-    beside = test_beside_the_line(inside, model, drawing) if wrong else test
+    beside = recalibrated_test_of(inside, model, drawing) if wrong else test
     _, shape, fine = (False, False, False) if beside is None else beside.views_against(1.0 - found.level)
     wrong += ["other shape"] if shape or fine else []
     return wrong or ["together"]

@@ -19,10 +19,10 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["test_beside_the_line", "test_of"]
+__all__ = ["calibration_test_of", "recalibrated_test_of"]
 
 
-def test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
+def calibration_test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
     """Test the calibration of a model; None if cases may be correlated and are not available."""
     cases = None if ledger.dependence is None else ledger.cases
     if ledger.dependence is not None and cases is None:
@@ -30,7 +30,7 @@ def test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | N
     return _tested(ledger.table(model), None if cases is None else cases.of(model), drawing)
 
 
-def test_beside_the_line(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
+def recalibrated_test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
     """Test forecasts after recalibration by intercept and slope; None if these cannot be fitted."""
     table, cases = ledger.table(model), None if ledger.dependence is None else ledger.cases
     if ledger.dependence is not None and cases is None:

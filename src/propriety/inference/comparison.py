@@ -25,14 +25,14 @@ from propriety.inference.verdicts import (
     Names,
     Pair,
     Standings,
-    Tested,
+    VerdictBasis,
     standings_of,
     verdicts_of,
 )
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
@@ -41,7 +41,6 @@ __all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
 
 CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
 
-BRIER = Brier()
 RESAMPLES = 9999
 SKEWED = "few cases determine the differences: tests and intervals allow for this"
 SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
@@ -111,7 +110,7 @@ class Comparison(Result):
     note: str = ""
     n_resamples: int | None = None
     seed: int | None = None
-    tested: Tested = field(metadata={"hidden": True})
+    tested: VerdictBasis = field(metadata={"hidden": True})
 
     @property
     def pairs(self) -> list[Pair]:
@@ -320,7 +319,7 @@ def compare_of(
     if ledger.labels is None:
         table = ledger.table(ledger.models[0])
         events = (table.n_events, table.n - table.n_events)
-    tested = Tested(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure, events)
+    tested = VerdictBasis(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure, events)
     columns["verdict"] = verdicts_of(columns["difference"], columns["standard_error"], columns["p_adjusted"], tested)
     chosen = "none" if paired.untested else chosen
     drawn = chosen in ("block bootstrap", "bootstrap")

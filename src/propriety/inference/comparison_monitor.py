@@ -16,7 +16,7 @@ from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
 from propriety.inference.estimates import counted
 from propriety.result import Floats
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
 from propriety.tables.cases import Cases
@@ -26,8 +26,7 @@ __all__ = ["MonitoredComparison", "monitor_comparison"]
 
 Standing: TypeAlias = Literal["better", "worse", "not distinguishable"]
 
-BRIER = Brier()
-ROUNDING = 1e-9  # A loss outside its range by at most this share of the range is rounding error.
+RANGE_ROUNDING = 1e-9  # A loss outside its range by at most this share of the range is rounding error.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -274,7 +273,7 @@ def _range_of(rule: Rule, classes: int | None) -> tuple[float, float]:
 def _losses(cases: Cases, model: str, rule: Rule, best: float, worst: float) -> Floats:
     """Return the loss of each case after checking that it is in the range on which the bets rely."""
     losses = losses_of(cases, rule, model)
-    slack = ROUNDING * (worst - best)
+    slack = RANGE_ROUNDING * (worst - best)
     outside = ~((losses >= best - slack) & (losses <= worst + slack))
     if outside.any():
         law = f"the losses of {rule!r} must lie in the range that it declares, {best:g} to {worst:g}"

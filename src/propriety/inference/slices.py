@@ -29,7 +29,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
@@ -38,7 +38,6 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
-BRIER = Brier()
 SMALLEST = 50  # Cases below which a group is not judged unless another number is asked for.
 FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
 FEWEST_EQUAL = 8.0  # The same of the clusters of equal size that its clusters are worth.
