@@ -48,21 +48,8 @@ TO_REWRITE = frozenset(
         "cli/messages.py",
         "cli/program.py",
         "cli/text_heads.py",
-        "inference/calibration_summary.py",
-        "inference/comparison.py",
-        "inference/comparison_monitor.py",
-        "inference/dependent_calibration.py",
-        "inference/estimation.py",
-        "inference/paired_columns.py",
-        "inference/part_estimates.py",
-        "inference/slice_table.py",
-        "inference/slices.py",
         "plots/ranking.py",
         "plots/slices.py",
-        "recalibration/folds.py",
-        "recalibration/map_noise.py",
-        "recalibration/recalibrate.py",
-        "recalibration/written_maps.py",
     }
 )
 

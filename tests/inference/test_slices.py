@@ -278,7 +278,7 @@ def test_what_is_refused():
     with pytest.raises(InputValueError, match="slices needs by=, the group of each case"):
         slices(Y, P)
     ledger = pr.condense(Y, {"p": P})
-    with pytest.raises(InputValueError, match="the ledger has no keys to tell groups by"):
+    with pytest.raises(InputValueError, match="the ledger has no keys that define groups"):
         slices(ledger)
     with pytest.raises(InputValueError, match=r"the ledger has no key 'day'; its keys are \['site'\]"):
         slices(pr.condense(Y, {"p": P}, by={"site": SITE}), by="day")

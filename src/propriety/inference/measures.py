@@ -190,12 +190,12 @@ class Regret(_AtThresholds):
 
     @property
     def key(self) -> str:
-        """ "regret" with the thresholds."""
+        """Short name of the measure with the thresholds."""
         return f"regret_{self._where('_')}"
 
     @property
     def label(self) -> str:
-        """ "regret" with the thresholds."""
+        """Name of the measure with the thresholds."""
         return f"regret {self._where(' ')}"
 
     @property
@@ -229,12 +229,12 @@ class NetBenefit(_AtThresholds):
 
     @property
     def key(self) -> str:
-        """ "net benefit" with the thresholds."""
+        """Short name of the measure with the thresholds."""
         return f"net_benefit_{self._where('_')}"
 
     @property
     def label(self) -> str:
-        """ "net benefit" with the thresholds."""
+        """Name of the measure with the thresholds."""
         return f"net benefit {self._where(' ')}"
 
     @property

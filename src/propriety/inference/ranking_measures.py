@@ -71,12 +71,12 @@ class PartialArea:
 
     @property
     def key(self) -> str:
-        """ "partial area" with the range."""
+        """Short name of the measure with the range."""
         return f"partial_auc_from_{self.low!r}_to_{self.high!r}"
 
     @property
     def label(self) -> str:
-        """ "partial area" with the range."""
+        """Name of the measure with the range."""
         return f"partial area under the ROC curve for forecasts from {self.low!r} to {self.high!r}"
 
     def value(self, table: ForecastTable) -> float:
@@ -121,12 +121,12 @@ class TopKNetBenefit:
 
     @property
     def key(self) -> str:
-        """ "net benefit" with the capacity."""
+        """Short name of the measure with the capacity."""
         return f"net_benefit_of_{self.k:g}" if self.share is None else f"net_benefit_of_share_{self.share:g}"
 
     @property
     def label(self) -> str:
-        """ "net benefit" with the capacity."""
+        """Name of the measure with the capacity."""
         highest = f"{self.k:g} highest" if self.share is None else f"highest {self.share:.4g} of all"
         return f"net benefit of acting on the {highest}"
 
