@@ -262,7 +262,7 @@ def test_decisions_alone_need_other_measures():
 def test_what_is_warned_of():
     bins, ties = "calibration error in bins", "penalized scores in which ties count as correct"
     order = "squared absolute ranked probability score"
-    full, opposite = "full Brier and log score", "mean net benefit beside a bounded score"
+    full, opposite = "full Brier and log score", "mean net benefit together with a bounded score"
     assert avoided() == ["accuracy", "AUC", "F1", bins]
     assert avoided(need="ranks") == ["accuracy", "AUC", "F1"]
     assert avoided(thresholds=0.5) == ["AUC", "F1", full, bins]

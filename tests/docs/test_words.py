@@ -48,6 +48,8 @@ TO_REWRITE = frozenset(
         "cli/messages.py",
         "cli/program.py",
         "cli/text_heads.py",
+        "inference/slice_table.py",
+        "inference/slices.py",
         "plots/ranking.py",
         "plots/slices.py",
     }

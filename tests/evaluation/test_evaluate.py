@@ -167,7 +167,7 @@ def test_tables_of_other_cases_are_refused():
     one, other = pr.ForecastTable.from_predictions([0, 1], [0.1, 0.6]), pr.ForecastTable.from_predictions([0], [0.1])
     with pytest.raises(InputValueError, match="tables must be of the same cases; 'a' has 2"):
         pr.evaluate({"a": one, "b": other})
-    with pytest.raises(InputTypeError, match="y_proba is needed beside y_true"):
+    with pytest.raises(InputTypeError, match="y_proba is required with y_true"):
         pr.evaluate({"a": 3})
     for what in (one, {"a": one}, pr.condense([0, 1], {"a": [0.1, 0.6]})):
         with pytest.raises(InputTypeError, match="pass it without sample_weight"):

@@ -373,7 +373,7 @@ def _thresholds_that_do_not_count(problem: DecisionProblem) -> Iterator[Misleadi
         )
     if isinstance(problem.thresholds, tuple) and not problem.capacity:
         yield Misleading(
-            measure="mean net benefit beside a bounded score",
+            measure="mean net benefit together with a bounded score",
             why="They weight thresholds differently, 1 / (1 - c) and 1, and can rank in opposite order. "
             "With prevalence 0.6 and thresholds from 0.1 to 0.9, always acting "
             "has the mean regret 0.2 and never acting 0.3, but mean net benefits of -0.099 and 0. Choose one before "

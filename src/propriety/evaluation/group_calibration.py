@@ -257,7 +257,7 @@ def _dispersed(
     """Return the error of log observed/expected, the variances of the sums, and the clusters: number and effective."""
     forecast, event, weight = cases.gathered(model)
     keys = cases.cluster if cases.time is None else cases.time
-    assert keys is not None  # noqa: S101  (for the type checker; it is asked of such cases)
+    assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
     entry, groups = ledger.entries(), len(ledger.index)
     pair, place = np.unique(entry * len(keys) + keys.codes, return_inverse=True)
     inside = (forecast > 0.0) & (forecast < 1.0)

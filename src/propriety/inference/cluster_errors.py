@@ -45,7 +45,7 @@ class ClusterErrors(NamedTuple):
 
 def sums_by_cluster(moments: Moments) -> ClusterSums:
     """Return the sums of each cluster, or time, of moments."""
-    assert moments.dependence is not None  # noqa: S101  (for the type checker; it is asked for clusters only)
+    assert moments.dependence is not None  # noqa: S101  (for the type checker; used with clusters only)
     units = moments.over(moments.dependence)
     with np.errstate(invalid="ignore"):  # Infinite losses.
         deviation = units.weight[:, None] * (units.mean - moments.means)

@@ -87,5 +87,5 @@ def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) 
 def units_of_cases(cases: Cases) -> tuple[int, NDArray[np.intp]]:
     """Return the number of clusters or times, and the code of each case."""
     keys = cases.cluster if cases.time is None else cases.time
-    assert keys is not None  # noqa: S101  (for the type checker; it is asked of such cases)
+    assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
     return len(keys), keys.codes

@@ -116,7 +116,7 @@ def _across(
 ) -> tuple[Floats, Floats]:
     """Return the error of each difference from the contributions of the clusters; means are relative to the centre."""
     dependence = moments.dependence
-    assert dependence is not None  # noqa: S101  (for the type checker; it is asked for clusters only)
+    assert dependence is not None  # noqa: S101  (for the type checker; used with clusters only)
     cells, units = moments.over(*by, dependence), moments.over(dependence)
     models = len(centre)
     _, group = cells.index.only(by)

@@ -263,7 +263,7 @@ class Ledger:
     def entries(self) -> NDArray[np.intp]:
         """Return the index entry of each case, for a ledger that has its cases."""
         cases = self.cases
-        assert cases is not None  # noqa: S101  (for the type checker; it is asked of such ledgers)
+        assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
         return KeyIndex.of_cases(cases.keys, len(cases))[1]
 
     def grid(self, cells: int) -> Ledger:

@@ -226,7 +226,7 @@ def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words:
     """Split cases by their folds; folds without cases are left out."""
     _check_event(ledger)
     cases = ledger.cases
-    assert cases is not None  # noqa: S101  (for the type checker; it is asked of such ledgers)
+    assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
     own = cases.of(ledger.one_model(model))
     present, places = np.unique(codes, return_inverse=True)
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))

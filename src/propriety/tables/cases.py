@@ -83,7 +83,7 @@ class Cases:
     keys : mapping of str to Keys
         Group labels of each case, by the name of the key.
     cluster, time : Keys, optional
-        Clusters or times within which cases may depend on each other.
+        Clusters or times within which cases may be correlated.
     tolerance : float
         Allowed deviation of a row of class probabilities from summing to one, unless rounding explains more.
     dropped : int

@@ -71,7 +71,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     by : array-like of shape (n,), or mapping of str to array-like, optional
         Groups to report on; the key of a single array-like is called "group".
     cluster, time : array-like of shape (n,), optional
-        Clusters or times within which cases may depend on each other.
+        Clusters or times within which cases may be correlated.
     sample_weight : array-like of shape (n,), optional
         Weights, finite and not negative.
     pos_label : label, optional
@@ -258,7 +258,7 @@ def _arguments(
         if values is None:
             with about(names[model]):
                 raise InputTypeError(
-                    Wording("is needed beside {y_true}"), argument="y_proba", hint="or pass one ForecastTable."
+                    Wording("is required with {y_true}"), argument="y_proba", hint="or pass one ForecastTable."
                 )
     outcome = read_array(y_true, "y_true", role="outcomes")
     readings = {}
