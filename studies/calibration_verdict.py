@@ -30,7 +30,7 @@ import propriety as pr
 from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_testing import test_of
+from propriety.inference.calibration_testing import calibration_test_of
 from propriety.ledger.sources import open_ledger
 
 RESULTS = Path(__file__).parent / "results"
@@ -49,7 +49,7 @@ class Sample(NamedTuple):
     def test(self, seed: int) -> CalibrationTest:
         """Test the calibration, as its summary does."""
         ledger = open_ledger(self.y, self.p, sample_weight=self.weight, cluster=self.cluster)
-        return cast("CalibrationTest", test_of(ledger, ledger.one_model(None), Drawing(500, seed)))
+        return cast("CalibrationTest", calibration_test_of(ledger, ledger.one_model(None), Drawing(500, seed)))
 
     def summary(self, seed: int) -> pr.results.CalibrationSummary:
         """Judge the calibration."""

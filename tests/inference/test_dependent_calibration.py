@@ -140,6 +140,6 @@ def test_few_times_that_depend_on_each_other_are_told():
     for times, correlation in ((40, 0.6), (60, 0.0), (400, 0.5)):
         y, p, time = in_time(rng, times, 20, correlation)
         notes[times] = pr.calibration_summary(y, p, time=time, **DRAWS).note
-    assert notes[40].startswith("40 times, which depend on each other, are worth about ")
+    assert notes[40].startswith("40 correlated times are equivalent to about ")
     assert "the test may reject too often" in notes[40]
     assert "depend on each other" not in notes[60] + notes[400]

@@ -1,4 +1,4 @@
-"""An evaluation in plain words."""
+"""The summary of an evaluation in plain words."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def calibration_words(evaluation: Evaluation) -> Iterator[str]:
 
 
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
-    """Return 1 if a model is found miscalibrated for any class, adjusted for their number; 0 if not; NaN if unknown."""
+    """Return 1 if a model is miscalibrated for any class, adjusted for their number; 0 if not; NaN if unknown."""
     outcomes = _outcomes(evaluation, model)
     if all(one == "not tested" for one in outcomes.values()):
         return math.nan
@@ -171,7 +171,7 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
         yield "No group could be compared with the rest."
     if evaluation.dependence == "times":
         yield "The tests of groups treat neighbouring times as independent."
-    # Numbers of cases and events are the same for all models; whether a score is infinite is not.
+    # The numbers of cases and events are the same for all models; whether a score is infinite is not.
     few = found.is_too_small
     if few.any():
         units = evaluation.dependence
