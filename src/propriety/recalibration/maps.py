@@ -109,6 +109,12 @@ class RecalibrationMap(ABC):
         """
         return sql_of(self.written, column, dialect)
 
+    def to_sklearn(self) -> Any:
+        """Return the map as a transformer of scikit-learn; see `propriety.integrations.sklearn.MapTransformer`."""
+        from propriety.integrations.recalibrated_classifier import MapTransformer
+
+        return MapTransformer(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the map as plain Python data, with the name and version of its schema."""
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in self._stored()}
