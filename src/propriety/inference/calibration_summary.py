@@ -49,7 +49,8 @@ Direction: TypeAlias = Literal[
 
 # What is found inside these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
-FEWEST_TIMES = 25.0  # Independent times that times must be worth for the test to keep its level.
+# Independent times that times must be worth for the test to keep its level, and times that tell what they are worth.
+FEWEST_TIMES, TELLING_TIMES = 25.0, 60
 ESTIMATES = ("observed_expected", "intercept", "slope", "miscalibration")
 
 
@@ -345,6 +346,11 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of
     if test is not None and test.worth < FEWEST_TIMES:
         worth = f"{test.units} times, which depend on each other, are worth about {max(round(test.worth), 1)}"
         told.append(f"{worth} independent ones: the test may reject too often")
+    elif test is not None and math.isfinite(test.worth) and test.units < TELLING_TIMES:
+        told.append(
+            f"{test.units} times cannot show whether neighbours depend on each other: if they do, the test may reject "
+            "too often"
+        )
     if _weighted_by_outcome(table):
         told.append(
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "

@@ -35,6 +35,7 @@ BRIER = Brier()
 WORK = 10_000_000  # Outcomes of weighted cases that are drawn for one interval of a part of a decomposition.
 FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
 ROUNDING = 1e-12
+MATERIAL = 0.2  # Share of an interval that is added for jumps, from which on they are told.
 JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
 _OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
@@ -67,7 +68,9 @@ def _by_regression(
     if cases is not None:
         own = cases.of(model)
         method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within times"
-        options |= {"units": units, "spread_of": lambda given: spread_of_regression(own, table, given)}
+        options["spread_of"] = lambda given: spread_of_regression(own, table, given)
+        if squared_distance(table, "miscalibration", level=level).unseen == 0.0:
+            options["units"] = units  # Without a sign of jumps, as few steps as the clusters can tell apart.
     elif ledger.dependence is not None:
         return _unknown(ledger, measure, raw, level)
     lost = squared_distance(table, "miscalibration", **options)
@@ -82,7 +85,7 @@ def _by_regression(
     if found.standard_error == 0.0:
         return replace(told, raw=raw)
     notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "time" else ""]
-    notes += [JUMPS if lost.jumps else ""]
+    notes += [JUMPS if lost.jumps or lost.unseen > MATERIAL * (lost.high - lost.low) else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
 
