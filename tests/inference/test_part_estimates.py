@@ -210,14 +210,21 @@ def test_jumps_are_told_where_much_of_the_interval_is_there_for_them():
     assert [one.note for one in smooth].count(JUMPS) <= 3
 
 
-@pytest.mark.parametrize("key", ["cluster", "time"])
-def test_jumps_are_allowed_for_with_clusters_and_times(key):
+def test_jumps_are_allowed_for_with_clusters():
     rng = np.random.default_rng(23)
     p, unit = rng.beta(1, 3, 5000), np.arange(5000) % 100
     stairs = np.clip(np.round(5 * p) / 5, 0.02, 0.98)
     truth = ((p - stairs) ** 2).mean()
-    found = [estimate(rng.random(5000) < stairs, p, Miscalibration(), **{key: unit}) for _ in range(6)]
+    found = [estimate(rng.random(5000) < stairs, p, Miscalibration(), cluster=unit) for _ in range(6)]
     assert sum(JUMPS in one.note for one in found) >= 5
     assert sum(one.low <= truth <= one.high for one in found) >= 4  # With smooth functions alone none.
-    smooth = estimate(rng.random(5000) < p, p, Miscalibration(), **{key: unit})
+    smooth = estimate(rng.random(5000) < p, p, Miscalibration(), cluster=unit)
     assert JUMPS not in smooth.note
+
+
+def test_clusters_of_like_forecasts_are_not_taken_for_jumps():
+    rng = np.random.default_rng(24)
+    p, five = rng.beta(1, 3, 400), np.repeat(np.arange(400), 5)
+    y = rng.random(400) < p
+    assert JUMPS in estimate(y[five], p[five], Miscalibration()).note
+    assert not estimate(y[five], p[five], Miscalibration(), cluster=five).note

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from propriety.calibration.grouping import group_starts
+from propriety.calibration.null_scores import null_scores
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
-from propriety.inference.dependent_calibration import spread_of_regression
+from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
 from propriety.inference.estimates import INDEPENDENT, NO_SPREAD, Estimate, make_estimate, units_of, without_limits
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
 from propriety.inference.measures import Discrimination, Influence, Measure, Miscalibration
@@ -36,6 +37,7 @@ WORK = 10_000_000  # Outcomes of weighted cases that are drawn for one interval 
 FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
 ROUNDING = 1e-12
 MATERIAL = 0.2  # Share of an interval that is added for jumps, from which on they are told.
+DISPERSED = 1.5  # Variance of fine shapes, 1 of independent cases, from which on clusters may look like jumps.
 JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
 _OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
@@ -69,8 +71,8 @@ def _by_regression(
         own = cases.of(model)
         method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within times"
         options["spread_of"] = lambda given: spread_of_regression(own, table, given)
-        if squared_distance(table, "miscalibration", level=level).unseen == 0.0:
-            options["units"] = units  # Without a sign of jumps, as few steps as the clusters can tell apart.
+        if ledger.dependence == "time" or not _may_jump(own, table, level):
+            options["units"] = units  # As few steps as the clusters can tell apart.
     elif ledger.dependence is not None:
         return _unknown(ledger, measure, raw, level)
     lost = squared_distance(table, "miscalibration", **options)
@@ -88,6 +90,15 @@ def _by_regression(
     notes += [JUMPS if lost.jumps or lost.unseen > MATERIAL * (lost.high - lost.low) else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
+
+
+def _may_jump(cases: Cases, table: ForecastTable, level: float) -> bool:
+    """Return whether cases in clusters show jumps, unless cases with like forecasts depend on each other."""
+    if squared_distance(table, "miscalibration", level=level).unseen == 0.0:
+        return False
+    scores = null_scores(table)
+    fine = dispersion_of_scores(cases, table, scores).variance[sum(scores.sizes[:2]) :]
+    return bool(len(fine) and fine.mean() < DISPERSED)
 
 
 def _unknown(ledger: Ledger, measure: Measure, raw: float, level: float) -> Estimate:
