@@ -202,7 +202,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     study has fixed it, as with cases and controls, they are too wide, and the note says so.
 
     The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
-    clusters.
+    clusters. With fewer than 60 times, or times worth fewer than 25 independent ones, the note says that the test may
+    reject too often; see `studies/calibration_notes.py`.
 
     Austin and Steyerberg measure the distances from a loess curve. The CORP curve needs no bandwidth, but follows the
     noise of a small sample: the ICI even of calibrated forecasts is positive and falls only as more cases come.
