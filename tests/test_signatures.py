@@ -40,6 +40,18 @@ DIFFERENT = {
         "Forecasts | None = None": "a ledger already holds the forecasts",
         "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
     },
+    "correct": {
+        "ArrayLike | ForecastTable": "the answers of one model",
+        "Mapping[str, ArrayLike]": "`compare_answers` compares the answers of several models",
+    },
+    "confidence": {
+        "ArrayLike | None = None": "a forecast table already holds the confidences",
+        "Mapping[str, ArrayLike]": "`compare_answers` compares the answers of several models",
+    },
+    "measure": {
+        "Measure | Rule = Brier()": "analyses of any measure",
+        "MeasureOfAnswers = AreaUnderRiskCoverage(threshold=0.5)": "`compare_answers` compares abstention",
+    },
     "thresholds": {
         "Thresholds | None = None": "a threshold or a range; the default is all thresholds",
         "tuple[float, float]": "a bounded score is undefined without a range",

@@ -86,6 +86,7 @@ VERBS = {
             "Weights on thresholds": ("decisions.weighted_regret", "rules.weights", "rules.custom_weights"),
             "Ranking of models by threshold": ("decisions.ranking_map",),
             "Limited capacity": ("decisions.top_k",),
+            "Abstention": ("inference.risk_coverage",),
             "Ordered and other classes": ("decisions.expected_cost", "decisions.agreement"),
             "Advice": ("decisions.advice",),
             "More": ("decisions",),
@@ -103,6 +104,7 @@ VERBS = {
             "Scores, skill and decisions": ("inference.measures",),
             "Calibration": ("inference.calibration_measures",),
             "Ranking": ("inference.ranking_measures",),
+            "Abstention": ("inference.abstention_measures",),
         },
     ),
     "monitor": Verb(

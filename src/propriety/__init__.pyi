@@ -33,6 +33,8 @@ from propriety.inference.calibration_summary import calibration_summary as calib
 from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate
+from propriety.inference.risk_coverage import compare_answers as compare_answers
+from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
 from propriety.inference.slices import slices as slices
 from propriety.ledger.condense import condense as condense
 from propriety.ledger.ledger import Ledger as Ledger

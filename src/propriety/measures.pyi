@@ -1,3 +1,7 @@
+from propriety.inference.abstention_measures import AccuracyAtCoverage as AccuracyAtCoverage
+from propriety.inference.abstention_measures import AreaUnderGeneralizedRiskCoverage as AreaUnderGeneralizedRiskCoverage
+from propriety.inference.abstention_measures import AreaUnderRiskCoverage as AreaUnderRiskCoverage
+from propriety.inference.abstention_measures import CoverageAtAccuracy as CoverageAtAccuracy
 from propriety.inference.calibration_measures import CalibrationIntercept as CalibrationIntercept
 from propriety.inference.calibration_measures import CalibrationSlope as CalibrationSlope
 from propriety.inference.calibration_measures import IntegratedCalibrationIndex as IntegratedCalibrationIndex

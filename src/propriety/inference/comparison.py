@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
+from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
@@ -298,6 +299,7 @@ def compare_of(
     drawing: Drawing,
 ) -> Comparison:
     """Compare the models of a ledger; see `compare`."""
+    ledger = as_measured(ledger, measure)
     check_event(ledger, measure)
     chosen = _method_for(method, ledger, measure)
     if horizon is not None and chosen != "diebold-mariano":
@@ -346,7 +348,10 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
     if np.isfinite(statistic).any():
         alone = ledger.dependence == "time" and not in_order
         said += [SKEWED if paired.allowed else ""]
-        said += [few(ledger, inflation=paired.inflation, fewest=paired.fewest, what="intervals")]
+        caveat = getattr(measure, "caveat", None)
+        said += [] if caveat is None else [next(filter(None, (caveat(ledger.table(one)) for one in ledger.models)), "")]
+        fewest = paired.fewest if caveat is None else 0
+        said += [few(ledger, inflation=paired.inflation, fewest=fewest, what="intervals")]
         said += [too_narrow(NEIGHBOURS, "intervals") if alone else ""]
     told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))

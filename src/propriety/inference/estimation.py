@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
+from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.estimates import Estimate
@@ -174,6 +175,7 @@ def estimate_of(
 ) -> Estimate:
     """Estimate a measure of a model from a ledger; see `estimate`."""
     name = ledger.one_model(model)
+    ledger = as_measured(ledger, measure, name)
     check_event(ledger, measure)
     by_formula = _has_formula(measure, ledger.classes)
     if method == "analytic" and not by_formula:
@@ -213,7 +215,8 @@ def estimate_or_note(
 def _value(ledger: Ledger, model: str, measure: Measure) -> float:
     """Return the value of a measure without an interval; NaN if it is undefined."""
     try:
-        return measure.value(ledger.table(model)) if ledger.labels is None else math.nan
+        known = as_measured(ledger, measure, model)
+        return measure.value(known.table(model)) if known.labels is None else math.nan
     except UNDEFINED:
         return math.nan
 

@@ -156,9 +156,13 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
         error = error if of_independent is None or math.isnan(error) else max(error, of_independent)
         units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} times"
+    caveat = getattr(measure, "caveat", None)
+    fewest = fewest if caveat is None else 0
     found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale, fewest=fewest)
     if math.isnan(found.low) and scale == "logit" and not math.isnan(error):
         found = replace(found, note="events and non-events do not overlap", standard_error=error)
+    if caveat is not None and not math.isnan(found.low):
+        found = replace(found, note="; ".join(filter(None, (caveat(table), found.note))))
     return found
 
 

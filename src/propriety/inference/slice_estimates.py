@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from propriety.errors import UNDEFINED
+from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_of
@@ -70,7 +71,7 @@ def _value(ledger: Ledger, measure: Measure, model: str) -> float:
     try:
         if isinstance(measure, Skill) and ledger.labels is not None:
             return float(measured_moments(ledger, measure).means[ledger.models.index(model)])
-        return measure.value(ledger.table(model))
+        return measure.value(as_measured(ledger, measure, model).table(model))
     except UNDEFINED:
         return math.nan
 

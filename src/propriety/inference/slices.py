@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
 from propriety.checks import check_level, check_positive, fresh_seed
 from propriety.errors import InputValueError, Wording
+from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
 from propriety.inference.estimates import counted
@@ -170,7 +171,7 @@ def slices_of(
     drawing: Drawing,
 ) -> Slices:
     """Evaluate the groups of a ledger; see `slices`."""
-    check_event(ledger, measure)
+    check_event(as_measured(ledger, measure, ledger.models[0]), measure)
     check_positive("smallest", smallest)
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
     binary = ledger.labels is None

@@ -17,6 +17,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     ranking,
     recalibration,
     retention,
+    risk_coverage,
     slices,
     top_k,
 )

@@ -1,0 +1,248 @@
+"""Measures of abstention: how well the confidence of answers separates the right from the wrong ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from propriety.checks import is_number
+from propriety.diagnostics.answers import Answers, answers_of
+from propriety.errors import InputValueError
+from propriety.inference.estimates import FEWEST, counted, too_narrow
+from propriety.inference.measures import Influence
+from propriety.result import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = [
+    "AccuracyAtCoverage",
+    "AreaUnderGeneralizedRiskCoverage",
+    "AreaUnderRiskCoverage",
+    "CoverageAtAccuracy",
+]
+
+
+class _OfAnswers:
+    """The common part of measures of answers and their confidence."""
+
+    __slots__ = ()
+
+    threshold: float
+    # For class probabilities, the answer is the most likely class; see `answers_ledger`.
+    of_answers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_share("threshold", self.threshold)
+
+    def _answers(self, table: ForecastTable) -> Answers:
+        return answers_of(table, self.threshold)
+
+    def caveat(self, table: ForecastTable) -> str:
+        """Say if there are too few right or wrong answers for the interval to be reliable; "" if there are enough."""
+        answers = self._answers(table)
+        shares = {"wrong answer": answers.error_rate, "right answer": 1.0 - answers.error_rate}
+        # With weights, the table does not say how many answers are wrong; the effective number of cases is known.
+        numbers = {name: round(share * table.effective_n) for name, share in shares.items()}
+        few = [counted(number, name) for name, number in numbers.items() if number < FEWEST]
+        return too_narrow(f"based on {' and '.join(few)}") if few else ""
+
+
+def _check_share(argument: str, value: object) -> None:
+    if not (is_number(value) and 0.0 <= value <= 1.0):  # type: ignore[operator]  # a number
+        raise InputValueError("must lie in [0, 1]", argument=argument, offender=f"got {value!r}")
+
+
+def _by_row(answers: Answers, moves: tuple[Floats, Floats]) -> Influence:
+    """Return the influence by row of the table, where a right answer is an event or not."""
+    right, wrong = (of_step[answers.step] for of_step in moves)
+    return Influence(np.where(answers.is_event, right, wrong), np.where(answers.is_event, wrong, right))
+
+
+@dataclass(frozen=True, slots=True)
+class AreaUnderRiskCoverage(_OfAnswers):
+    r"""Area under the risk-coverage curve, AURC: the mean risk over all coverages; lower is better.
+
+    .. math:: \mathrm{AURC} = \frac1n \sum_{k=1}^n \frac1k \sum_{i=1}^k l_i
+
+    where :math:`l_i` is 1 if the answer with the i-th highest confidence is wrong. Equal confidences are averaged over
+    their orders. Weights are scaled to a mean of 1, and :math:`\sum 1/k` is continued by the digamma function.
+
+    Parameters
+    ----------
+    threshold : float
+        For forecasts of one event, the probability from which the answer is the event; the confidence is the
+        probability of the answer. 0 if the outcomes say whether answers were right and the forecasts are confidences.
+
+    References
+    ----------
+    Geifman, Uziel & El-Yaniv (2019), arXiv:1805.08206; Zhou et al. (2024), arXiv:2410.15361, for the estimator.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
+    >>> round(AreaUnderRiskCoverage().value(table), 6)
+    0.208333
+    """
+
+    threshold: float = 0.5
+
+    key: ClassVar[str] = "aurc"
+    label: ClassVar[str] = "area under the risk-coverage curve"
+    higher_is_better: ClassVar[bool] = False
+    scale: ClassVar[str] = "log"
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the area."""
+        return self._answers(table).mean_risk()
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the influence: the error of the case itself, and those of less confident answers that it moves."""
+        answers = self._answers(table)
+        return _by_row(answers, answers.moves_of_mean_risk())
+
+
+@dataclass(frozen=True, slots=True)
+class AreaUnderGeneralizedRiskCoverage(_OfAnswers):
+    r"""Area under the generalized risk-coverage curve, AUGRC; lower is better.
+
+    The generalized risk at a coverage is the share of all cases that are answered, and wrongly. Its area is the mean
+    share of undetected errors,
+
+    .. math:: \mathrm{AUGRC} = (1 - \mathrm{AUROC})\, a\, e + e^2 / 2
+
+    with the accuracy a, the error rate e = 1 - a, and the probability AUROC that a right answer has a higher confidence
+    than a wrong one, where ties count half.
+
+    Parameters
+    ----------
+    threshold : float
+        As in `AreaUnderRiskCoverage`.
+
+    References
+    ----------
+    Traub et al. (2024), arXiv:2407.01032.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
+    >>> AreaUnderGeneralizedRiskCoverage().value(table)
+    0.125
+    """
+
+    threshold: float = 0.5
+
+    key: ClassVar[str] = "augrc"
+    label: ClassVar[str] = "area under the generalized risk-coverage curve"
+    higher_is_better: ClassVar[bool] = False
+    scale: ClassVar[str] = "log"
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the area."""
+        return self._answers(table).mean_joint_risk()
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the influence: the error of the case itself, and those of less confident answers that it moves."""
+        answers = self._answers(table)
+        return _by_row(answers, answers.moves_of_mean_joint_risk())
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyAtCoverage(_OfAnswers):
+    """Accuracy of the most confident answers, a given share of all; higher is better.
+
+    Equal confidences are taken in random order; the value is the expected accuracy.
+
+    Parameters
+    ----------
+    coverage : float
+        The share, in (0, 1].
+    threshold : float
+        As in `AreaUnderRiskCoverage`.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([1, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
+    >>> AccuracyAtCoverage(0.5).value(table), AccuracyAtCoverage(1.0).value(table)
+    (1.0, 0.75)
+    """
+
+    coverage: float
+    threshold: float = 0.5
+
+    higher_is_better: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        # The class is named because a slots dataclass replaces the class that a bare super() refers to.
+        _OfAnswers.__post_init__(self)
+        if not (is_number(self.coverage) and 0.0 < self.coverage <= 1.0):
+            raise InputValueError("must lie in (0, 1]", argument="coverage", offender=f"got {self.coverage!r}")
+
+    @property
+    def key(self) -> str:
+        """Short name of the measure with the coverage."""
+        return f"accuracy_at_coverage_{self.coverage!r}"
+
+    @property
+    def label(self) -> str:
+        """Name of the measure with the coverage."""
+        return f"accuracy at a coverage of {self.coverage!r}"
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the accuracy."""
+        return self.value_of(self._answers(table))
+
+    def value_of(self, answers: Answers) -> float:
+        """Return the accuracy of answers."""
+        return 1.0 - answers.risk_at(self.coverage)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageAtAccuracy(_OfAnswers):
+    """Largest share of cases that can be answered with a given accuracy; higher is better.
+
+    Answers are taken from the most confident down, and equal confidences together. It is 0 if no share of the cases is
+    answered so accurately.
+
+    Parameters
+    ----------
+    accuracy : float
+        The accuracy required, in [0, 1].
+    threshold : float
+        As in `AreaUnderRiskCoverage`.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([1, 1, 0, 1], [0.9, 0.8, 0.7, 0.6])
+    >>> CoverageAtAccuracy(0.9).value(table), CoverageAtAccuracy(0.75).value(table)
+    (0.5, 1.0)
+    """
+
+    accuracy: float
+    threshold: float = 0.5
+
+    higher_is_better: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _OfAnswers.__post_init__(self)
+        _check_share("accuracy", self.accuracy)
+
+    @property
+    def key(self) -> str:
+        """Short name of the measure with the accuracy."""
+        return f"coverage_at_accuracy_{self.accuracy!r}"
+
+    @property
+    def label(self) -> str:
+        """Name of the measure with the accuracy."""
+        return f"coverage at an accuracy of {self.accuracy!r}"
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the coverage."""
+        return self.value_of(self._answers(table))
+
+    def value_of(self, answers: Answers) -> float:
+        """Return the coverage of answers."""
+        # An accuracy that is met exactly must not be missed by rounding.
+        enough = np.flatnonzero(1.0 - answers.risk >= self.accuracy - 1e-12)
+        return float(answers.coverage[enough[-1]]) if len(enough) else 0.0
