@@ -96,6 +96,7 @@ DIFFERENT = {
     },
     "bins": {
         "int = 10": "a number of bins",
+        "int = 15": "the number of bins with which expected calibration errors are usually reported",
         "int | ArrayLike = 10": "`probability_means` also accepts the edges of the bins",
     },
     "strategy": {

@@ -69,6 +69,7 @@ VERBS = {
             "Curves and bands": ("calibration.reliability", "calibration.bands"),
             "Parts of a score": ("calibration.decomposition", "calibration.classical"),
             "Tests and summaries": ("calibration.miscalibration", "calibration.summary"),
+            "Errors as others report them": ("calibration.calibration_errors", "calibration.cumulative_error"),
             "Recalibration": ("recalibration",),
             "More": ("calibration",),
         },
@@ -101,7 +102,7 @@ VERBS = {
         title="Measures",
         about="Measures to estimate and compare, in addition to scoring rules and your own functions of a table.",
         sections={
-            "Scores, skill and decisions": ("inference.measures",),
+            "Scores, skill and decisions": ("inference.measures", "inference.entropy_measure"),
             "Calibration": ("inference.calibration_measures",),
             "Ranking": ("inference.ranking_measures",),
             "Abstention": ("inference.abstention_measures",),

@@ -7,7 +7,9 @@ from propriety import recalibration as recalibration
 from propriety import results as results
 from propriety import weights as weights
 from propriety.calibration.bracket import calibration_bracket as calibration_bracket
+from propriety.calibration.calibration_errors import expected_calibration_error as expected_calibration_error
 from propriety.calibration.classical import classical_decomposition as classical_decomposition
+from propriety.calibration.cumulative_error import cumulative_calibration_error as cumulative_calibration_error
 from propriety.calibration.decomposition import decompose as decompose
 from propriety.calibration.miscalibration import miscalibration_test as miscalibration_test
 from propriety.calibration.reliability import reliability_curve as reliability_curve

@@ -6,6 +6,8 @@ from propriety.inference.calibration_measures import CalibrationIntercept as Cal
 from propriety.inference.calibration_measures import CalibrationSlope as CalibrationSlope
 from propriety.inference.calibration_measures import IntegratedCalibrationIndex as IntegratedCalibrationIndex
 from propriety.inference.calibration_measures import ObservedExpected as ObservedExpected
+from propriety.inference.calibration_measures import PredictedActual as PredictedActual
+from propriety.inference.entropy_measure import NormalizedEntropy as NormalizedEntropy
 from propriety.inference.measures import Discrimination as Discrimination
 from propriety.inference.measures import Influence as Influence
 from propriety.inference.measures import MeanScore as MeanScore

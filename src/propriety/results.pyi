@@ -1,6 +1,8 @@
 from propriety.calibration.bands import Band as Band
 from propriety.calibration.bracket import CalibrationBracket as CalibrationBracket
+from propriety.calibration.calibration_errors import CalibrationError as CalibrationError
 from propriety.calibration.classical import ClassicalDecomposition as ClassicalDecomposition
+from propriety.calibration.cumulative_error import CumulativeCalibrationError as CumulativeCalibrationError
 from propriety.calibration.decomposition import Decomposition as Decomposition
 from propriety.calibration.miscalibration import MiscalibrationTest as MiscalibrationTest
 from propriety.calibration.reliability import ReliabilityCurve as ReliabilityCurve

@@ -28,12 +28,9 @@ def as_measured(ledger: Ledger, measure: object, model: str | None = None) -> Le
     if cases is None:
         law = f"{getattr(measure, 'label', measure)} of class probabilities needs {ledger.where_cases_are}"
         raise InputValueError(law, hint="make a ledger of the answers: condense(was_right, confidence).")
-    outcome = cases.outcomes()
     right, confidence = {}, {}
     for name in cases.models if model is None else (model,):
-        forecast = cases.gathered(name).forecast
-        right[name] = forecast.argmax(axis=0) == outcome
-        confidence[name] = forecast.max(axis=0)
+        confidence[name], right[name], _ = cases.answers(name).gathered()
     event, forecasts = forecasts_of_answers(right, confidence)
     found = replace(cases, outcome=event, forecasts=forecasts, labels=None)
     return Ledger.of_source(found, (Event("event"),))

@@ -18,7 +18,13 @@ from propriety.result import Floats
 from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CalibrationIntercept", "CalibrationSlope", "IntegratedCalibrationIndex", "ObservedExpected"]
+__all__ = [
+    "CalibrationIntercept",
+    "CalibrationSlope",
+    "IntegratedCalibrationIndex",
+    "ObservedExpected",
+    "PredictedActual",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,40 @@ class ObservedExpected:
         """Return the derivative of the ratio of two means."""
         ratio, expected = self.value(table), table.mean_forecast
         return Influence((1.0 - ratio * table.forecast) / expected, -ratio * table.forecast / expected)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedActual:
+    """Predicted/actual events, the "calibration" of click models; 1 if the forecasts are right on average.
+
+    It is the inverse of `ObservedExpected`: above 1, the forecasts are too high.
+
+    References
+    ----------
+    He et al. (2014), doi:10.1145/2648584.2648589.
+
+    Examples
+    --------
+    >>> PredictedActual().value(ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.25]))
+    0.5
+    """
+
+    key: ClassVar[str] = "predicted_actual"
+    label: ClassVar[str] = "predicted/actual"
+    higher_is_better: ClassVar[bool] = False
+    ideal: ClassVar[float] = 1.0
+    scale: ClassVar[str] = "log"
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the ratio."""
+        if not table.events.any():
+            raise InputValueError("predicted/actual needs events; there are no events")
+        return table.mean_forecast / table.event_rate
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the derivative of the ratio of two means."""
+        ratio, rate = self.value(table), table.event_rate
+        return Influence((table.forecast - ratio) / rate, table.forecast / rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,6 +236,23 @@ class Cases:
             return self._event(name, self.forecasts[name][:, place], self.outcome == place)
         return next(itertools.islice(self.events("cut", model), place, None))
 
+    def answers(self, model: str | None = None) -> Cases:
+        """Return the cases of the event that the most likely class happens, with its probability as the forecast.
+
+        Of equal probabilities, the first class counts. The event depends on the model.
+
+        Examples
+        --------
+        >>> rows = np.array([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]])
+        >>> cases = Cases(outcome=np.array([2, 1]), forecasts={"a": rows}, labels=("low", "mid", "high"))
+        >>> cases.answers().gathered()
+        Chunk(forecast=array([0.5, 0.7]), outcome=array([ True, False]), weight=None)
+        """
+        name = self._named(model)
+        self._check(name)
+        forecast = self.forecasts[name]
+        return self._event(name, forecast.max(axis=1), self.outcome == forecast.argmax(axis=1))
+
     def events(self, kind: Literal["class", "cut"], model: str | None = None) -> Iterator[Cases]:
         """Yield the cases of every class, or of every cut point, in order; see `event`."""
         if kind == "class":
