@@ -192,6 +192,7 @@ def test_a_probability_of_zero_counts_as_the_floor(method):
 
 def test_the_floor_is_at_least_a_trillionth():
     assert maps.floor_of_classes(rows_of([0], [[1.0 - 1e-15, 1e-15]])) == 1e-12
+    assert maps.floor_of_classes(rows_of([0, 1], [[1.0, 0.0], [0.0, 1.0]])) == 1e-12
     assert maps.fit_temperature(rows_of(*cases(1)), floor=0.1).floor == 0.1
 
 
@@ -229,21 +230,91 @@ def test_matrix_scaling_is_for_few_classes():
         maps.fit_structured_matrix(rows_of([0, 1, 2], p))
 
 
-@pytest.mark.parametrize("method", ["vector", "matrix"])
-def test_shrinking_goes_a_share_of_the_way_in_log_probabilities(method):
-    y, p, w = cases(2)
-    found = CLASS_METHODS[method](rows_of(y, p, w))
-    halfway = np.log(found.shrunk(0.5)(p))
-    mean = (np.log(p) + np.log(found(p))) / 2.0
-    np.testing.assert_allclose(halfway, log_softmax(mean, axis=1), atol=1e-12)
-    np.testing.assert_allclose(found.shrunk(0.0)(p), p, rtol=1e-12)
+def expected_ratio(x, w, design, penalty):
+    """Return what twice the gain in log-likelihood is in expectation if the forecasts, softmax(x), are calibrated."""
+    q = softmax(x, axis=1)
+    mean = np.einsum("nk,nkt->nt", q, design)
+    spread = np.einsum("nk,nkt,nku->ntu", q, design, design) - mean[:, :, None] * mean[:, None, :]
+    information, noise = (np.einsum("n,ntu->tu", one, spread) for one in (w, w**2))
+    inverse = np.linalg.inv(information + penalty)
+    return 2.0 * np.trace(inverse @ noise) - np.trace(inverse @ information @ inverse @ noise)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_default_keeps_of_each_stage_what_there_is_evidence_for(seed):
+    y, p, w = cases(seed, n=500)
+    w, x, size = w / 2.0, np.log(p), 3
+    unit = (w**2).sum() / w.sum()
+    eye, off = np.eye(3), ~np.eye(3, dtype=bool)
+    places = [*((k, k) for k in range(3)), *((k, 3) for k in range(3)), *np.argwhere(off).tolist()]
+    design = np.zeros((len(y), 3, 12))
+    for place, (row, column) in enumerate(places):
+        design[:, row, place] = x[:, column] if column < 3 else 1.0
+    penalty = np.zeros((12, 12))
+    penalty[:3, :3] = 2.0 * size * (eye - 1.0 / 3.0) + 0.25 / 9.0
+    penalty[3:6, 3:6] = 2.0 * size * eye
+    penalty[6:, 6:] = 2.0 * size * (size - 1) * np.eye(6)
+    penalty *= unit
+
+    def fitted(own, cost):
+        identity = np.zeros(own.shape[2])
+
+        def loss(away):
+            scores = x + own @ away
+            return -(w * log_softmax(scores, axis=1)[np.arange(len(y)), y]).sum() + away @ cost @ away / 2.0
+
+        def slope(away):
+            return np.einsum("nk,nkt->t", w[:, None] * (softmax(x + own @ away, axis=1) - eye[y]), own) + cost @ away
+
+        away = minimum(loss, slope, identity)
+        ratio = 2.0 * (loss(identity) - loss(away) + away @ cost @ away / 2.0)
+        return away, ratio, expected_ratio(x, w, own, cost)
+
+    stages = [
+        fitted(x[:, :, None], np.array([[0.25 * unit]])),
+        fitted(design[:, :, :6], penalty[:6, :6]),
+        fitted(design, penalty),
+    ]
+    moved = np.zeros((4, 12))
+    moved[1, :3], moved[2, :6], moved[3] = stages[0][0], stages[1][0], stages[2][0]
+    ratios, expected = (np.append(0.0, [stage[place] for stage in stages]) for place in (1, 2))
+    shares = np.maximum(0.0, 1.0 - 1.25 * np.diff(expected) / np.diff(ratios))
+    wanted = softmax(x + design @ (shares @ np.diff(moved, axis=0)), axis=1)
+    found = maps.fit_shrunk_classes(rows_of(y, p, w))
+    np.testing.assert_allclose(found.shares, shares[: len(found.shares)], atol=1e-8)
+    assert isinstance(found, maps.MatrixMap) == (shares[2] > 0.0)
+    np.testing.assert_allclose(found(p), wanted, atol=1e-9)
+
+
+def test_the_default_leaves_calibrated_forecasts_nearly_alone():
+    generator = np.random.default_rng(1)
+    p = softmax(generator.normal(size=(2000, 3)) * 1.5, axis=1)
+    y = (generator.random(2000)[:, None] > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    assert np.abs(maps.fit_shrunk_classes(rows_of(y, p))(p) - p).max() < 0.02
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("outcome", [np.zeros(6, dtype=int), np.arange(6) % 2], ids=["one class", "two classes"])
+@pytest.mark.parametrize("kind", ["certain", "equal", "right"])
+def test_the_default_map_exists_whatever_the_cases(classes, outcome, kind):
+    right = np.full((6, classes), 0.1 / (classes - 1))
+    right[np.arange(6), outcome] = 0.9
+    p = {"certain": np.eye(classes)[outcome], "equal": np.full((6, classes), 1.0 / classes), "right": right}[kind]
+    q = maps.fit_shrunk_classes(rows_of(outcome, p))(p)
+    assert ((q > 0.0) & (q < 1.0)).all()
+
+
+def test_many_classes_have_a_vector_by_default():
+    y, p, _ = cases(1, classes=41)
+    assert isinstance(maps.fit_shrunk_classes(rows_of(y, p)), maps.VectorMap)
 
 
 MALFORMED = [
     ({"slopes": [1.0]}, "entries"),
     ({"slopes": [1.0, 1.0, np.nan]}, "finite"),
     ({"floor": 0.5}, "floor"),
-    ({"shrinkage": 2.0}, "shrinkage"),
+    ({"shares": [2.0, 1.0]}, "shares"),
+    ({"shares": [1.0]}, "entries"),
     ({"ridge": -1.0}, "ridge"),
     ({"kind": "logistic"}, "kind"),
 ]

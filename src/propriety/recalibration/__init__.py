@@ -4,9 +4,6 @@ from propriety.recalibration.class_fits import fit_structured_matrix, fit_temper
 from propriety.recalibration.class_maps import (
     ClassIdentityMap,
     ClassMap,
-    MatrixMap,
-    TemperatureMap,
-    VectorMap,
     fit_classes_as_they_are,
     fit_classes_floored,
 )
@@ -26,6 +23,8 @@ from propriety.recalibration.logistic_maps import (
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap, fit_floored, fit_none, floor_of
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.one_vs_rest import OneVsRestMap, fit_one_vs_rest
+from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
+from propriety.recalibration.shrunk_classes import fit_shrunk_classes
 from propriety.recalibration.spline_map import SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import VennAbersMap, fit_venn_abers
 
@@ -58,6 +57,7 @@ __all__ = [
     "fit_none",
     "fit_one_vs_rest",
     "fit_quadratic",
+    "fit_shrunk_classes",
     "fit_shrunk_spline",
     "fit_slope",
     "fit_spline",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.errors import InputValueError
-from propriety.recalibration.class_maps import MatrixMap, TemperatureMap, VectorMap
 from propriety.recalibration.class_rows import ClassRows, floor_of_classes, log_probabilities
 from propriety.recalibration.maps import checked_floor
+from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
 from propriety.recalibration.softmax_fit import matrix_sums, maximised, temperature_sums, vector_sums
 from propriety.result import Floats
 
@@ -15,7 +15,6 @@ __all__ = ["fit_structured_matrix", "fit_temperature", "fit_vector"]
 
 MOST_CLASSES = 40  # Of matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
 RIDGE = 1.0  # Of vector scaling whose likelihood has no maximum, in cases.
-CAUTION = 1.25
 FLAT = 1e-9  # Log-probabilities that differ by no more are equal.
 
 

@@ -11,6 +11,7 @@ from propriety.recalibration.class_fits import fit_structured_matrix, fit_temper
 from propriety.recalibration.class_maps import ClassMap, fit_classes_as_they_are, fit_classes_floored
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.one_vs_rest import fit_one_vs_rest
+from propriety.recalibration.shrunk_classes import fit_shrunk_classes
 
 __all__ = ["CLASS_METHODS", "ClassFit"]
 
@@ -21,6 +22,7 @@ CLASS_METHODS: Mapping[str, ClassFit] = MappingProxyType(
     {
         "none": fit_classes_as_they_are,
         "floored": fit_classes_floored,
+        "auto": fit_shrunk_classes,
         "temperature": fit_temperature,
         "vector": fit_vector,
         "matrix": fit_structured_matrix,

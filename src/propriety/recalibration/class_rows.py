@@ -83,7 +83,10 @@ class ClassRows:
 
 
 def floor_of_classes(rows: ClassRows) -> float:
-    """Return what probabilities of 0 count as in logarithms: half the smallest of the others, and at least 1e-12.
+    """Return what probabilities of 0 count as in logarithms: half the smallest distance of the others to 0 or 1.
+
+    It is at least 1e-12, which is lower than for one event: the log-probability of a class stays accurate where that of
+    an event that is all but certain does not, and networks that are too sure give many classes less than 1e-6.
 
     Parameters
     ----------
@@ -100,8 +103,9 @@ def floor_of_classes(rows: ClassRows) -> float:
     >>> floor_of_classes(ClassRows.from_predictions([0, 1], [[1.0, 0.0, 0.0], [0.2, 0.78, 0.02]]))
     0.01
     """
-    positive = rows.forecast[rows.forecast > 0.0]
-    return max(LOWEST, float(positive.min()) / 2.0)
+    distance = np.minimum(rows.forecast, 1.0 - rows.forecast)
+    inside = distance[distance > 0.0]
+    return max(LOWEST, float(inside.min()) / 2.0) if len(inside) else LOWEST
 
 
 def log_probabilities(forecast: Floats, floor: float) -> Floats:

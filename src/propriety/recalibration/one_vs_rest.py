@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.methods import METHODS
+from propriety.recalibration.written_maps import Column, Written
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -61,6 +63,13 @@ class OneVsRestMap(ClassMap):
         total = found.sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):
             return np.where(total > 0.0, found / total, forecast)
+
+    def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
+        """Return the map of the columns of all classes."""
+        parts = [own.written(one, ops) for own, one in zip(self.maps, p, strict=True)]
+        total = reduce(add, parts)
+        some = ops.where(total > 0.0, total, ops.constant(1.0))
+        return [ops.where(total > 0.0, part / some, one) for part, one in zip(parts, p, strict=True)]
 
     @property
     def formula(self) -> str:
