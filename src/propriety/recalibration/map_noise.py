@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from propriety.recalibration.cross_fitting import CrossFit
+from propriety.recalibration.folds import Folds
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
@@ -15,13 +15,19 @@ from propriety.tables.forecast_table import ForecastTable
 __all__ = ["map_noise"]
 
 
-def map_noise(fitted: CrossFit, whole: ForecastTable, rule: BinaryRule, method: str, reference: str) -> float:
-    r"""Return what the noise of the maps of a method adds to the variance of its mean loss, against a reference.
+def map_noise(
+    folds: Folds,
+    whole: ForecastTable,
+    rule: BinaryRule,
+    own: Sequence[RecalibrationMap],
+    others: Sequence[RecalibrationMap],
+) -> float:
+    r"""Return what the noise of the maps of a method adds to the variance of its mean loss, against other maps.
 
     Each case is judged by a map that rests on the cases of the other folds, and has a part in the maps that judge them.
     So the errors of two folds are correlated by what the maps vary with their cases, and the spread of the losses alone
     tells half of that. The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of
-    case :math:`i` by map :math:`k`, minus that by the map of the reference, and the clusters, times or single cases
+    case :math:`i` by map :math:`k`, minus that by the other map of the fold, and the clusters, times or single cases
     :math:`g`, it is
 
     .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2
@@ -29,8 +35,6 @@ def map_noise(fitted: CrossFit, whole: ForecastTable, rule: BinaryRule, method: 
 
     It needs the table of all cases, `whole`, because it does not matter which fold a case is in.
     """
-    folds = fitted.folds
-    own, others = fitted.maps[method], fitted.maps[reference]
     share = (len(own) - 1) / len(own)
     if folds.dependence is not None and folds.cases is not None:
         forecast, happened, weight = folds.cases.gathered()
