@@ -47,10 +47,12 @@ def test_every_fit_is_that_of_the_arrays(lazy_engine, weight):
     np.testing.assert_allclose(shrunk.shares, fit_shrunk_classes(wanted).shares[:2], atol=1e-9)
 
 
-def test_temperature_and_vector_scaling_are_those_of_the_arrays_on_every_engine(lazy_engine):
-    found, wanted = rows_of(lazy_engine(FRAME)), ClassRows.from_predictions(Y, P, sample_weight=W)
-    for fit in (fit_temperature, fit_vector):
-        np.testing.assert_allclose(fit(found)(P), fit(wanted)(P), atol=1e-9)
+@pytest.mark.parametrize(
+    "lazy_engine", ["ibis on duckdb", "dask", "spark"], indirect=True, ids=["ibis", "dask", "spark"]
+)
+def test_a_temperature_is_that_of_the_arrays_elsewhere(lazy_engine):
+    found, wanted = fit_temperature(rows_of(lazy_engine(FRAME))), ClassRows.from_predictions(Y, P, sample_weight=W)
+    np.testing.assert_allclose(found(P), fit_temperature(wanted)(P), atol=1e-9)
 
 
 @QUICK
