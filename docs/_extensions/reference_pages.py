@@ -191,7 +191,10 @@ def pages() -> Iterator[tuple[str, str]]:
         "Every result draws itself with ``.plot()``. These put several on one picture, or follow scikit-learn's style."
     )
     yield "draw", module_page("Draw", about, "propriety.plots", ":nosignatures:")
-    about = "The maps of :func:`propriety.recalibrate`, each fitted to a table: ``pr.recalibration.fit_beta(table)``."
+    about = (
+        "The maps of :func:`propriety.recalibrate`. Those of one event are fitted to a table, "
+        "``pr.recalibration.fit_beta(table)``; those of classes to rows, ``pr.recalibration.fit_vector(rows)``."
+    )
     yield "recalibrate", module_page("Recalibrate", about, "propriety.recalibration")
 
     yield "integrate", integrations_page()

@@ -27,11 +27,14 @@ from propriety.cli.outputs import STDOUT, check_targets, replaced, write
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
 from propriety.inference.number_words import number
+from propriety.recalibration.class_maps import ClassMap
+from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
+from propriety.recalibration.stored_maps import StoredMap
 from propriety.rules.bounded import BoundedLog
 from propriety.rules.elementary import Elementary
 from propriety.rules.families import Log
@@ -59,7 +62,7 @@ SUFFIXES = (".parquet", ".csv")
 @threshold_options
 @click.option(
     "--method",
-    type=click.Choice([*METHODS, CHOOSE]),
+    type=click.Choice([*dict.fromkeys((*METHODS, *CLASS_METHODS)), CHOOSE]),
     default="auto",
     show_default=True,
     help="The map; choose takes the simplest near the best.",
@@ -81,8 +84,9 @@ def recalibrate(
     """Fit a map from forecasts to what they should have been, and say what it gains on cases that it has not seen.
 
     The default is a rising curve in log-odds that is shrunk towards the forecasts by how much evidence there is against
-    them. Gains are measured by the log score, or where somebody would act, at the --thresholds. FILEs are those of
-    `propriety evaluate`; forecast tables of folds will do, too.
+    them; of classes it is temperature, vector and matrix scaling, shrunk likewise. Gains are measured by the log score,
+    or where somebody would act, at the --thresholds. FILEs are those of `propriety evaluate`; forecast tables of folds
+    will do, too.
     """
     check_targets([output, json_file])
     options = {name: asked.pop(name) for name in ("method", "folds", "level", "seed")}
@@ -106,12 +110,24 @@ def recalibrate(
         "Examples",
         "propriety apply map.json new.parquet --forecast p --output recalibrated.parquet",
         "propriety apply map.json new.csv --forecast p --name q --output recalibrated.csv",
+        "propriety apply map.json new.parquet --forecast a,b,c --output recalibrated.parquet",
     ),
 )
 @click.argument("map_file", metavar="MAP", type=click.Path())
 @file_arguments
-@click.option("--forecast", required=True, metavar="COLUMN", help="Column of the forecasts.")
-@click.option("--name", default="recalibrated", show_default=True, metavar="COLUMN", help="Column to add.")
+@click.option(
+    *("--forecast", "forecast"),
+    required=True,
+    metavar="COLUMN[,...]",
+    help="Column of the forecasts, or one per class.",
+)
+@click.option(
+    *("--name", "name"),
+    default="recalibrated",
+    show_default=True,
+    metavar="COLUMN",
+    help="Column to add; of classes NAME_COLUMN for each.",
+)
 @click.option(
     *("--null", "nulls"), multiple=True, metavar="TEXT", help="Text that means a missing value in CSV. May be repeated."
 )
@@ -119,28 +135,39 @@ def recalibrate(
 def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: Sequence[str], output: str) -> None:
     """Add a column with the recalibrated forecasts, by a map that `propriety recalibrate` wrote.
 
-    Rows without a forecast in [0, 1] have none in the new column, and are counted. FILEs are never read into memory.
+    Rows without forecasts in [0, 1] have none in the new column, and are counted. FILEs are never read into memory.
     """
     if not output.endswith(SUFFIXES):
         raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
-    own = RecalibrationMap.from_json(Path(map_file).read_text(encoding="utf-8"))
+    own = StoredMap.from_json(Path(map_file).read_text(encoding="utf-8"))
+    columns = forecast.split(",") if isinstance(own, ClassMap) else [forecast]
+    added = [f"{name}_{column}" for column in columns] if isinstance(own, ClassMap) else [name]
     stages = Stages()
     with found_files(files) as paths:
         check_targets([output], [*paths, Path(map_file)])
-        with open_relation(paths, nulls=nulls, numbers=[forecast]) as opened:
+        with open_relation(paths, nulls=nulls, numbers=columns) as opened:
             stages.watch(opened)
-            checked_columns(opened.frame, [forecast])
-            if name in opened.frame.collect_schema():
-                raise InputValueError(f"names a column that is there; got {name!r}", argument="--name")
-            frame = opened.frame.with_columns(own.expression(forecast).alias(name))
+            schema = checked_columns(opened.frame, columns)
+            taken = next((one for one in added if one in schema), None)
+            if taken is not None:
+                raise InputValueError(f"names a column that is there; got {taken!r}", argument="--name")
+            frame = opened.frame.with_columns(**dict(zip(added, _expressions(own, columns), strict=True)))
             with stages.stage("writing"), held(), replaced(output) as path:
                 relation: Any = frame.to_native()
                 (relation.write_parquet if output.endswith(".parquet") else relation.write_csv)(str(path))
             with stages.stage("counting"), held():
-                count = frame.select(rows=nw.len(), empty=nw.col(name).is_null().cast(nw.Int64).sum()).collect()
+                count = frame.select(rows=nw.len(), empty=nw.col(added[0]).is_null().cast(nw.Int64).sum()).collect()
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
     lacking = f"; {empty:,} of them hold no forecast in [0, 1] and have none" if empty else ""
     say(f"{rows:,} rows recalibrated{lacking}.")
+
+
+def _expressions(own: StoredMap, columns: list[str]) -> list[nw.Expr]:
+    """Return the recalibrated forecasts: of one event, or of each class."""
+    if isinstance(own, ClassMap):
+        return own.expression(columns)
+    assert isinstance(own, RecalibrationMap)  # noqa: S101  (for the type checker; maps are of one event or of classes)
+    return [own.expression(columns[0])]
 
 
 def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:

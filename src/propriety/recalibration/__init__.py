@@ -10,6 +10,7 @@ from propriety.recalibration.class_maps import (
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows, floor_of_classes
 from propriety.recalibration.isotonic_map import IsotonicMap, fit_isotonic, fit_isotonic_corrected
+from propriety.recalibration.lazy_class_rows import LazyClassRows
 from propriety.recalibration.logistic_maps import (
     BetaMap,
     LogisticMap,
@@ -37,6 +38,7 @@ __all__ = [
     "ClassRows",
     "IdentityMap",
     "IsotonicMap",
+    "LazyClassRows",
     "LogisticMap",
     "MatrixMap",
     "OneVsRestMap",

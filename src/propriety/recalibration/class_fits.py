@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.errors import InputValueError
-from propriety.recalibration.class_rows import ClassRows, floor_of_classes, log_probabilities
+from propriety.recalibration.class_rows import Rows, floor_of_classes
 from propriety.recalibration.maps import checked_floor
 from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
-from propriety.recalibration.softmax_fit import matrix_sums, maximised, temperature_sums, vector_sums
+from propriety.recalibration.softmax_fit import maximised
 from propriety.result import Floats
 
 __all__ = ["fit_structured_matrix", "fit_temperature", "fit_vector"]
@@ -18,12 +18,12 @@ RIDGE = 1.0  # Of vector scaling whose likelihood has no maximum, in cases.
 FLAT = 1e-9  # Log-probabilities that differ by no more are equal.
 
 
-def fit_temperature(rows: ClassRows, *, floor: float | None = None) -> TemperatureMap:
+def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap:
     """Fit the temperature by maximum likelihood.
 
     Parameters
     ----------
-    rows : ClassRows
+    rows : ClassRows or LazyClassRows
         A weight of w counts as w cases.
     floor : float, optional
         The floor under probabilities; by default that of the cases, see `floor_of_classes`.
@@ -35,17 +35,17 @@ def fit_temperature(rows: ClassRows, *, floor: float | None = None) -> Temperatu
 
     Examples
     --------
+    >>> from propriety.recalibration import ClassRows
     >>> p = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
     >>> rows = ClassRows.from_predictions([0, 1, 1, 2], p)
     >>> round(fit_temperature(rows).temperature, 4)
     1.1606
     """
     least = floor_of_classes(rows) if floor is None else checked_floor(floor)
-    x = log_probabilities(rows.forecast, least)
-    return TemperatureMap(slope=_slope(x, rows), floor=least)
+    return TemperatureMap(slope=_slope(rows, least), floor=least)
 
 
-def fit_vector(rows: ClassRows, *, floor: float | None = None) -> VectorMap:
+def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
     r"""Fit a slope and an intercept for each class by maximum likelihood; the intercepts sum to 0.
 
     Where the likelihood has no maximum, because a class never happened or the forecasts separate the classes, or no
@@ -54,7 +54,7 @@ def fit_vector(rows: ClassRows, *, floor: float | None = None) -> VectorMap:
 
     Parameters
     ----------
-    rows : ClassRows
+    rows : ClassRows or LazyClassRows
         A weight of w counts as w cases.
     floor : float, optional
         The floor under probabilities; by default that of the cases, see `floor_of_classes`.
@@ -66,20 +66,20 @@ def fit_vector(rows: ClassRows, *, floor: float | None = None) -> VectorMap:
 
     Examples
     --------
+    >>> from propriety.recalibration import ClassRows
     >>> p = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6], [0.5, 0.3, 0.2]]
     >>> rows = ClassRows.from_predictions([0, 1, 2, 1] * 3 + [1, 2, 0, 0], p * 4)
     >>> fit_vector(rows).intercepts.round(3)
     array([-1.172,  0.539,  0.633])
     """
     least = floor_of_classes(rows) if floor is None else checked_floor(floor)
-    x, size = log_probabilities(rows.forecast, least), rows.classes
-    likelihood = vector_sums(x, rows.outcome, rows.weight)
+    size, likelihood = rows.classes, rows.likelihood("vector", least)
     identity = np.append(np.ones(size), np.zeros(size))
     # Intercepts matter up to a constant; this leaves the likelihood alone where they sum to 0.
     sum_to_zero = np.zeros((2 * size, 2 * size))
-    sum_to_zero[size:, size:] = float(rows.weight.sum()) / size**2
+    sum_to_zero[size:, size:] = rows.total / size**2
     ridge, found = 0.0, None
-    if np.bincount(rows.outcome, minlength=size).all():
+    if rows.happened.all():
         found = maximised(likelihood, identity, sum_to_zero, identity)
     if found is None:
         ridge = RIDGE * rows.unit
@@ -87,7 +87,7 @@ def fit_vector(rows: ClassRows, *, floor: float | None = None) -> VectorMap:
     return VectorMap(slopes=found[:size], intercepts=_centred(found[size:]), floor=least, ridge=ridge)
 
 
-def fit_structured_matrix(rows: ClassRows, *, floor: float | None = None) -> MatrixMap:
+def fit_structured_matrix(rows: Rows, *, floor: float | None = None) -> MatrixMap:
     r"""Fit structured matrix scaling: a matrix near a multiple of the identity, by penalised maximum likelihood.
 
     With :math:`z = \beta \log p`, the log-probabilities at the temperature that fits best, the map is
@@ -116,6 +116,7 @@ def fit_structured_matrix(rows: ClassRows, *, floor: float | None = None) -> Mat
 
     Examples
     --------
+    >>> from propriety.recalibration import ClassRows
     >>> p = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6], [0.3, 0.5, 0.2]] * 9
     >>> rows = ClassRows.from_predictions([0, 1, 2, 0] * 8 + [1, 2, 0, 1], p)
     >>> fit_structured_matrix(rows).matrix.round(2)
@@ -128,14 +129,13 @@ def fit_structured_matrix(rows: ClassRows, *, floor: float | None = None) -> Mat
         law = f"matrix scaling is fitted to {MOST_CLASSES} classes or fewer; there are {size}"
         raise InputValueError(law, hint='use "vector" or "temperature".')
     least = floor_of_classes(rows) if floor is None else checked_floor(floor)
-    x = log_probabilities(rows.forecast, least)
-    slope = _slope(x, rows)
-    penalty = rows.unit * structured_penalty(size)
-    identity = np.eye(size, size + 1).reshape(-1)
-    found = _found(maximised(matrix_sums(slope * x, rows.outcome, rows.weight), identity, penalty, identity), "matrix")
-    table = found.reshape(size, size + 1)
+    likelihood, slope = rows.likelihood("matrix", least), _slope(rows, least)
+    scale = np.tile(np.append(np.full(size, slope), 1.0), size)  # Of V, each row followed by its b.
+    start = scale * np.eye(size, size + 1).reshape(-1)
+    penalty = rows.unit * structured_penalty(size) / np.outer(scale, scale)
+    table = _found(maximised(likelihood, start, penalty, start), "matrix").reshape(size, size + 1)
     return MatrixMap(
-        matrix=slope * table[:, :size], intercepts=_centred(table[:, size]), floor=least, ridge=2.0 * size * rows.unit
+        matrix=table[:, :size], intercepts=_centred(table[:, size]), floor=least, ridge=2.0 * size * rows.unit
     )
 
 
@@ -151,11 +151,12 @@ def structured_penalty(size: int) -> Floats:
     return penalty
 
 
-def _slope(x: Floats, rows: ClassRows) -> float:
+def _slope(rows: Rows, floor: float) -> float:
     """Return the slope of temperature scaling."""
-    if float(np.ptp(x, axis=1).max()) <= FLAT:
+    likelihood = rows.likelihood("temperature", floor)
+    # With a slope of 0 the curvature is the variance of log-probabilities among the classes.
+    if float(likelihood(np.zeros(1)).hessian[0, 0]) <= FLAT**2 * rows.total:
         raise InputValueError("temperature scaling needs forecasts that tell classes apart; all are equal in every row")
-    likelihood = temperature_sums(x, rows.outcome, rows.weight)
     (slope,) = _found(maximised(likelihood, np.ones(1), np.zeros((1, 1)), np.ones(1)), "temperature").tolist()
     return float(slope)
 

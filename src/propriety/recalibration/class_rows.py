@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.recalibration.softmax_fit import Likelihood, matrix_sums, temperature_sums, vector_sums
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.validation import Labels, Missing, read_cases
 
-__all__ = ["ClassRows", "floor_of_classes", "log_probabilities"]
+__all__ = ["ClassRows", "Rows", "Scaling", "floor_of_classes", "log_probabilities"]
 
 LOWEST = 1e-12  # No floor under probabilities is lower.
+Scaling: TypeAlias = Literal["temperature", "vector", "matrix"]
+SUMS = {"temperature": temperature_sums, "vector": vector_sums, "matrix": matrix_sums}
+
+
+class Rows(Protocol):
+    """What fits ask of cases of classes, in memory or where they lie."""
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights."""
+
+    @property
+    def unit(self) -> float:
+        """What one case weighs, the sum of the squared weights over that of the weights."""
+
+    @property
+    def nearest(self) -> float:
+        """The smallest distance of a probability to 0 or 1 but for those that are 0 or 1; 0 if there is none."""
+
+    @property
+    def happened(self) -> NDArray[np.bool_]:
+        """Which classes happened."""
+
+    def likelihood(self, scaling: Scaling, floor: float, *, squared: bool = False) -> Likelihood:
+        """Return the likelihood of a scaling of log-probabilities; with the weights, or with their squares."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,16 +103,37 @@ class ClassRows:
         return int(self.forecast.shape[1])
 
     @property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return float(self.weight.sum())
+
+    @property
     def unit(self) -> float:
         """What one case weighs, the sum of the squared weights over that of the weights."""
-        return float((self.weight**2).sum() / self.weight.sum())
+        return float((self.weight**2).sum()) / self.total
+
+    @property
+    def nearest(self) -> float:
+        """The smallest distance of a probability to 0 or 1 but for those that are 0 or 1; 0 if there is none."""
+        distance = np.minimum(self.forecast, 1.0 - self.forecast)
+        return float(distance.min(initial=1.0, where=distance > 0.0)) % 1.0
+
+    @property
+    def happened(self) -> NDArray[np.bool_]:
+        """Which classes happened."""
+        return np.bincount(self.outcome, minlength=self.classes) > 0
+
+    def likelihood(self, scaling: Scaling, floor: float, *, squared: bool = False) -> Likelihood:
+        """Return the likelihood of a scaling of log-probabilities; with the weights, or with their squares."""
+        x = log_probabilities(self.forecast, floor)
+        return SUMS[scaling](x, self.outcome, self.weight**2 if squared else self.weight)
 
     def where(self, kept: NDArray[np.bool_]) -> ClassRows:
         """Return some of the rows."""
         return ClassRows(self.forecast[kept], self.outcome[kept], self.weight[kept])
 
 
-def floor_of_classes(rows: ClassRows) -> float:
+def floor_of_classes(rows: Rows) -> float:
     """Return what probabilities of 0 count as in logarithms: half the smallest distance of the others to 0 or 1.
 
     It is at least 1e-12, which is lower than for one event: the log-probability of a class stays accurate where that of
@@ -90,7 +141,7 @@ def floor_of_classes(rows: ClassRows) -> float:
 
     Parameters
     ----------
-    rows : ClassRows
+    rows : ClassRows or LazyClassRows
         Any.
 
     Returns
@@ -103,9 +154,7 @@ def floor_of_classes(rows: ClassRows) -> float:
     >>> floor_of_classes(ClassRows.from_predictions([0, 1], [[1.0, 0.0, 0.0], [0.2, 0.78, 0.02]]))
     0.01
     """
-    distance = np.minimum(rows.forecast, 1.0 - rows.forecast)
-    inside = distance[distance > 0.0]
-    return max(LOWEST, float(inside.min()) / 2.0) if len(inside) else LOWEST
+    return max(LOWEST, rows.nearest / 2.0)
 
 
 def log_probabilities(forecast: Floats, floor: float) -> Floats:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from propriety.errors import InputValueError
 from propriety.recalibration.class_fits import MOST_CLASSES, structured_penalty
-from propriety.recalibration.class_rows import ClassRows, floor_of_classes, log_probabilities
+from propriety.recalibration.class_rows import ClassRows, Rows, Scaling, floor_of_classes
 from propriety.recalibration.maps import checked_floor
 from propriety.recalibration.scaling_maps import MatrixMap, VectorMap
-from propriety.recalibration.softmax_fit import Likelihood, matrix_sums, maximised, temperature_sums, vector_sums
+from propriety.recalibration.softmax_fit import maximised
 from propriety.result import Floats
 
 __all__ = ["fit_shrunk_classes"]
@@ -21,7 +20,7 @@ LINE = 0.25  # Penalty on the common slope, in cases, so that there is always a 
 CAUTION = 1.25
 
 
-def fit_shrunk_classes(rows: ClassRows, *, floor: float | None = None) -> VectorMap | MatrixMap:
+def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap | MatrixMap:
     r"""Fit temperature, vector and matrix scaling, and keep of each what there is evidence for.
 
     The three are nested, and fitted under the penalty of `fit_structured_matrix` with :math:`z = \log p`, as far as it
@@ -38,8 +37,8 @@ def fit_shrunk_classes(rows: ClassRows, *, floor: float | None = None) -> Vector
 
     Parameters
     ----------
-    rows : ClassRows
-        Any; of more than 40 classes temperature and vector scaling are fitted.
+    rows : ClassRows or LazyClassRows
+        Any; of more than 40 classes, and of a lazy frame, temperature and vector scaling are fitted.
     floor : float, optional
         The floor under probabilities; by default that of the cases, see `floor_of_classes`.
 
@@ -61,17 +60,17 @@ def fit_shrunk_classes(rows: ClassRows, *, floor: float | None = None) -> Vector
     array([0., 0.])
     """
     least = floor_of_classes(rows) if floor is None else checked_floor(floor)
-    x, size, unit = log_probabilities(rows.forecast, least), rows.classes, rows.unit
+    size, unit = rows.classes, rows.unit
     penalty = unit * structured_penalty(size)
     on_diagonal = np.arange(size) * (size + 2)
     penalty[np.ix_(on_diagonal, on_diagonal)] += unit * LINE / size**2
     of_vector = np.append(on_diagonal, np.arange(size) * (size + 1) + size)
     stages = [
-        _stage(temperature_sums, x, rows, np.ones(1), np.array([[unit * LINE]])),
-        _stage(vector_sums, x, rows, np.repeat([1.0, 0.0], size), penalty[np.ix_(of_vector, of_vector)]),
+        _stage("temperature", rows, least, np.ones(1), np.array([[unit * LINE]])),
+        _stage("vector", rows, least, np.repeat([1.0, 0.0], size), penalty[np.ix_(of_vector, of_vector)]),
     ]
-    if size <= MOST_CLASSES:
-        stages.append(_stage(matrix_sums, x, rows, np.eye(size, size + 1).reshape(-1), penalty))
+    if size <= MOST_CLASSES and isinstance(rows, ClassRows):
+        stages.append(_stage("matrix", rows, least, np.eye(size, size + 1).reshape(-1), penalty))
     shares = _shares(stages)
     moved = np.zeros((3, size, size + 1))
     moved[0] = float(stages[0].away[0]) * np.eye(size, size + 1)
@@ -95,12 +94,12 @@ class _Stage(NamedTuple):
     expected_ratio: float
 
 
-def _stage(sums: Callable[..., Likelihood], x: Floats, rows: ClassRows, identity: Floats, penalty: Floats) -> _Stage:
-    likelihood = sums(x, rows.outcome, rows.weight)
+def _stage(scaling: Scaling, rows: Rows, floor: float, identity: Floats, penalty: Floats) -> _Stage:
+    likelihood = rows.likelihood(scaling, floor)
     found = maximised(likelihood, identity, penalty, identity)
     if found is None:
         raise InputValueError("the fit of a recalibration map did not converge")
-    before, noise = likelihood(identity), sums(x, rows.outcome, rows.weight**2)(identity).hessian
+    before, noise = likelihood(identity), rows.likelihood(scaling, floor, squared=True)(identity).hessian
     inverse = np.linalg.inv(before.hessian + penalty)
     moved = inverse @ noise
     expected = float(2.0 * np.trace(moved) - np.trace(inverse @ before.hessian @ moved))
