@@ -40,7 +40,7 @@ class ClassFolds:
 
     def __post_init__(self) -> None:
         if len(self) < 2:
-            raise InputValueError(f"cross-fitting needs two folds with cases or more; there is {len(self)}")
+            raise InputValueError(f"cross-fitting needs at least two folds with cases; got {len(self)}")
 
     def __len__(self) -> int:
         return int(self.codes.max()) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import narwhals as nw
 import numpy as np
@@ -87,6 +87,27 @@ class RecalibrationMap(StoredMap):
         THEN CAST("p" AS DOUBLE) END
         """
         return sql_of(self.written, column, dialect)
+
+    def to_onnx(self) -> Any:
+        """Return the map as an ONNX model, which runtimes in other languages compute.
+
+        The model has one input, `forecast`, and one output, `recalibrated`, both arrays of doubles of shape (cases,).
+        What is no forecast, NaN or not in [0, 1], becomes NaN. It needs the extra `onnx`.
+
+        Returns
+        -------
+        onnx.ModelProto
+            The model, of opset 13; its `SerializeToString()` is what files hold.
+        """
+        from propriety.recalibration.onnx_maps import onnx_model
+
+        return onnx_model(self)
+
+    def to_sklearn(self) -> Any:
+        """Return the map as a transformer of scikit-learn; see `propriety.integrations.sklearn.MapTransformer`."""
+        from propriety.integrations.recalibrated_classifier import MapTransformer
+
+        return MapTransformer(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+from propriety.errors import UnsupportedOperationError
 from propriety.inference.number_words import number, percent
 from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
@@ -130,6 +131,20 @@ class Recalibration(Result):
         See `RecalibrationMap.to_sql` and `ClassMap.to_sql`.
         """
         return self.map.to_sql(column, dialect=dialect)
+
+    def to_onnx(self) -> Any:
+        """Return the map as an ONNX model; see `RecalibrationMap.to_onnx`."""
+        return self._map_of_one_event().to_onnx()
+
+    def to_sklearn(self) -> Any:
+        """Return the map as a transformer of scikit-learn; see `RecalibrationMap.to_sklearn`."""
+        return self._map_of_one_event().to_sklearn()
+
+    def _map_of_one_event(self) -> RecalibrationMap:
+        if isinstance(self.map, ClassMap):
+            law = "maps of classes are not exported to ONNX or scikit-learn"
+            raise UnsupportedOperationError(law, hint="use to_sql() or expression(), or the parameters of the map.")
+        return self.map
 
     @property
     def before(self) -> ReliabilityCurve:
