@@ -16,7 +16,7 @@ __all__ = ["ClassFolds"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClassFolds:
-    """Cases of classes by one model, with the fold of each; rows are needed, because no table tells a map of classes.
+    """Cases of classes by one model, with the fold of each; maps of classes cannot be fitted to tables of one event.
 
     Parameters
     ----------

@@ -230,7 +230,7 @@ def log_probabilities_of(p: Sequence[Column], floor: float, ops: Written) -> lis
 
 
 def softmax_of(scores: Sequence[Column], farthest: float, ops: Written) -> list[Column]:
-    """Return the probabilities that belong to scores, which lie no farther from 0 than told."""
+    """Return the softmax of scores, whose absolute values are at most `farthest`."""
     return normalised([ops.exp(one if farthest <= FARTHEST else ops.clip(one, -FARTHEST, FARTHEST)) for one in scores])
 
 
