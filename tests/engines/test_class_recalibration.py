@@ -47,9 +47,7 @@ def test_every_fit_is_that_of_the_arrays(lazy_engine, weight):
     np.testing.assert_allclose(shrunk.shares, fit_shrunk_classes(wanted).shares[:2], atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "lazy_engine", ["ibis on duckdb", "dask", "spark"], indirect=True, ids=["ibis", "dask", "spark"]
-)
+@pytest.mark.parametrize("lazy_engine", ["ibis on duckdb", "dask"], indirect=True, ids=["ibis", "dask"])
 def test_a_temperature_is_that_of_the_arrays_elsewhere(lazy_engine):
     found, wanted = fit_temperature(rows_of(lazy_engine(FRAME))), ClassRows.from_predictions(Y, P, sample_weight=W)
     np.testing.assert_allclose(found(P), fit_temperature(wanted)(P), atol=1e-9)

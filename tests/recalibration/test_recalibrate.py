@@ -213,7 +213,7 @@ def test_the_choice_is_the_simplest_of_those_near_the_best():
     found = pr.recalibrate(y, p, method="choose", seed=1, candidates=["none", "slope", "isotonic"])
     assert found.method == "slope"
     assert found.map == found.maps["slope"]
-    assert "chosen by the same folds" in found.note
+    assert "chosen with the same folds" in found.note
     assert found.verdict.outcome == "gain"
 
 
@@ -246,7 +246,7 @@ def test_improper_rules_and_unknown_methods_are_refused():
         pr.recalibrate(y, p, folds=1)
     with pytest.raises(InputValueError, match="two folds"):
         pr.recalibrate(y, p, folds=np.zeros(100))
-    with pytest.raises(InputValueError, match="id= says"):
+    with pytest.raises(InputValueError, match="id= determines"):
         pr.recalibrate(y, p, id=np.arange(100), cluster=np.arange(100))
     with pytest.raises(InputTypeError, match="whole numbers"):
         pr.recalibrate(pl.LazyFrame({"y": y, "p": p, "s": ["a"] * 100}), "p", outcome="y", id="s")

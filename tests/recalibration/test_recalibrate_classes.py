@@ -109,7 +109,7 @@ def test_arrays_frames_lazy_frames_and_ledgers_agree():
 def test_a_ledger_without_its_cases_is_refused(tmp_path):
     y, p, _ = sample(2, n=100)
     pr.condense(y, {"a": p}).to_parquet(tmp_path / "ledger")
-    with pytest.raises(InputValueError, match="recalibration of 3 classes needs the cases"):
+    with pytest.raises(InputValueError, match="recalibration of 3 classes needs the individual cases"):
         pr.recalibrate(pr.Ledger.from_parquet(tmp_path / "ledger"))
 
 
@@ -146,7 +146,7 @@ def test_choose_takes_the_simplest_near_the_best():
     y, p, _ = sample(8, n=1500)
     found = pr.recalibrate(y, p, method="choose", candidates=["temperature", "vector", "matrix"], seed=1, folds=5)
     assert found.method == "temperature"
-    assert "chosen by the same folds" in found.note
+    assert "chosen with the same folds" in found.note
 
 
 def test_a_class_that_never_happened_has_no_one_vs_rest_line_and_the_reason_is_told():
@@ -164,7 +164,7 @@ def test_improper_rules_rules_of_one_event_and_unknown_methods_are_refused():
         pr.recalibrate(y, p, rule=pr.BoundedBrier(low=0.1, high=0.2))
     with pytest.raises(InputValueError, match="got 'beta'"):
         pr.recalibrate(y, p, method="beta")
-    with pytest.raises(InputValueError, match="two folds"):
+    with pytest.raises(InputValueError, match="at least two folds"):
         pr.recalibrate(y, p, folds=np.zeros(100))
 
 
@@ -174,6 +174,14 @@ def test_the_picture_is_of_all_classes_together():
     assert found.before.table.weight == 600.0
     assert found.before.table.mean_forecast == pytest.approx(1.0 / 3.0)
     assert found.plot() is not None
+
+
+def test_maps_of_classes_are_not_exported_to_onnx_or_scikit_learn():
+    y, p, _ = sample(11, n=100)
+    found = pr.recalibrate(y, p, method="temperature", folds=2, seed=1)
+    for export in (found.to_onnx, found.to_sklearn):
+        with pytest.raises(pr.errors.UnsupportedOperationError, match="maps of classes"):
+            export()
 
 
 @pytest.mark.parametrize("method", CLASS_METHODS)

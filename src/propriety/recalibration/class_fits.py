@@ -50,7 +50,7 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
 
     Where the likelihood has no maximum, because a class never happened or the forecasts separate the classes, or no
     unique one, half the sum of :math:`(a_k - 1)^2` and :math:`b_k^2`, in units of a case, is added to the negative
-    log-likelihood; `VectorMap.ridge` tells.
+    log-likelihood; `VectorMap.ridge` is then its weight, and otherwise 0.
 
     Parameters
     ----------

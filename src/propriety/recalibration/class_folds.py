@@ -16,7 +16,7 @@ __all__ = ["ClassFolds"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClassFolds:
-    """Cases of classes by one model, with the fold of each; rows are needed, because no table tells a map of classes.
+    """Cases of classes by one model, with the fold of each; maps of classes cannot be fitted to tables of one event.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class ClassFolds:
 
     def __post_init__(self) -> None:
         if len(self) < 2:
-            raise InputValueError(f"cross-fitting needs two folds with cases or more; there is {len(self)}")
+            raise InputValueError(f"cross-fitting needs at least two folds with cases; got {len(self)}")
 
     def __len__(self) -> int:
         return int(self.codes.max()) + 1

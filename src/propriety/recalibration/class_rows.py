@@ -21,7 +21,7 @@ SUMS = {"temperature": temperature_sums, "vector": vector_sums, "matrix": matrix
 
 
 class Rows(Protocol):
-    """What fits ask of cases of classes, in memory or where they lie."""
+    """What the fits need to know about cases of classes, in memory or in a lazy frame."""
 
     @property
     def classes(self) -> int:

@@ -1,4 +1,4 @@
-"""Cases of classes in a lazy frame, whose likelihoods an engine adds up: one query for each step of a fit."""
+"""Cases of classes in a lazy frame: the engine computes the likelihoods, one query for each step of a fit."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ FARTHEST = 700.0  # Of a score, whose exponential is a number.
 class LazyClassRows:
     """Rows of class probabilities in a lazy frame, which `fit_temperature`, `fit_vector` and the default map fit to.
 
-    The rows stay where they are. The gradient and the Hessian of a likelihood are sums, so that every step of Newton's
-    method is one query, of about 2 K^2 sums for vector scaling.
+    The gradient and the Hessian of a likelihood are sums, so that each step of Newton's method is one aggregate query,
+    with about 2 K^2 sums for vector scaling.
 
     Parameters
     ----------
     cases : LazyCases
-        The cases of one model, whose rows were judged.
+        The cases of one model, whose rows have been checked.
     total, unit, nearest : float
         Sum of the weights; what one case weighs; and the smallest distance of a probability to 0 or 1, see `ClassRows`.
     happened : array of shape (K,)
@@ -71,7 +71,7 @@ class LazyClassRows:
         labels: Labels | None = None,
         missing: Missing = "raise",
     ) -> Self:
-        """Judge the rows of a lazy frame; see `propriety.condense` for the arguments.
+        """Check the rows of a lazy frame; see `propriety.condense` for the arguments.
 
         Parameters
         ----------

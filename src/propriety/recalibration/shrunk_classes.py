@@ -1,4 +1,4 @@
-"""Scaling of class forecasts that is shrunk towards them in three nested stages, and needs no choice."""
+"""Temperature, vector and matrix scaling, shrunk towards the forecasts in three nested stages."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     .. math:: \theta = \theta_0 + \sum_j \alpha_j (\theta_j - \theta_{j-1}), \qquad
               \alpha_j = \max\left(0, 1 - \tfrac54 \frac{\nu_j - \nu_{j-1}}{\Lambda_j - \Lambda_{j-1}}\right) .
 
-    So forecasts that are too extreme are corrected by a temperature before there are cases enough for more. Where
-    little speaks against calibration the map leaves forecasts as they are, but for the floor. Nothing is drawn, and
-    multiplying all weights by a number changes nothing.
+    So the temperature of forecasts that are too extreme is corrected before there are enough cases for anything else.
+    If there is little evidence of miscalibration, the map leaves the forecasts as they are, except for the floor. The
+    result does not depend on the scale of the weights.
 
     Parameters
     ----------

@@ -35,7 +35,8 @@ def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Fl
     r"""Return the parameters that maximise a concave log-likelihood less a quadratic penalty; None if none do.
 
     It minimises :math:`L(\theta) + \tfrac12 (\theta - c)^\top P (\theta - c)` by Newton's method. A step that
-    overshoots is halved; the slope along the step tells, because near the minimum a difference of losses is rounding.
+    overshoots is halved. This is decided by the slope along the step, because near the minimum a difference of losses
+    is mostly rounding error.
     """
     now: Floats = start
     at = _penalised(likelihood(now), now, penalty, centre)

@@ -1,4 +1,4 @@
-"""Maps written out for engines: one formula, as a narwhals expression or as SQL."""
+"""Recalibration maps as formulas for engines: a narwhals expression or SQL."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ __all__ = [
 ]
 
 Dialect: TypeAlias = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
-Column: TypeAlias = Any  # An expression of narwhals, or a text of SQL.
+Column: TypeAlias = Any  # A narwhals expression, or SQL text.
 
-FARTHEST = 700.0  # Of log-odds, whose exponential is a number.
+FARTHEST = 700.0  # Log-odds whose exponential does not overflow.
 MOST_PIECES = 20_000
 
 
 class Written(Protocol):
-    """What a formula is written in, beside `+ - * /` and comparisons."""
+    """The operations in which a formula is written, besides `+ - * /` and comparisons."""
 
     def log(self, x: Column) -> Column:
         """Natural logarithm."""
@@ -46,7 +46,7 @@ class Written(Protocol):
         """Exponential."""
 
     def clip(self, x: Column, low: float, high: float) -> Column:
-        """Bring x into [low, high]."""
+        """Clip x to [low, high]."""
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         """`yes` where the condition holds, else `no`."""
@@ -73,7 +73,7 @@ class _Expressions:
 
 
 class _Text:
-    """A formula of SQL; every number in it is of double precision, which bare literals are not everywhere."""
+    """A formula in SQL; all numbers are cast to double precision, which bare literals are not in every dialect."""
 
     __slots__ = ("text",)
 
@@ -152,7 +152,7 @@ ClassFormula: TypeAlias = Callable[[Sequence[Column], Written], list[Column]]
 
 
 def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
-    """Write a formula of a column as an expression; what is no forecast becomes null."""
+    """Write a formula of a column as an expression; values that are not forecasts become null."""
     if not isinstance(column, str | nw.Expr):
         raise InputTypeError("must be the name of a column, or an expression", argument="column")
     p = (nw.col(column) if isinstance(column, str) else column).cast(nw.Float64)
@@ -160,7 +160,7 @@ def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
 
 
 def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
-    """Write a formula of a column in SQL; what is no forecast becomes NULL. Other dialects than DuckDB need SQLGlot."""
+    """Write a formula of a column in SQL; invalid forecasts become NULL. Dialects other than DuckDB need SQLGlot."""
     p = _column(column)
     return _in_dialect(f"CASE WHEN {_text((p >= 0.0) & (p <= 1.0))} THEN {_text(formula(p, SQL))} END", dialect)
 
@@ -230,7 +230,7 @@ def log_probabilities_of(p: Sequence[Column], floor: float, ops: Written) -> lis
 
 
 def softmax_of(scores: Sequence[Column], farthest: float, ops: Written) -> list[Column]:
-    """Return the probabilities that belong to scores, which lie no farther from 0 than told."""
+    """Return the softmax of scores, whose absolute values are at most `farthest`."""
     return normalised([ops.exp(one if farthest <= FARTHEST else ops.clip(one, -FARTHEST, FARTHEST)) for one in scores])
 
 
@@ -241,7 +241,7 @@ def normalised(parts: Sequence[Column]) -> list[Column]:
 
 
 def expit_of(x: Column, farthest: float, ops: Written) -> Column:
-    """Return the probability that belongs to log-odds, which lie no farther from 0 than told."""
+    """Return the probability for log-odds, whose absolute value is at most `farthest`."""
     near = x if farthest <= FARTHEST else ops.clip(x, -FARTHEST, FARTHEST)
     return 1.0 / (1.0 + ops.exp(0.0 - near))
 
@@ -249,12 +249,12 @@ def expit_of(x: Column, farthest: float, ops: Written) -> Column:
 def piecewise(
     p: Column, pieces: Sequence[Callable[[], Column]], breaks: Sequence[tuple[float, bool]], ops: Written
 ) -> Column:
-    """Return what the piece of each forecast says, found by halving.
+    """Return the value of the piece in which each forecast lies, found by bisection.
 
-    A break is a forecast, and whether it belongs to the piece before it.
+    A break is a forecast, together with whether it belongs to the piece before it.
     """
     if len(pieces) > MOST_PIECES:
-        law = f"a map of more than {MOST_PIECES:,} pieces is not written out; it has {len(pieces):,}"
+        law = f"a map of more than {MOST_PIECES:,} pieces cannot be written out; it has {len(pieces):,}"
         raise UnsupportedOperationError(law, hint="join its points, or use a smooth map.")
     if len(pieces) == 1:
         return pieces[0]()
@@ -266,5 +266,5 @@ def piecewise(
 
 
 def farthest_of(floor: float) -> float:
-    """Return how far floored log-odds lie from 0 at most."""
+    """Return the largest absolute value of floored log-odds."""
     return math.inf if floor == 0.0 else -math.log(floor / (1.0 - floor))
