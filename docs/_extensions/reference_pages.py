@@ -229,6 +229,8 @@ def adapter_names(module: str) -> list[str]:
     path = Path(propriety.__file__).parent / "integrations" / f"{module}.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     made = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    own = [node for node in tree.body if isinstance(node, ast.ImportFrom) and "integrations" in (node.module or "")]
+    made += [alias.name for node in own for alias in node.names]
     return [name for name in made if name in _public(tree)]
 
 

@@ -94,7 +94,7 @@ def test_rows_without_a_forecast_are_counted(folder, run):
         (["recalibrate", "p.csv"], "--outcome and at least one --forecast"),
         (["recalibrate", "p.csv", *CASES, "--method", "magic"], "'magic' is not one of"),
         (["recalibrate", "p.csv", *CASES, "--folds", "1"], "--folds must be a whole number"),
-        (["recalibrate", "p.csv", *CASES, "--id", "patient", "--cluster", "patient"], "--id says which cases"),
+        (["recalibrate", "p.csv", *CASES, "--id", "patient", "--cluster", "patient"], "--id determines the folds"),
         (["recalibrate", "p.csv", *CASES, "--thresholds", "0.4", "0.1"], "0.4"),
         (["recalibrate", "p.csv", *CASES, "--forecast", "honest"], "model must be one of"),
         (["recalibrate", "p.csv", *CASES, "-o", "p.csv"], "it is one of the files that are read"),

@@ -331,5 +331,5 @@ def test_rows_have_no_pos_label():
 
 def test_a_table_holds_everything():
     table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
-    with pytest.raises(InputTypeError, match="pass no y_proba beside it"):
+    with pytest.raises(InputTypeError, match="pass it without y_proba"):
         probability_means(table, [0.2, 0.7])

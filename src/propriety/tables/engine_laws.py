@@ -1,4 +1,4 @@
-"""Violations that a query counted, told in the sentences of the door."""
+"""Errors for the violations that a query counted, worded as for arrays."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from propriety.tables.engines import Counts
 from propriety.tables.lazy_cases import Broken, LazyCases
 from propriety.tables.queries import fetched
 
-__all__ = ["judged"]
+__all__ = ["checked_counts"]
 
 MISSING = {
     Broken.OUTCOME_MISSING: "y_true",
-    Broken.FORECAST_MISSING: "",  # The argument of the model.
+    Broken.FORECAST_MISSING: "",  # The name of the model's argument is filled in.
     Broken.WEIGHT_MISSING: "sample_weight",
 }
 
 
-def judged(
+def checked_counts(
     cases: LazyCases, counts: Counts, keys: Sequence[str] = (), *, weightless: bool = False
 ) -> tuple[Counts, int]:
-    """Return the rows that keep every law and the number dropped, or raise the error of the first broken law.
+    """Return the valid rows and the number of dropped rows, or raise the error of the first broken law.
 
-    All of them may be without weight only where that is allowed, as one group among others may.
+    The weights may all be zero only where this is allowed, as for one group among several.
     """
     fault = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
     total = int(counts.cases.sum())
@@ -60,7 +60,7 @@ def judged(
 
 
 def _check_weights(cases: LazyCases, counts: Counts) -> None:
-    """Reject weights that are all zero, or so large or small that their squares are not numbers."""
+    """Reject weights that are all zero, or so large or small that their squares overflow or vanish."""
     lawful = counts.key >= -1.0
     if not cases.weighted or not lawful.all():
         return
@@ -71,7 +71,7 @@ def _check_weights(cases: LazyCases, counts: Counts) -> None:
 
 
 def _refuse(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int, count: str) -> NoReturn:
-    """Raise the error of a law, with an example and the hint that the offenders call for."""
+    """Raise the error of a broken law, with an example and a fitting hint."""
     low, high = _ends(cases, counts, keys, bit)
     argument = cases.arguments[counts.model]
     verb = "is"
@@ -105,7 +105,7 @@ def _refuse_outcome(cases: LazyCases, low: Any, high: Any, count: str) -> NoRetu
 
 
 def _ends(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int) -> tuple[Any, Any]:
-    """Ask the engine for the smallest and the largest offender."""
+    """Ask the engine for the smallest and the largest offending value."""
     law = next(law for law in cases.laws(counts.model).values() if law.broken_bit == bit)
     rows = cases.frame.filter(~law.missing & ~law.lawful)
     for column, label in zip(cases.key_columns(keys), counts.group, strict=True):
@@ -115,7 +115,7 @@ def _ends(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int) -> tu
 
 
 def _outcome(value: Any) -> Any:
-    """Return an outcome as the user knows it: numbers are floats in the engine, whole ones were not."""
+    """Return an outcome as the user wrote it: engines return whole numbers as floats."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
