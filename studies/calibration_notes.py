@@ -1,4 +1,4 @@
-"""Notes on the calibration verdict: is there one if the coverage of an interval or the size of the test is off?
+"""Notes on the calibration verdict: whether there is one if the level of an interval or of the test is off.
 
 Two questions, each with its rows in `results/calibration_notes.csv`:
 
