@@ -23,7 +23,7 @@ from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.slice_estimates import estimate_groups
-from propriety.inference.slice_table import INFINITE, TOO_FEW, Slices, group_names
+from propriety.inference.slice_table import INFINITE, Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
@@ -39,6 +39,7 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
+TOO_FEW = "too few to judge"
 SMALLEST = 50  # By default, a group with fewer cases is not tested.
 FEWEST = 10  # A group with fewer events, non-events or clusters is not tested; see the notes of `slices`.
 FEWEST_EQUAL = 8.0  # The same for the effective number of clusters.
