@@ -192,14 +192,14 @@ def record(found: list[dict[str, object]]) -> None:
     ]
     write(
         "cliffs",
-        title="Time and memory where the cost could explode",
-        summary=f"{len(within)} of {len(found)} works with very many models, groups, classes or partitions stay below "
-        f"{SECONDS:g} seconds and {MEGABYTES / 1024:g} GB.",
+        title="Many models, groups, classes or partitions",
+        summary=f"{len(within)} of {len(found)} computations with very many models, groups, classes or partitions need "
+        f"less than {SECONDS:g} seconds and {MEGABYTES / 1024:g} GB.",
         command="python benchmarks/cliffs.py",
-        tables=[table("Seconds and peak memory of one process each, with the import of the package.", found)],
+        tables=[table("Seconds and peak memory, each in a separate process that also imports the package.", found)],
         notes=[
-            "The machine is shared; the load before each work is that of the last minute.",
-            "Spark's memory is that of the Python process, without the Java virtual machine.",
+            "The machine is shared; the load is the average over the minute before.",
+            "The memory of Spark is that of the Python process, without the Java virtual machine.",
         ],
     )
 

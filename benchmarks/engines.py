@@ -211,7 +211,7 @@ def main() -> None:
                     used = "" if engine == "spark" else round(ours.processor / own.processor, 3)
                     found.append(row | {"processor ratio": used})
                     print(found[-1], flush=True)
-    caption = f"Median seconds of {options.rounds} runs on {options.rows:,} rows, taken by turns."
+    caption = f"Median seconds of {options.rounds} runs on {options.rows:,} rows; the implementations take turns."
     found += others(caption, found)
     found.sort(key=lambda row: (row["aggregate"], list(ENGINES).index(row["engine"])))
     spans = {}
@@ -220,11 +220,11 @@ def main() -> None:
         spans[name] = f"{min(ratios)} to {max(ratios)}" if ratios else "not measured"
     write(
         "engines_overhead",
-        title="Aggregations on engines, against the same by hand",
-        summary=f"Times as long as by hand, on {options.rows:,} rows of a Parquet file. Cells of a forecast table: "
-        f"{spans['cells']}; what is written by hand checks nothing. Moments of losses: {spans['moments']} against a "
-        "plain query, which loses the digits of log(1 - p) next to 0 and adds one row after another, and "
-        f"{spans['accurate moments']} against a query that is as accurate.",
+        title="Aggregations on engines, compared with hand-written queries",
+        summary=f"Ratio of the time of propriety to that of a hand-written query, on {options.rows:,} rows of a "
+        f"Parquet file. Cells of a forecast table: {spans['cells']}; the hand-written query checks nothing. Moments of "
+        f"losses: {spans['moments']} compared with a plain query, which computes log(1 - p) inaccurately near 0 and "
+        f"adds rows one by one, and {spans['accurate moments']} compared with an equally accurate query.",
         command=f"python benchmarks/engines.py --rows {options.rows} --rounds {options.rounds}",
         tables=[table(caption, found)],
         libraries=["propriety", "narwhals", "duckdb", "polars", "pyspark"],

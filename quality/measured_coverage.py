@@ -128,16 +128,16 @@ def main() -> None:
     write(
         "coverage",
         title="Coverage",
-        summary=f"The tests run through {lines} of the lines and {branches} of the branches of the package, "
+        summary=f"The tests execute {lines} of the lines and {branches} of the branches of the package, "
         f"{totals['percent_covered']:.1f} % of both together.",
         command="python quality/measured_coverage.py",
         tables=[table("Lines and branches by layer", [*rows, row("all", totals)])],
         libraries=("propriety", "coverage", "pytest", "hypothesis"),
         notes=[
-            f"Hypothesis draws {EXAMPLES} examples of each law, or as many as the test itself asks for.",
+            f"Hypothesis draws {EXAMPLES} examples for each property test, unless the test sets another number.",
             (
-                "Of the tests on engines those run that need no server and no cluster; what only Spark or PostgreSQL "
-                "would reach counts as not covered."
+                "Tests that need a server or a cluster are not run; code that only Spark or PostgreSQL would reach "
+                "counts as not covered."
             ),
         ],
     )

@@ -1,4 +1,4 @@
-"""scikit-learn: scorers for model selection, for the main rules by name and for any other rule.
+"""scikit-learn: recalibrated classifiers, and scorers for model selection, for the main rules by name and for any other.
 
 A scorer is the negative mean loss, so that higher is better, as scikit-learn expects. It uses the classes that the
 classifier learned, `classes_`, so that a fold without some class is scored like any other.
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.integrations.forecasts import event_or_rows
 from propriety.integrations.libraries import load_library
+from propriety.integrations.recalibrated_classifier import MapTransformer, RecalibratedClassifier
 from propriety.rules.families import Brier, Log, Spherical
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import PenalizedBrier, PenalizedLog
@@ -21,7 +22,15 @@ from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score
 from propriety.tables.validation import Labels
 
-__all__ = ["RuleScorer", "check_columns", "get_scorer", "get_scorer_names", "rule_scorer"]
+__all__ = [
+    "MapTransformer",
+    "RecalibratedClassifier",
+    "RuleScorer",
+    "check_columns",
+    "get_scorer",
+    "get_scorer_names",
+    "rule_scorer",
+]
 
 Estimator: Any = load_library("sklearn.base", extra="sklearn").BaseEstimator
 UNUSED: str = load_library("sklearn.utils.metadata_routing", extra="sklearn").UNUSED

@@ -171,9 +171,9 @@ def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
 
 def log_odds_of(p: Column, floor: float, ops: Written) -> Column:
     """Return the log-odds of floored forecasts."""
-    if not floor > 0.0:
-        law = "a map in log-odds needs a floor above 0 to be written out, because engines reject the logarithm of 0"
-        raise UnsupportedOperationError(law, hint="fit it with a floor such as 1e-6.")
+    if not 1.0 - floor < 1.0:
+        law = "a map in log-odds needs a floor above 1e-16 to be written out, because forecasts of 0 and 1 have none"
+        raise UnsupportedOperationError(law, offender=f"it is {floor!r}", hint="fit it with a floor such as 1e-6.")
     inside = ops.clip(p, floor, 1.0 - floor)
     return ops.log(inside / (1.0 - inside))
 
