@@ -11,7 +11,7 @@ import numpy as np
 from propriety.inference.calibration_summary import CalibrationOutcome, judged_together
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
-from propriety.inference.estimates import FEWEST, counted
+from propriety.inference.estimates import counted
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
 from propriety.inference.slice_table import Slices
 
@@ -233,11 +233,7 @@ def _difference_words(found: Slices, row: int) -> str:
     more = "higher" if difference > 0.0 else "lower"
     what = f"{found.measure.label} of {found.group[row]}"
     said = f"{found.model[row]}: the {what} is {number(abs(difference))} {more} than that of the rest"
-    if found.events is None:
-        return said
-    events = (int(found.events[row]), int(found.n[row] - found.events[row]))
-    few = [counted(many, name) for many, name in zip(events, ("event", "non-event"), strict=True) if many < FEWEST]
-    return f"{said} (the test is approximate: the group has only {listed(few)})" if few else said
+    return f"{said} ({found.note[row]})" if found.note[row] else said
 
 
 def _rate_words(evaluation: Evaluation, found: Slices, row: int, *, tested: bool) -> str:

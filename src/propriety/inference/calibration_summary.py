@@ -49,7 +49,8 @@ Direction: TypeAlias = Literal[
 
 # Miscalibration within these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
-FEWEST_TIMES = 25.0  # Effective number of independent times needed for the test to keep its level.
+# Effective number of times that the test needs to keep its level, and number of times needed to estimate it.
+FEWEST_TIMES, TELLING_TIMES = 25.0, 60
 ESTIMATES = ("observed_expected", "intercept", "slope", "miscalibration")
 
 
@@ -201,7 +202,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     design, as in case-control studies, they are too wide, and the note says so.
 
     The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
-    clusters.
+    clusters. With fewer than 60 times, or times worth fewer than 25 independent ones, the note says that the test may
+    reject too often; see `studies/calibration_notes.py`.
 
     Austin and Steyerberg measure the distances from a loess curve. The CORP curve needs no bandwidth, but follows the
     noise of a small sample: the ICI is positive even for calibrated forecasts and decreases only with more cases.
@@ -345,6 +347,11 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of
     if test is not None and test.worth < FEWEST_TIMES:
         worth = f"{test.units} correlated times are equivalent to about {max(round(test.worth), 1)}"
         told.append(f"{worth} independent ones: the test may reject too often")
+    elif test is not None and math.isfinite(test.worth) and test.units < TELLING_TIMES:
+        told.append(
+            f"{test.units} times cannot show whether neighbours depend on each other: if they do, the test may reject "
+            "too often"
+        )
     if _weighted_by_outcome(table):
         told.append(
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "

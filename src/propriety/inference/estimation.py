@@ -117,8 +117,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 
     For intervals of miscalibration and discrimination under the Brier score, see `studies/calibration_verdict.py`. They
     assume that the event rate is a smooth function of the forecast. If it seems to jump, the upper limit is higher, and
-    `note` says so: for a staircase, coverage was 87 to 100% in samples of 1,000 cases and more. The jumps of a
-    staircase of fifths are detected in 4 of 10 samples of 2,000 cases and in nearly all from 5,000 on. Their percentile
+    if the jumps account for much of the interval, `note` says so. Small samples do not show all jumps: for staircases,
+    `studies/calibration_notes.py` has the coverage and how often there is a note. Their percentile
     interval, ``method="bootstrap"``, is not valid: draws are recalibrated to their own noise in addition to that of the
     sample, so that calibrated forecasts never appear calibrated.
 

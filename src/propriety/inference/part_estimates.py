@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from propriety.calibration.grouping import group_starts
+from propriety.calibration.null_scores import null_scores
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
-from propriety.inference.dependent_calibration import spread_of_regression
+from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
 from propriety.inference.estimates import (
     INDEPENDENT,
     NO_SPREAD,
@@ -41,6 +42,10 @@ __all__ = ["JUMPS", "draws_for", "estimate_part", "is_part", "overfits"]
 
 WORK = 10_000_000  # Most outcomes of weighted cases drawn for one interval.
 FEWEST_DRAWS = 20  # Enough to estimate a mean and a spread, compared with the width of the interval.
+MATERIAL = 0.2  # Jumps are noted if they account for this share of an interval.
+DISPERSED = (
+    1.5  # Variance of the scores of fine shapes (1 if cases are independent) from which clusters may look like jumps.
+)
 JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
 _OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
@@ -73,7 +78,9 @@ def _by_regression(
     if cases is not None:
         own = cases.of(model)
         method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within times"
-        options |= {"units": units, "spread_of": lambda given: spread_of_regression(own, table, given)}
+        options["spread_of"] = lambda given: spread_of_regression(own, table, given)
+        if ledger.dependence == "time" or not _may_jump(own, table, level):
+            options["units"] = units  # As few steps as the clusters can tell apart.
     elif ledger.dependence is not None:
         return _unknown(ledger, measure, raw, level)
     lost = squared_distance(table, "miscalibration", **options)
@@ -88,9 +95,18 @@ def _by_regression(
     if found.standard_error == 0.0:
         return replace(told, raw=raw)
     notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "time" else ""]
-    notes += [JUMPS if lost.jumps else ""]
+    notes += [JUMPS if lost.jumps or lost.unseen > MATERIAL * (lost.high - lost.low) else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
+
+
+def _may_jump(cases: Cases, table: ForecastTable, level: float) -> bool:
+    """Return whether cases in clusters show jumps, unless cases with like forecasts depend on each other."""
+    if squared_distance(table, "miscalibration", level=level).unseen == 0.0:
+        return False
+    scores = null_scores(table)
+    fine = dispersion_of_scores(cases, table, scores).variance[sum(scores.sizes[:2]) :]
+    return bool(len(fine) and fine.mean() < DISPERSED)
 
 
 def _unknown(ledger: Ledger, measure: Measure, raw: float, level: float) -> Estimate:

@@ -15,6 +15,7 @@ from propriety.calibration.score_parts import miscalibrations, proper_binary_rul
 from propriety.checks import check_level, check_positive, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
 from propriety.inference.estimates import counted
 from propriety.inference.estimation import check_event
 from propriety.inference.group_tests import against_the_rest, group_means
@@ -22,7 +23,7 @@ from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.slice_estimates import estimate_groups
-from propriety.inference.slice_table import INFINITE, Slices, group_names
+from propriety.inference.slice_table import INFINITE, TOO_FEW, Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
@@ -111,7 +112,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     Groups found by searching for differences need another sample for confirmation.
 
     Few events make the test a little too eager: with 20 expected in a group p-values fell below 0.05 in 5 to 7% of
-    groups without a difference, and in 5 to 6% with 50. Below 50 the summary of an evaluation says how many there are.
+    groups without a difference, and in 5 to 6% with 50. Below 50 events or non-events `note` says how many there are.
 
     With few clusters of different size the test rejects too often: if a group has 10 clusters of its own and the rest
     100, p-values fell below 0.05 in 5.5% of 400 samples without a difference if the sizes were equal, and in 4% with 20
@@ -190,7 +191,9 @@ def slices_of(
     judged = notes == ""
     columns: dict[str, Any] = {"value": value, "low": np.where(judged, low, np.nan)}
     columns |= {"high": np.where(judged, high, np.nan), "difference": difference}
-    columns |= {"p_value": np.where(judged, p_value, np.nan), "note": notes}
+    p_value = np.where(judged, p_value, np.nan)
+    notes = np.where(np.isfinite(p_value), _approximate(counts)[:, None], notes)
+    columns |= {"p_value": p_value, "note": notes}
     if binary:
         columns |= _beside(ledger, by, thresholds, level, few)
         columns["miscalibration"] = _miscalibrations(ledger, measure, few, counts.entry)
@@ -283,12 +286,24 @@ def _few(counts: _Counts, smallest: int, unit: str) -> Names:
     notes = np.full(len(counts.n), "", dtype=object)
     for name, number, fewest in numbers:
         for place in np.flatnonzero((number < fewest) & (notes == "")).tolist():
-            notes[place] = f"too few to judge: {counted(int(number[place]), name)}"
+            notes[place] = f"{TOO_FEW}: {counted(int(number[place]), name)}"
     if counts.units is not None and counts.worth is not None:
         for place in np.flatnonzero((counts.worth < FEWEST_EQUAL) & (notes == "")).tolist():
             worth = f"worth {counts.worth[place]:.0f} of equal size"
-            notes[place] = f"too few to judge: {counted(int(counts.units[place]), unit)} that are {worth}"
+            notes[place] = f"{TOO_FEW}: {counted(int(counts.units[place]), unit)} that are {worth}"
     return notes.astype(np.str_)
+
+
+def _approximate(counts: _Counts) -> Names:
+    """Say of each group whether it has so few events or non-events that its test is approximate."""
+    if counts.events is None:
+        return np.full(len(counts.n), "")
+    notes = []
+    for happened, others in zip(counts.events.tolist(), (counts.n - counts.events).tolist(), strict=True):
+        numbers = ((happened, "event"), (others, "non-event"))
+        few = [counted(many, name) for many, name in numbers if many < FEWEST_OF_A_TEST]
+        notes.append(f"the test is approximate: the group has only {' and '.join(few)}" if few else "")
+    return np.array(notes)
 
 
 def _beside(

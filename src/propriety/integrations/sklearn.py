@@ -1,4 +1,4 @@
-"""scikit-learn: scorers, for the main rules by name and for any other rule, and a recalibrated classifier.
+"""scikit-learn: recalibrated classifiers, and scorers for model selection, for the main rules by name and for any rule.
 
 A scorer is the negative mean loss, so that higher is better, as scikit-learn expects. It uses the classes that the
 classifier learned, `classes_`, so that a fold without some class is scored like any other.
