@@ -202,8 +202,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     design, as in case-control studies, they are too wide, and the note says so.
 
     The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
-    clusters. With fewer than 60 times, or times worth fewer than 25 independent ones, the note says that the test may
-    reject too often; see `studies/calibration_notes.py`.
+    clusters. With fewer than 60 times, or an effective number of times below 25, the note says that the test may reject
+    too often; see `studies/calibration_notes.py`.
 
     Austin and Steyerberg measure the distances from a loess curve. The CORP curve needs no bandwidth, but follows the
     noise of a small sample: the ICI is positive even for calibrated forecasts and decreases only with more cases.

@@ -111,8 +111,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     easy to forecast. Look at `excess` and `net_benefit` as well before concluding that forecasts are poor for a group.
     Groups found by searching for differences need another sample for confirmation.
 
-    Few events make the test a little too eager: with 20 expected in a group p-values fell below 0.05 in 5 to 7% of
-    groups without a difference, and in 5 to 6% with 50. Below 50 events or non-events `note` says how many there are.
+    With few events the test rejects slightly too often: with 20 expected in a group p-values fell below 0.05 in 5 to 7%
+    of groups without a difference, and in 5 to 6% with 50. Below 50 events or non-events, `note` gives their number.
 
     With few clusters of different size the test rejects too often: if a group has 10 clusters of its own and the rest
     100, p-values fell below 0.05 in 5.5% of 400 samples without a difference if the sizes were equal, and in 4% with 20
@@ -133,7 +133,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     >>> found.group.tolist(), found.n.tolist()
     (['north', 'south', 'west'], [289, 270, 41])
     >>> found.note.tolist()[2]
-    'too few to judge: 41 cases'
+    'too few to test: 41 cases'
     """
     asked = read_measure(measure)
     check_level(level)
@@ -295,7 +295,7 @@ def _few(counts: _Counts, smallest: int, unit: str) -> Names:
 
 
 def _approximate(counts: _Counts) -> Names:
-    """Say of each group whether it has so few events or non-events that its test is approximate."""
+    """Return a note for each group with so few events or non-events that its test is approximate; else empty."""
     if counts.events is None:
         return np.full(len(counts.n), "")
     notes = []
