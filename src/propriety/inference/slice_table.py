@@ -16,10 +16,9 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["INFINITE", "TOO_FEW", "Slices", "group_names", "stacked_slices"]
+__all__ = ["INFINITE", "Slices", "group_names", "stacked_slices"]
 
 INFINITE = "the value is infinite"
-TOO_FEW = "too few to test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -100,7 +99,7 @@ class Slices(Result):
     @property
     def is_too_small(self) -> NDArray[np.bool_]:
         """Whether a group is not tested because it has too few cases, events or clusters."""
-        return np.asarray(np.char.startswith(self.note, TOO_FEW))
+        return np.asarray(np.isnan(self.p_value) & (self.note != "") & (self.note != INFINITE))
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}

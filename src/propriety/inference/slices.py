@@ -23,7 +23,7 @@ from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.slice_estimates import estimate_groups
-from propriety.inference.slice_table import INFINITE, TOO_FEW, Slices, group_names
+from propriety.inference.slice_table import INFINITE, Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
@@ -39,6 +39,7 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
+TOO_FEW = "too few to test"
 SMALLEST = 50  # By default, a group with fewer cases is not tested.
 FEWEST = 10  # A group with fewer events, non-events or clusters is not tested; see the notes of `slices`.
 FEWEST_EQUAL = 8.0  # The same for the effective number of clusters.
@@ -183,15 +184,15 @@ def slices_of(
         difference, p_value = against_the_rest(moments, by)
         overall = moments.means[: len(ledger.models)]
     else:
-        unjudged = np.empty(len(few), dtype=bool)
-        unjudged[counts.entry] = few != ""
-        *by_entry, overall = estimate_groups(ledger, measure, unjudged, level, drawing)
+        untested = np.empty(len(few), dtype=bool)
+        untested[counts.entry] = few != ""
+        *by_entry, overall = estimate_groups(ledger, measure, untested, level, drawing)
         value, low, high, difference, p_value = (column[counts.entry] for column in by_entry)
     notes = np.where((few == "")[:, None] & np.isinf(value), INFINITE, few[:, None])
-    judged = notes == ""
-    columns: dict[str, Any] = {"value": value, "low": np.where(judged, low, np.nan)}
-    columns |= {"high": np.where(judged, high, np.nan), "difference": difference}
-    p_value = np.where(judged, p_value, np.nan)
+    tested = notes == ""
+    columns: dict[str, Any] = {"value": value, "low": np.where(tested, low, np.nan)}
+    columns |= {"high": np.where(tested, high, np.nan), "difference": difference}
+    p_value = np.where(tested, p_value, np.nan)
     notes = np.where(np.isfinite(p_value), _approximate(counts)[:, None], notes)
     columns |= {"p_value": p_value, "note": notes}
     if binary:
@@ -310,7 +311,7 @@ def _beside(
     ledger: Ledger, by: tuple[str, ...], thresholds: Thresholds | None, level: float, few: Names
 ) -> dict[str, Floats]:
     """Return the other numbers of groups: calibration, and the net benefit at the thresholds."""
-    unjudged = (few != "")[:, None]
+    untested = (few != "")[:, None]
     columns: dict[str, Floats] = {}
     wanted = [("excess", MeanScore(Excess()))]
     if thresholds is not None:
@@ -318,8 +319,8 @@ def _beside(
     for name, mean in wanted:
         found = group_means(measured_moments(ledger, mean), by)
         low, high = found.limits(level)
-        columns |= {name: found.mean + 0.0, f"{name}_low": np.where(unjudged, np.nan, low)}
-        columns |= {f"{name}_high": np.where(unjudged, np.nan, high)}
+        columns |= {name: found.mean + 0.0, f"{name}_low": np.where(untested, np.nan, low)}
+        columns |= {f"{name}_high": np.where(untested, np.nan, high)}
     return columns
 
 
@@ -329,9 +330,9 @@ def _miscalibrations(ledger: Ledger, measure: Measure, few: Names, entry: NDArra
     found = np.full((len(few), len(ledger.models)), math.nan)
     if not rule.properties().proper:
         return found
-    judged, binary = few == "", proper_binary_rule(rule)
+    tested, binary = few == "", proper_binary_rule(rule)
     for column, model in enumerate(ledger.models):
         keyed = ledger.keyed_tables(model, ledger.events[0])
         by_entry = miscalibrations(binary, keyed.entry, keyed.forecast, keyed.events, keyed.non_events)
-        found[judged, column] = by_entry[entry[judged]]
+        found[tested, column] = by_entry[entry[tested]]
     return found
