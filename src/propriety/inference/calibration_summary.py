@@ -39,7 +39,7 @@ __all__ = [
     "Direction",
     "calibration_of",
     "calibration_summary",
-    "judged_together",
+    "tested_jointly",
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
@@ -298,7 +298,7 @@ def _cleared(test: CalibrationTest) -> CalibrationOutcome:
     return "consistent" if test.is_enough else "too few events"
 
 
-def judged_together(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
+def tested_jointly(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
     """Return summaries whose outcomes have one level for all of them, and their p-values adjusted by Holm's method."""
     p_adjusted = holm(np.array([one.p_value for one in summaries])).tolist()
     return [
