@@ -302,7 +302,7 @@ def test_sources_that_there_are_not(source):
 
 @pytest.mark.parametrize("precision", [0, 0.5, -0.1, math.nan, "0.1", True])
 def test_precisions_outside_their_range(precision):
-    with pytest.raises(InputValueError, match=r"precision must lie strictly between 0 and 0\.5; got .* Hint: leave it"):
+    with pytest.raises(InputValueError, match=r"precision must lie strictly between 0 and 0\.5; got .* Hint: omit it"):
         probability_means([0, 1], [0.2, 0.7], precision=precision)
 
 

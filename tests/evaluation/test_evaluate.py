@@ -148,7 +148,7 @@ def test_a_ledger_without_cases_says_what_it_cannot_tell(tmp_path):
     row = found.scores.at("honest", "auc")
     assert row["value"] == pytest.approx(pr.measures.AreaUnderRoc().value(pr.ForecastTable.from_predictions(Y, TRUTH)))
     assert np.isnan(row["low"])
-    assert "needs the cases" in row["note"]
+    assert "needs the individual cases" in row["note"]
     assert np.isfinite(found.scores.at("honest", "brier")["low"])
 
 

@@ -146,7 +146,7 @@ def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
         "",
         "the test is approximate: the group has only 20 non-events",
         "the test is approximate: the group has only 30 events",
-        "too few to judge: 3 events",
+        "too few to test: 3 events",
     ]
     assert found.slices.note.tolist() == told
     assert found.group_skill.note.tolist() == told

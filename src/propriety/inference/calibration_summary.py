@@ -39,7 +39,7 @@ __all__ = [
     "Direction",
     "calibration_of",
     "calibration_summary",
-    "judged_together",
+    "tested_jointly",
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
@@ -202,8 +202,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     design, as in case-control studies, they are too wide, and the note says so.
 
     The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
-    clusters. With fewer than 60 times, or times worth fewer than 25 independent ones, the note says that the test may
-    reject too often; see `studies/calibration_notes.py`.
+    clusters. With fewer than 60 times, or an effective number of times below 25, the note says that the test may reject
+    too often; see `studies/calibration_notes.py`.
 
     Austin and Steyerberg measure the distances from a loess curve. The CORP curve needs no bandwidth, but follows the
     noise of a small sample: the ICI is positive even for calibrated forecasts and decreases only with more cases.
@@ -298,7 +298,7 @@ def _cleared(test: CalibrationTest) -> CalibrationOutcome:
     return "consistent" if test.is_enough else "too few events"
 
 
-def judged_together(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
+def tested_jointly(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
     """Return summaries whose outcomes have one level for all of them, and their p-values adjusted by Holm's method."""
     p_adjusted = holm(np.array([one.p_value for one in summaries])).tolist()
     return [

@@ -16,10 +16,9 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["INFINITE", "TOO_FEW", "Slices", "group_names", "stacked_slices"]
+__all__ = ["INFINITE", "Slices", "group_names", "stacked_slices"]
 
 INFINITE = "the value is infinite"
-TOO_FEW = "too few to judge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -48,7 +47,7 @@ class Slices(Result):
     p_value, p_adjusted : ndarray of shape (rows,)
         Two-sided p-value of no such difference, and the same with Holm's adjustment for all rows.
     note : ndarray of str of shape (rows,)
-        Why a group is not judged, or that its test is approximate because it has few events; else empty.
+        Why a group is not tested, or that its test is approximate because it has few events; else empty.
     overall : mapping of str to float
         Value of each model on all cases.
     by : tuple of str
@@ -94,13 +93,13 @@ class Slices(Result):
 
     @property
     def is_judged(self) -> NDArray[np.bool_]:
-        """Whether a group is large enough to be judged."""
+        """Whether a group is large enough to be tested."""
         return np.asarray(~self.is_too_small & (self.note != INFINITE))
 
     @property
     def is_too_small(self) -> NDArray[np.bool_]:
-        """Whether a group is not judged because it has too few cases, events or clusters."""
-        return np.asarray(np.char.startswith(self.note, TOO_FEW))
+        """Whether a group is not tested because it has too few cases, events or clusters."""
+        return np.asarray(np.isnan(self.p_value) & (self.note != "") & (self.note != INFINITE))
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}
