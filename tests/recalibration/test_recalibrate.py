@@ -248,7 +248,7 @@ def test_improper_rules_classes_and_unknown_methods_are_refused():
         pr.recalibrate(y, p, folds=1)
     with pytest.raises(InputValueError, match="two folds"):
         pr.recalibrate(y, p, folds=np.zeros(100))
-    with pytest.raises(InputValueError, match="id= says"):
+    with pytest.raises(InputValueError, match="id= determines"):
         pr.recalibrate(y, p, id=np.arange(100), cluster=np.arange(100))
     with pytest.raises(InputTypeError, match="whole numbers"):
         pr.recalibrate(pl.LazyFrame({"y": y, "p": p, "s": ["a"] * 100}), "p", outcome="y", id="s")
