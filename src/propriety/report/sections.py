@@ -192,7 +192,7 @@ def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
     parts = {shown[model]: one for model, one in evaluation.decompositions.items()}
     return figure_of(
         partial(plots.plot_decompositions, parts),
-        title="Where the scores come from",
+        title="Decomposition of the scores",
         caption="Miscalibration increases to the right, discrimination upwards: the best models are at the upper left. "
         "Neither is corrected for sampling noise.",
         table={
