@@ -13,6 +13,7 @@ from propriety.recalibration.logistic_maps import (
 )
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap, fit_floored, fit_none, floor_of
 from propriety.recalibration.methods import METHODS
+from propriety.recalibration.prior_correction import OddsMap, prior_correction
 from propriety.recalibration.spline_map import SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import VennAbersMap, fit_venn_abers
 
@@ -22,6 +23,7 @@ __all__ = [
     "IdentityMap",
     "IsotonicMap",
     "LogisticMap",
+    "OddsMap",
     "QuadraticMap",
     "RecalibrationMap",
     "SplineMap",
@@ -39,4 +41,5 @@ __all__ = [
     "fit_spline",
     "fit_venn_abers",
     "floor_of",
+    "prior_correction",
 ]
