@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.recalibration.grouped_forecasts import grouped_tables, grouping_of
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
@@ -26,7 +26,6 @@ __all__ = ["Folds", "folds_of"]
 PRIME = 2**31 - 1
 FOLD, ID = "fold", "id"
 MOST = 100
-CELLS = 2**20  # Of the grids of all folds together.
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -82,7 +81,7 @@ def folds_of(
     dealt to folds at random, which is the same as dealing the cases that it was made of.
     """
     if isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
-        tables = tuple(y_true.values())
+        tables = grouped_tables(y_true.values())
         return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
     number = _number(folds)
     if isinstance(y_true, Ledger):
@@ -192,20 +191,27 @@ def _of_ledger(ledger: Ledger, name: object, number: int | None, model: str | No
             raise InputTypeError(law, argument="folds", offender=f"got {type(name).__name__}")
         return _of_key(ledger, name, model)
     assert number is not None  # noqa: S101  (for the type checker; it is a number or a key)
+    if ledger.dependence is None and not ledger.is_weighted:
+        return _of_table(ledger.table(model), number, seed, ledger.dropped)
     cases = ledger.cases
     if cases is None:
         if ledger.dependence is not None:
             law = f"whole {ledger.dependence}s go to one fold, and the ledger does not tell them"
             hint = Wording("condense it by a key of folds, and pass its name as {folds=}.")
             raise InputValueError(law, hint=hint)
-        table = ledger.table(model)
-        return Folds(tables=dealt_tables(table, number, seed), words=f"{number} random folds", dropped=ledger.dropped)
+        return _of_table(ledger.table(model), number, seed, ledger.dropped)
     units = cases.time or cases.cluster
     if units is None:
         return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, f"{number} random folds")
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
     words = f"{number} folds of neighbouring times" if cases.time else f"{number} random folds of whole clusters"
     return _of_cases(ledger, dealt(counts, number, None if cases.time else seed)[units.codes], model, words)
+
+
+def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
+    """Deal the cases of a table to folds at random."""
+    (grouped,) = grouped_tables([table])
+    return Folds(tables=dealt_tables(grouped, number, seed), words=f"{number} random folds", dropped=dropped)
 
 
 def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds:
@@ -217,7 +223,7 @@ def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds:
     if own.dependence is not None and own.cases is not None:
         return _of_cases(own, own.cases.keys[name].codes, model, words)
     keyed = own.keyed_tables(own.one_model(model), Event("event"))
-    tables = tuple(keyed.at(entry) for entry in range(len(own.index)))
+    tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
     return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
 
 
@@ -226,7 +232,10 @@ def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words:
     _check_event(ledger)
     cases = ledger.cases
     assert cases is not None  # noqa: S101  (for the type checker; it is asked of such ledgers)
-    own = cases.of(ledger.one_model(model))
+    name = ledger.one_model(model)
+    own, grouping = cases.of(name), grouping_of(ledger.table(name))
+    if grouping is not None:
+        own = replace(own, forecasts={name: grouping.moved(own.gathered().forecast)})
     present, places = np.unique(codes, return_inverse=True)
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
     keyed = Ledger.of_source(replace(own, keys={FOLD: keys}), (Event("event"),))
@@ -259,11 +268,7 @@ def _of_lazy(
     if unit is None:
         ledger = open_ledger(frame.to_native(), forecasts, **options)
         _check_event(ledger)
-        table = ledger.table()
-        if table.cells is not None:  # As fine as if the folds were counted apart.
-            table = table.grid(min(table.cells, 2 ** (int(math.log2(CELLS / number)))))
-        tables = dealt_tables(table, number, seed)
-        return Folds(tables=tables, words=f"{number} random folds", dropped=ledger.dropped)
+        return _of_table(ledger.table(), number, seed, ledger.dropped)
     schema = frame.collect_schema()
     if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
         law = "the folds of a lazy frame are told by a column of whole numbers"

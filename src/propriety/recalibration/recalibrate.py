@@ -14,7 +14,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.cross_fitting import cross_fit
 from propriety.recalibration.folds import folds_of
-from propriety.recalibration.gains import gains_of
+from propriety.recalibration.gains import gains_of, simplest_of
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.result import Recalibration
@@ -101,6 +101,9 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     Forecasts of 0 and 1 have no log-odds. Maps in log-odds count them as the floor of the table and one minus it; see
     `propriety.recalibration.floor_of`. "floored" is a candidate wherever there are such forecasts.
 
+    More than 4,096 distinct forecasts are grouped with their neighbours, in groups so small that a gain changes by less
+    than a hundredth of its standard error. The functions of `propriety.recalibration` fit every row of a table.
+
     The interval is that of the maps of the folds, each fitted to fewer cases than the map that is returned. In
     `studies/recalibration_gain.py` 95% intervals of 2,000 miscalibrated cases held the gain of these in 93 to 97% of
     samples, and that of the returned map in 91 to 97%; where the gain is small against its noise they are cautious.
@@ -118,7 +121,7 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     >>> y = generator.random(4000) < 1 / (1 + np.exp(-x))
     >>> fix = recalibrate(y, 1 / (1 + np.exp(-2 * x)), seed=1)
     >>> print(fix)
-    Recalibration lowers the log score from 0.655 to 0.600: a gain of 0.0549, 8.38% (95% CI 0.0431 to 0.0666);
+    Recalibration lowers the log score from 0.655 to 0.600: a gain of 0.0543, 8.3% (95% CI 0.0426 to 0.0661);
     out of sample, 10 random folds.
     The map (auto): logit q = g(logit p) with slopes 0.4654, 0.4936, 0.5169, 0.5507 from p = 0.0357 to 0.965, 98.7% of
     the way from the forecasts to the curve that fits best.
@@ -153,8 +156,8 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     if method in failed:
         raise failed[method]
     maps = {name: own for name, own in maps.items() if name in fitted.maps}
-    gains, best = gains_of(fitted, asked, level)
-    chosen = best if method == CHOOSE else method
+    gains = gains_of(fitted, asked, level)
+    chosen = simplest_of(fitted, asked, gains, level) if method == CHOOSE else method
     notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(
