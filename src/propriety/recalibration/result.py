@@ -178,7 +178,7 @@ def _verdict_words(found: Recalibration) -> str:
 
 def formula_of(fitted: RecalibrationMap) -> str:
     """Return the formula of a map; of one that leaves the forecasts as they are, that of the identity."""
-    return IdentityMap(floor=fitted.parameters["floor"]).formula if _is_identity(fitted) else fitted.formula
+    return f"q = {IdentityMap(floor=fitted.parameters['floor']).formula}" if _is_identity(fitted) else fitted.formula
 
 
 def _is_identity(fitted: RecalibrationMap) -> bool:

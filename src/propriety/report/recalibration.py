@@ -34,6 +34,7 @@ FLOORED = "Where the score is infinite, gains are over the forecasts kept from 0
 MAPS = "p is the forecast and q what to forecast instead; logit p = log(p / (1 \N{MINUS SIGN} p))."
 ROUND = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 MOST_EXAMPLES = 5
+ARROW = "\N{NO-BREAK SPACE}\N{RIGHTWARDS ARROW}\N{NO-BREAK SPACE}"
 
 
 def gains(evaluation: Evaluation) -> Iterator[Table]:
@@ -50,7 +51,7 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
         columns={
             "model": list(found),
             headline.label: [one.before for one in verdicts],
-            "gain": [Estimate(one.gain, one.low, one.high) for one in verdicts],
+            "gain": [None if one.outcome == "unchanged" else Estimate(one.gain, one.low, one.high) for one in verdicts],
             "share of the score": [_share(one) for one in found.values()],
             "recalibration": [OUTCOMES[one.outcome] for one in verdicts],
         },
@@ -73,7 +74,8 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
 def _share(found: Recalibration) -> str:
     """Return the gain as a share of the score."""
     before, gain = found.verdict.before, found.verdict.gain
-    return percent(gain / before, 2) if 0.0 < before < math.inf else ""
+    known = 0.0 < before < math.inf and found.verdict.outcome != "unchanged"
+    return percent(gain / before, 2) if known else "\N{EN DASH}"
 
 
 def _examples(found: Recalibration) -> str:
@@ -83,7 +85,7 @@ def _examples(found: Recalibration) -> str:
     inside = [one for one in ROUND if low <= one <= high]
     shown = inside[:: max(1, math.ceil(len(inside) / MOST_EXAMPLES))] or [table.mean_forecast]
     pairs = zip(shown, found.map(shown).tolist(), strict=True)
-    return ", ".join(f"{percent(one)} \N{RIGHTWARDS ARROW} {percent(other, 2)}" for one, other in pairs)
+    return ", ".join(f"{percent(one)}{ARROW}{percent(other, 2)}" for one, other in pairs)
 
 
 def _notes(found: dict[str, Recalibration]) -> list[str]:
