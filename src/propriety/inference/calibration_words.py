@@ -1,4 +1,4 @@
-"""A verdict on calibration in plain words; every claim is a value of the summary."""
+"""The result of a test of calibration in plain words; every claim is a value of the summary."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _cost(found: CalibrationSummary) -> str:
     cost = found.miscalibration
     if found.gain is not None and not cost.low > max(found.gain.high, COST_MARGIN * found.uncertainty):
         return f" {found.gain}"
-    if math.isnan(cost.value) or (cost.value == 0.0 and cost.high >= found.brier):  # That is no bound.
+    if math.isnan(cost.value) or (cost.value == 0.0 and cost.high >= found.brier):  # The limit is not informative.
         return ""
     gain = f"Perfect recalibration would lower its Brier score of {number(found.brier)} by"
     if cost.value == 0.0 and math.isfinite(cost.high):
