@@ -220,7 +220,7 @@ def test_json_keeps_what_is_not_finite(run, folder):
     found = json.loads(result.stdout, parse_constant=pytest.fail)
     assert found["metrics"]["log"] == "Infinity"
     assert found["metrics"]["log_low"] is None
-    assert (found["schema"], found["version"]) == ("propriety.evaluation", 4)
+    assert (found["schema"], found["version"]) == ("propriety.evaluation", 5)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +230,8 @@ def test_json_keeps_what_is_not_finite(run, folder):
         ("brier>0.01", 1, ["Gate failed: honest/brier is", "Gate failed: bold/brier is"]),
         ("bold/brier >= 0.01", 1, ["Gate failed: bold/brier is"]),
         ("n<1e6", 1, ["Gate failed: n is 300, which is below 1000000."]),
+        ("bold/recalibration_gain_low>0.5", 0, ["Gate passed: bold/recalibration_gain_low is"]),
+        ("recalibration_gain>-1", 1, [f"Gate failed: {one}/recalibration_gain is" for one in ("honest", "bold")]),
     ],
 )
 def test_gates_decide_on_the_exit_code(run, condition, code, told):

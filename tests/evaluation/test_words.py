@@ -68,10 +68,10 @@ def test_groups_that_were_tested_are_cleared():
     assert "could be compared" not in found
 
 
-def test_miscalibration_is_a_part_of_the_brier_score_whatever_the_headline():
+def test_the_gain_of_recalibration_is_in_units_of_the_headline():
     found = said(Y, BOLD, thresholds=(0.05, 0.2))
     assert "Bounded Brier score over the thresholds from 5% to 20% of forecast: " in found
-    assert "its Brier score of " in found
+    assert "would lower its bounded Brier score of " in found
 
 
 @pytest.mark.parametrize("models", [1, 2])

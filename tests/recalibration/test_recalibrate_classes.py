@@ -176,14 +176,6 @@ def test_the_picture_is_of_all_classes_together():
     assert found.plot() is not None
 
 
-def test_maps_of_classes_are_not_exported_to_onnx_or_scikit_learn():
-    y, p, _ = sample(11, n=100)
-    found = pr.recalibrate(y, p, method="temperature", folds=2, seed=1)
-    for export in (found.to_onnx, found.to_sklearn):
-        with pytest.raises(pr.errors.UnsupportedOperationError, match="maps of classes"):
-            export()
-
-
 @pytest.mark.parametrize("method", CLASS_METHODS)
 def test_maps_as_expressions_and_sql_give_what_they_give_in_python(method):
     duckdb = pytest.importorskip("duckdb")

@@ -25,6 +25,7 @@ __all__ = [
     "cases_words",
     "headline_words",
     "is_miscalibrated",
+    "map_words",
     "slices_words",
     "summary",
 ]
@@ -40,6 +41,7 @@ def summary(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.comparison is not None:
         yield evaluation.comparison.summary()
     yield from calibration_words(evaluation)
+    yield from map_words(evaluation)
     yield from slices_words(evaluation)
     yield from absent_words(evaluation)
 
@@ -50,6 +52,9 @@ def absent_words(evaluation: Evaluation) -> Iterator[str]:
         return
     own = {one.measure.label for found in evaluation.estimates.values() for one in found.values() if one.is_without}
     absent = [f"the interval{'s' * (len(own) > 1)} of {listed(sorted(own))}"] if own else []
+    # Without weights and dependence the tables tell it.
+    if (evaluation.is_weighted or evaluation.dependence is not None) and evaluation.recalibration.reasons:
+        absent.append("the gain of recalibration")
     if evaluation.kind == "binary" and len(evaluation.models) > 1 and evaluation.ranking is None:
         absent.append("the ranking map")
     if absent:
@@ -109,6 +114,14 @@ def calibration_words(evaluation: Evaluation) -> Iterator[str]:
             yield evaluation.calibration[model]["event"].summary(model)
         else:
             yield _classes_words(evaluation, model)
+
+
+def map_words(evaluation: Evaluation) -> Iterator[str]:
+    """Give the recalibration map of each model that is miscalibrated and would gain by it."""
+    for model in evaluation.models if evaluation.kind == "binary" else ():
+        verdict = evaluation.calibration[model]["event"]
+        if verdict.outcome == "miscalibrated" and verdict.gain is not None and verdict.gain.low > 0.0:
+            yield f"Recalibration map of {model}: {evaluation.recalibration[model].map.formula}."
 
 
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:

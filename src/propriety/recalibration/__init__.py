@@ -24,6 +24,7 @@ from propriety.recalibration.logistic_maps import (
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap, fit_floored, fit_none, floor_of
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.one_vs_rest import OneVsRestMap, fit_one_vs_rest
+from propriety.recalibration.prior_correction import OddsMap, prior_correction
 from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
 from propriety.recalibration.shrunk_classes import fit_shrunk_classes
 from propriety.recalibration.spline_map import SplineMap, fit_shrunk_spline, fit_spline
@@ -41,6 +42,7 @@ __all__ = [
     "LazyClassRows",
     "LogisticMap",
     "MatrixMap",
+    "OddsMap",
     "OneVsRestMap",
     "QuadraticMap",
     "RecalibrationMap",
@@ -69,4 +71,5 @@ __all__ = [
     "fit_venn_abers",
     "floor_of",
     "floor_of_classes",
+    "prior_correction",
 ]

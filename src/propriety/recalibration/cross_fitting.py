@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,12 +34,17 @@ class CrossFit:
     folds: Folds
     whole: ForecastTable
     maps: dict[str, tuple[RecalibrationMap, ...]]
+    _tables: dict[str, ForecastTable] = field(default_factory=dict)
 
     def table(self, method: str) -> ForecastTable:
         """Return the table of all cases with the forecasts of a method, each case's by a map that has not seen it."""
-        pairs = zip(self.folds.tables, self.maps[method], strict=True)
-        moved = [table.moved(own.recalibrated(table.forecast)) for table, own in pairs]
-        return replace(ForecastTable.merge(moved), dropped=self.folds.dropped)
+        if method not in self._tables:
+            parts = self.folds.tables
+            if method != "none":
+                pairs = zip(parts, self.maps[method], strict=True)
+                parts = tuple(table.moved(own.recalibrated(table.forecast)) for table, own in pairs)
+            self._tables[method] = replace(ForecastTable.merge(parts), dropped=self.folds.dropped)
+        return self._tables[method]
 
     def ledger(self, rule: BinaryRule) -> Ledger:
         """Return the ledger of the methods as models on the same cases, with the moments of a rule.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_rows import ClassRows
+from propriety.recalibration.grouped_forecasts import grouped_tables, grouping_of
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
@@ -28,7 +28,6 @@ __all__ = ["Folds", "folds_of"]
 PRIME = 2**31 - 1
 FOLD, ID = "fold", "id"
 MOST = 100
-CELLS = 2**20  # Of the grids of all folds together.
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -98,7 +97,7 @@ def folds_of(
     cases themselves.
     """
     if isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
-        tables = tuple(y_true.values())
+        tables = grouped_tables(y_true.values())
         return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
     number = _number(folds)
     if isinstance(y_true, Ledger):
@@ -210,6 +209,8 @@ def _of_ledger(
             raise InputTypeError(law, argument="folds", offender=f"got {type(name).__name__}")
         return _of_key(ledger, name, model)
     assert number is not None  # noqa: S101  (for the type checker; it is a number or a key)
+    if ledger.labels is None and ledger.dependence is None and not ledger.is_weighted:
+        return _of_table(ledger.table(model), number, seed, ledger.dropped)
     cases = ledger.cases
     if cases is None:
         _check_event(ledger)
@@ -217,14 +218,19 @@ def _of_ledger(
             law = f"whole {ledger.dependence}s must be in one fold, and the ledger does not hold them"
             hint = Wording("condense it by a key of folds, and pass its name as {folds=}.")
             raise InputValueError(law, hint=hint)
-        table = ledger.table(model)
-        return Folds(tables=dealt_tables(table, number, seed), words=f"{number} random folds", dropped=ledger.dropped)
+        return _of_table(ledger.table(model), number, seed, ledger.dropped)
     units = cases.time or cases.cluster
     if units is None:
         return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, f"{number} random folds")
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
     words = f"{number} folds of neighbouring times" if cases.time else f"{number} random folds of whole clusters"
     return _of_cases(ledger, dealt(counts, number, None if cases.time else seed)[units.codes], model, words)
+
+
+def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
+    """Deal the cases of a table to folds at random."""
+    (grouped,) = grouped_tables([table])
+    return Folds(tables=dealt_tables(grouped, number, seed), words=f"{number} random folds", dropped=dropped)
 
 
 def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds | ClassFolds:
@@ -236,7 +242,7 @@ def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds | ClassFolds:
         return _of_cases(own, own.cases.keys[name].codes, model, words)
     _check_event(own)
     keyed = own.keyed_tables(own.one_model(model), Event("event"))
-    tables = tuple(keyed.at(entry) for entry in range(len(own.index)))
+    tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
     return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
 
 
@@ -244,12 +250,16 @@ def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words:
     """Split cases by their folds; folds without cases are left out."""
     cases = ledger.cases
     assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
-    own = cases.of(ledger.one_model(model))
+    name = ledger.one_model(model)
+    own = cases.of(name)
     present, places = np.unique(codes, return_inverse=True)
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
     if own.labels is not None:
         rows = ClassRows.of_cases(own)
         return ClassFolds(cases=own.with_keys(()), whole=rows, codes=keys.codes, words=words, dropped=ledger.dropped)
+    grouping = grouping_of(ledger.table(name))
+    if grouping is not None:
+        own = replace(own, forecasts={name: grouping.moved(own.gathered().forecast)})
     keyed = Ledger.of_source(replace(own, keys={FOLD: keys}), (Event("event"),))
     assert isinstance(keyed.source, Cases)  # noqa: S101  (for the type checker; they are in memory)
     tables = keyed.keyed_tables(keyed.models[0], Event("event"))
@@ -281,11 +291,7 @@ def _of_lazy(
         ledger = open_ledger(frame.to_native(), forecasts, **options)
         if ledger.labels is not None:
             return _of_ledger(ledger, FOLD, number, None, seed, key=False)
-        table = ledger.table()
-        if table.cells is not None:  # As fine as if the folds were counted apart.
-            table = table.grid(min(table.cells, 2 ** (int(math.log2(CELLS / number)))))
-        tables = dealt_tables(table, number, seed)
-        return Folds(tables=tables, words=f"{number} random folds", dropped=ledger.dropped)
+        return _of_table(ledger.table(), number, seed, ledger.dropped)
     schema = frame.collect_schema()
     if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
         law = "the folds of a lazy frame need a column of whole numbers"

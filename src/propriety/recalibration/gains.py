@@ -20,7 +20,7 @@ from propriety.recalibration.cross_fitting import CrossFit
 from propriety.recalibration.result import Gain, RecalibrationVerdict
 from propriety.result import Floats
 
-__all__ = ["Gains", "gains_of"]
+__all__ = ["Gains", "gains_of", "simplest_of"]
 
 Reference: TypeAlias = Literal["none", "floored"]
 
@@ -73,15 +73,14 @@ class Gains:
         )
 
 
-def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> tuple[Gains, str]:
-    """Return the gains of all methods, and the method to choose: the simplest of those that are near the best."""
+def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains:
+    """Return the gains of all methods."""
     ledger, names, measure = fitted.ledger(rule), list(fitted.maps), MeanScore(rule)
     score = fitted.scores(ledger, rule)
     reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
-    is_known = ledger.dependence is None or ledger.source is not None
-    if len(names) == 1 or not is_known:
-        why = "" if is_known else f"Gains have no intervals, which need {ledger.where_cases_are}."
-        return _untested(names, score, reference, why), names[int(np.argmin(score))]
+    if len(names) == 1 or not _is_known(ledger):
+        why = "" if _is_known(ledger) else f"Gains have no intervals, which need {ledger.where_cases_are}."
+        return _untested(names, score, reference, why)
     compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
     noise = np.array([fitted.noise(rule, method, reference) for method in compared.model.tolist()])
     wide = _widened(compared, noise, level)
@@ -95,7 +94,7 @@ def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> tuple
         verdicts = verdicts_of(compared.difference, wide.standard_error, p_value, compared.tested).tolist()
         return tuple(OUTCOMES.get([*verdicts, "same"][row], "not tested") for row in rows)
 
-    found = Gains(
+    return Gains(
         candidate=np.array(names),
         score=score,
         gain=0.0 - column(compared.difference, 0.0),
@@ -108,7 +107,6 @@ def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> tuple
         reference=reference,
         note=compared.note,
     )
-    return found, _simplest(ledger, measure, names, score, level)
 
 
 def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
@@ -124,13 +122,22 @@ def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
     return Estimates(factor * error, compared.df, low, high, np.where(tested, found.p_value, compared.p_value))
 
 
-def _simplest(ledger: Ledger, measure: MeanScore, names: list[str], score: Floats, level: float) -> str:
+def simplest_of(fitted: CrossFit | ClassCrossFit, rule: Any, gains: Gains, level: float) -> str:
     """Return the first of the methods whose score is within half a standard error of the best."""
-    best = names[int(np.argmin(score))]
+    names: list[str] = gains.candidate.tolist()
+    best = names[int(np.argmin(gains.score))]
+    ledger, measure = fitted.ledger(rule), MeanScore(rule)
+    if len(names) == 1 or not _is_known(ledger):
+        return best
     compared = compare_of(ledger, measure, reference=best, level=level, drawing=DRAWING)
     columns = (column.tolist() for column in (compared.model, compared.difference, compared.standard_error))
     near = {model for model, behind, error in zip(*columns, strict=True) if behind <= NEAR * error or behind == 0.0}
     return next(name for name in names if name in near or name == best)
+
+
+def _is_known(ledger: Ledger) -> bool:
+    """Return whether the differences of losses have errors: those of cases that depend on each other need the cases."""
+    return ledger.dependence is None or ledger.source is not None
 
 
 def _untested(names: list[str], score: Floats, reference: Reference, why: str) -> Gains:

@@ -18,7 +18,7 @@ from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.cross_fitting import CrossFit, Fits, fitted_maps, maps_by_fold
 from propriety.recalibration.folds import Folds, folds_of
-from propriety.recalibration.gains import gains_of
+from propriety.recalibration.gains import gains_of, simplest_of
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.result import Recalibration
 from propriety.rules.families import Log
@@ -113,6 +113,10 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     Maps of classes are fitted to cases, not to tables. A lazy frame of classes is collected if it has at most 2**22
     values; `propriety.recalibration.LazyClassRows` fits temperature and vector scaling to larger ones.
 
+    More than 4,096 distinct forecasts are grouped with their neighbours. The groups are so small that gains by smooth
+    rules change by less than a hundredth of their standard error. The functions of `propriety.recalibration` fit every
+    row of a table.
+
     The interval is for the maps of the folds, each fitted to fewer cases than the returned map. In
     `studies/recalibration_gain.py`, 95% intervals from 2,000 miscalibrated cases contained the gain of these maps in 93
     to 97% of samples, and that of the returned map in 91 to 97%; if the gain is small relative to its noise, they are
@@ -131,7 +135,7 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     >>> y = generator.random(4000) < 1 / (1 + np.exp(-x))
     >>> fix = recalibrate(y, 1 / (1 + np.exp(-2 * x)), seed=1)
     >>> print(fix)
-    Recalibration lowers the log score from 0.655 to 0.600: a gain of 0.0549, 8.38% (95% CI 0.0431 to 0.0666);
+    Recalibration lowers the log score from 0.655 to 0.600: a gain of 0.0543, 8.3% (95% CI 0.0426 to 0.0661);
     out of sample, 10 random folds.
     The map (auto): logit q = g(logit p) with slopes 0.4654, 0.4936, 0.5169, 0.5507 from p = 0.0357 to 0.965, 98.7% of
     the way from the forecasts to the curve that fits best.
@@ -169,8 +173,8 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
         raise failed[method]
     maps = {name: own for name, own in maps.items() if name in by_fold}
     fitted = ClassCrossFit(parts, by_fold) if isinstance(parts, ClassFolds) else CrossFit(parts, parts.whole, by_fold)
-    gains, best = gains_of(fitted, asked, level)
-    chosen = best if method == CHOOSE else method
+    gains = gains_of(fitted, asked, level)
+    chosen = simplest_of(fitted, asked, gains, level) if method == CHOOSE else method
     notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(

@@ -21,7 +21,7 @@ from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Gain", "Recalibration", "RecalibrationVerdict"]
+__all__ = ["Gain", "Recalibration", "RecalibrationVerdict", "formula_of"]
 
 Gain: TypeAlias = Literal["gain", "loss", "not shown", "unchanged", "infinite", "not tested"]
 
@@ -196,10 +196,20 @@ def _verdict_words(found: Recalibration) -> str:
     return f"{said} The {score} of the forecasts as they are is infinite; {kept}."
 
 
+def formula_of(fitted: RecalibrationMap | ClassMap) -> str:
+    """Return the formula of a map; of one that leaves the forecasts as they are, that of the identity."""
+    return f"q = {IdentityMap(floor=fitted.parameters['floor']).formula}" if _is_identity(fitted) else fitted.formula
+
+
+def _is_identity(fitted: RecalibrationMap | ClassMap) -> bool:
+    return isinstance(fitted, IdentityMap) or (isinstance(fitted, SplineMap) and fitted.shrinkage == 0.0)
+
+
 def _map_words(method: str, fitted: RecalibrationMap | ClassMap) -> str:
     """Say what the map does."""
-    if isinstance(fitted, IdentityMap) or (isinstance(fitted, SplineMap) and fitted.shrinkage == 0.0):
-        kept = f", but none below {fitted.floor:.3g} or above 1 minus it" if fitted.floor else ""
+    if _is_identity(fitted):
+        floor = fitted.parameters["floor"]
+        kept = f", but none below {floor:.3g} or above 1 minus it" if floor else ""
         return f"The map ({method}) leaves the forecasts as they are{kept}."
     if isinstance(fitted, ClassMap):
         return _class_map_words(method, fitted)
