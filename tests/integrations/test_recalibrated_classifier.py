@@ -173,9 +173,9 @@ def test_a_fitted_classifier_is_pickled_and_cloned():
 def test_what_cannot_be_fitted_is_refused():
     with pytest.raises(InputValueError, match=r"Only binary classification is supported.*pass y == label"):
         RecalibratedClassifier(GaussianNB()).fit(X, np.arange(600) % 3)
-    with pytest.raises(InputTypeError, match="estimator must have predict_proba; LinearSVC has not"):
+    with pytest.raises(InputTypeError, match="estimator must have predict_proba; LinearSVC does not"):
         RecalibratedClassifier(LinearSVC()).fit(X, EVENT)
-    with pytest.raises(InputValueError, match="method must be of"):
+    with pytest.raises(InputValueError, match="method must be one of"):
         RecalibratedClassifier(GaussianNB(), method="platt").fit(X, EVENT)
     with pytest.raises(InputValueError, match="cv must test every case exactly once; row 1 is tested 0 times"):
         RecalibratedClassifier(GaussianNB(), cv=ShuffleSplit(3, test_size=0.2, random_state=1)).fit(X, EVENT)
