@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 import propriety as pr
-from propriety.recalibration.cross_fitting import cross_fit
+from propriety.recalibration.cross_fitting import CrossFit, maps_by_fold
 from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import gains_of
 from propriety.recalibration.methods import METHODS
@@ -60,9 +60,10 @@ def samples(design: str, n: int, replicates: int) -> Iterator[dict[tuple[str, st
         x = generator.normal(-0.5, 1.6, n)
         y = generator.random(n) < expit(DESIGNS[design](x))
         parts = folds_of(y, expit(x), folds=FOLDS, id=None, model=None, seed=replicate)
-        fitted = cross_fit(parts, ("none", *TRIED))
+        maps, _ = maps_by_fold(parts, {method: METHODS[method] for method in ("none", *TRIED)})
+        whole = parts.whole
+        fitted = CrossFit(parts, whole, maps)
         share = np.array([table.n for table in parts.tables]) / n
-        whole = pr.ForecastTable.merge(parts.tables)
         found = {}
         for name, rule in RULES.items():
             gains, _ = gains_of(fitted, rule, LEVEL)

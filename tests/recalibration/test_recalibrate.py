@@ -234,12 +234,10 @@ def test_one_class_is_recalibrated_but_not_tested():
     assert found.verdict.outcome == "not tested"
 
 
-def test_improper_rules_classes_and_unknown_methods_are_refused():
+def test_improper_rules_and_unknown_methods_are_refused():
     y, p, _ = sample(11, n=100)
     with pytest.raises(ImproperRuleError):
         pr.recalibrate(y, p, rule=pr.ShiftedBrier(0.2, weighted=False))
-    with pytest.raises(InputValueError, match="classes"):
-        pr.recalibrate(y, np.stack([1 - p, p], 1))
     with pytest.raises(InputValueError, match="magic"):
         pr.recalibrate(y, p, method="magic")
     with pytest.raises(InputTypeError, match="list"):

@@ -15,12 +15,10 @@ from propriety.inference.dependence import Estimates, student
 from propriety.inference.measures import MeanScore
 from propriety.inference.verdicts import holm, verdicts_of
 from propriety.ledger.ledger import Ledger
+from propriety.recalibration.class_cross_fitting import ClassCrossFit
 from propriety.recalibration.cross_fitting import CrossFit
-from propriety.recalibration.map_noise import map_noise
 from propriety.recalibration.result import Gain, RecalibrationVerdict
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule
-from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["Gains", "gains_of"]
 
@@ -75,18 +73,17 @@ class Gains:
         )
 
 
-def gains_of(fitted: CrossFit, rule: BinaryRule, level: float) -> tuple[Gains, str]:
+def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> tuple[Gains, str]:
     """Return the gains of all methods, and the method to choose: the simplest of those that are near the best."""
     ledger, names, measure = fitted.ledger(rule), list(fitted.maps), MeanScore(rule)
-    score = np.array([measure.value(ledger.table(name)) for name in names])
+    score = fitted.scores(ledger, rule)
     reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
     is_known = ledger.dependence is None or ledger.source is not None
     if len(names) == 1 or not is_known:
         why = "" if is_known else f"Gains have no intervals, which need {ledger.where_cases_are}."
         return _untested(names, score, reference, why), names[int(np.argmin(score))]
     compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
-    whole = ForecastTable.merge(fitted.folds.tables)
-    noise = np.array([map_noise(fitted, whole, rule, method, reference) for method in compared.model.tolist()])
+    noise = np.array([fitted.noise(rule, method, reference) for method in compared.model.tolist()])
     wide = _widened(compared, noise, level)
     place = {model: row for row, model in enumerate(compared.model.tolist())}
     rows = [place.get(name, len(place)) for name in names]
