@@ -186,7 +186,7 @@ def test_a_fitted_classifier_is_pickled_and_cloned():
 
 
 def test_what_cannot_be_fitted_is_refused():
-    with pytest.raises(InputTypeError, match="estimator must have predict_proba; LinearSVC has not"):
+    with pytest.raises(InputTypeError, match="estimator must have predict_proba; LinearSVC does not"):
         RecalibratedClassifier(LinearSVC()).fit(X, EVENT)
     with pytest.raises(InputValueError, match="method must be one of"):
         RecalibratedClassifier(GaussianNB(), method="platt").fit(X, EVENT)

@@ -165,7 +165,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
 
     def _check_estimator(self) -> None:
         if not hasattr(self.estimator, "predict_proba"):
-            law = f"must have predict_proba; {type(self.estimator).__name__} has not"
+            law = f"must have predict_proba; {type(self.estimator).__name__} does not"
             hint = "a classifier of scores alone is calibrated by sklearn.calibration.CalibratedClassifierCV."
             raise InputTypeError(law, argument="estimator", hint=hint)
 
