@@ -16,6 +16,7 @@ NEEDED = {
     "lightning": ("lightning", "lightning"),
     "mlflow": ("mlflow", "mlflow"),
     "pytorch": ("torch", "torch"),
+    "recalibrated_classifier": ("sklearn", "recalibrated_classifier"),
     "sklearn": ("sklearn", "sklearn"),
     "torchmetrics": ("torchmetrics", "torchmetrics"),
     "wandb": ("wandb", "wandb"),

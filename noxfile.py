@@ -37,7 +37,7 @@ def quick(session: nox.Session) -> None:
     """Lint, layers, a few fast tests and those near what differs from `main`; under a minute on two cores."""
     lint(session)
     layers(session)
-    # pytest collects what it is told to by name, even what needs a library that is not installed.
+    # pytest collects files that are given by name, even if they need a library that is not installed.
     absent = runpy.run_path("conftest.py")["collect_ignore"]
     chosen = sorted({*FAST, *near(changed())}.difference(absent))
     session.run("pytest", "-q", "-n", "auto", *chosen, *session.posargs, env={"PROPRIETY_EXAMPLES": "few"})

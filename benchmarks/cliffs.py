@@ -1,8 +1,8 @@
-"""Time and memory where the cost could explode: many models, many groups, many classes, many partitions.
+"""Time and memory of computations with many models, many groups, many classes or many partitions.
 
-Each work runs in a process of its own, whose wall-clock and processor time and peak memory are taken by the operating
-system; importing the package is part of them. The limits are 60 seconds and 2 GB, on a machine that does nothing
-else; the load at the start of each work is recorded with it.
+Each computation runs in a separate process, whose wall-clock and processor time and peak memory are measured by the
+operating system; importing the package is included. The limits are 60 seconds and 2 GB, on a machine without other
+load; the load at the start of each computation is recorded.
 
 Run: python benchmarks/cliffs.py [--works NAME ...] [--limit 180] [--no-record]
 """
@@ -192,14 +192,14 @@ def record(found: list[dict[str, object]]) -> None:
     ]
     write(
         "cliffs",
-        title="Time and memory where the cost could explode",
-        summary=f"{len(within)} of {len(found)} works with very many models, groups, classes or partitions stay below "
-        f"{SECONDS:g} seconds and {MEGABYTES / 1024:g} GB.",
+        title="Many models, groups, classes or partitions",
+        summary=f"{len(within)} of {len(found)} computations with very many models, groups, classes or partitions need "
+        f"less than {SECONDS:g} seconds and {MEGABYTES / 1024:g} GB.",
         command="python benchmarks/cliffs.py",
-        tables=[table("Seconds and peak memory of one process each, with the import of the package.", found)],
+        tables=[table("Seconds and peak memory, each in a separate process that also imports the package.", found)],
         notes=[
-            "The machine is shared; the load before each work is that of the last minute.",
-            "Spark's memory is that of the Python process, without the Java virtual machine.",
+            "The machine is shared; the load is the average over the minute before.",
+            "The memory of Spark is that of the Python process, without the Java virtual machine.",
         ],
     )
 

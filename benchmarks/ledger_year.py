@@ -1,13 +1,14 @@
-"""A year of two models at fifty sites: what it costs to fill the ledger, to store it, to evaluate it and to add a day.
+"""A year of two models at fifty sites: the cost of filling, storing and evaluating a ledger, and of adding a day.
 
-DuckDB draws the cases into a Parquet file. The ledger is filled from it by `condense`, and by turns the same sums are
-taken by SQL that is written by hand: for each model, day, site and cell of the forecast the number of cases, events and
+DuckDB generates the cases in a Parquet file. `condense` fills the ledger from it, in turns with hand-written SQL that
+computes the same sums: for each model, day, site and cell of the forecast the number of cases, events and
 the sum of the forecasts; for each day, site and outcome the number of cases, and the sums and sums of squares of the
-Brier loss, the log loss and outcome less forecast of both models and of their differences. There are two such queries:
-a plain one, which checks nothing and loses the digits of log(1 - p) next to 0, and one that checks every outcome and
-forecast and keeps these digits, as the ledger does.
-The ledger is then written to Parquet files by day, read and evaluated, and a day is added. What it says is compared
-with the answers of all rows; what rests on the grid of its tables has a bracket, in which the answer of all rows lies.
+Brier loss, the log loss and outcome minus forecast of both models and of their differences. There are two such queries:
+a plain one, which checks nothing and computes log(1 - p) inaccurately near 0, and one that checks every outcome and
+forecast and is as accurate as the ledger.
+The ledger is then written to Parquet files by day, read and evaluated, and a day is added. Its answers are compared
+with those of all rows; answers that depend on the grid of its tables have a bracket that contains the answer of all
+rows.
 
 Run: python benchmarks/ledger_year.py [--rows 36500000] [--rounds 3] [--folder DIR]
 """
@@ -219,11 +220,11 @@ def main() -> None:
     wrong = sum(row["holds"] == "NO" for row in checked)
     tables = "are exact" if grid is None else f"have a grid of {grid} cells"
     costs = [
-        ("filling the ledger through propriety", f"{ours.clock:.2f} s"),
-        ("the same sums by hand, plain", f"{plain.clock:.2f} s"),
+        ("filling the ledger with propriety", f"{ours.clock:.2f} s"),
+        ("the same sums in hand-written SQL, plain", f"{plain.clock:.2f} s"),
         ("ratio to the plain queries", f"{ratio:.2f}"),
         ("ratio of processor seconds", f"{ours.processor / plain.processor:.2f}"),
-        ("the same sums by hand, checked and accurate", f"{accurate.clock:.2f} s"),
+        ("the same sums in hand-written SQL, checked and accurate", f"{accurate.clock:.2f} s"),
         ("ratio to the checked and accurate queries", f"{fair_ratio:.2f}"),
         ("ratio of processor seconds to theirs", f"{ours.processor / accurate.processor:.2f}"),
         ("Parquet file of the cases", f"{read_size:,.0f} MB"),
@@ -238,22 +239,22 @@ def main() -> None:
         "ledger_year",
         title="A year in a ledger",
         summary=f"{options.rows:,} cases of {DAYS} days and {SITES} sites, forecast by {len(MODELS)} models: filling "
-        f"the ledger takes {fair_ratio:.2f} times as long as SQL by hand that checks the same and is as accurate, and "
-        f"{ratio:.2f} times as long as plain SQL. Stored by day it has {size:,.1f} MB. From files the year is read and "
-        f"evaluated in {read + evaluated:.1f} s, and a day is added in {1e3 * added:.0f} ms. Answers that are not "
-        f"those of all rows, to 1e-9 or within the bracket of the grid: {wrong} of {len(checked)}.",
+        f"the ledger takes {fair_ratio:.2f} times as long as hand-written SQL with the same checks and accuracy, and "
+        f"{ratio:.2f} times as long as plain SQL. Stored by day it takes {size:,.1f} MB. Reading and evaluating the "
+        f"year takes {read + evaluated:.1f} s, and adding a day {1e3 * added:.0f} ms. Answers that differ from those "
+        f"of all rows by more than 1e-9, or lie outside the bracket of the grid: {wrong} of {len(checked)}.",
         command=f"python benchmarks/ledger_year.py --rows {options.rows} --rounds {options.rounds}",
         tables=[
-            table("What it costs", [{"what": what, "cost": cost} for what, cost in costs]),
-            table("Answers of the stored ledger beside those of all rows", checked),
+            table("Cost", [{"what": what, "cost": cost} for what, cost in costs]),
+            table("Answers from the stored ledger, compared with those from all rows", checked),
         ],
         libraries=["propriety", "numpy", "narwhals", "duckdb", "pyarrow"],
         notes=[
             (
-                f"The tables of the ledger {tables}. An answer without a bracket does not depend on the grid, but for "
-                "the calibration slope, of which no bracket is known."
+                f"The tables of the ledger {tables}. An answer without a bracket does not depend on the grid; the "
+                "exception is the calibration slope, for which no bracket is known."
             ),
-            f"Times of filling are medians of {options.rounds} runs, taken by turns; the evaluation has {DRAWS} draws.",
+            f"Filling times are medians of {options.rounds} runs that take turns; the evaluation uses {DRAWS} draws.",
         ],
     )
 

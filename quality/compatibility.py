@@ -1,7 +1,7 @@
-"""Runs the tests on the oldest versions of the libraries that the package declares.
+"""Run the tests on the oldest supported versions of the libraries.
 
 Run as `python quality/compatibility.py FOLDER`, which makes environments in FOLDER and takes some minutes: one with the
-versions of `.ci/oldest.txt`, and beside it each library that trains or computes elsewhere, in its oldest version.
+versions of `.ci/oldest.txt`, and in addition each training library or engine, in its oldest version.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def light(python: Path) -> Iterator[dict[str, Any]]:
 def heavy(
     python: Path, name: str, requirements: Sequence[str], tests: str, choice: Sequence[str] = PLAIN
 ) -> dict[str, Any]:
-    """Test a library that is put beside the environment, so that each is tried alone."""
+    """Test a library that is installed outside the environment, so that each is tested separately."""
     folder = python.parents[2] / "heavy" / requirements[0]
     needs = ("--constraint", OLDEST) if name in NEEDY else ("--no-deps",)
     if not folder.exists():
@@ -119,11 +119,11 @@ def heavy(
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say what became of all tests."""
+    """Return the number of tests that passed, failed and were skipped."""
     passed, failed, skipped = (sum(row[word] for row in rows) for word in WORDS)
     return (
-        f"On the oldest versions that the package declares, {passed:,} tests pass, {failed:,} fail and {skipped:,} are "
-        f"skipped; {len(HEAVY)} libraries are tried beside the others, each alone."
+        f"On the oldest versions that the package supports, {passed:,} tests pass, {failed:,} fail and {skipped:,} are "
+        f"skipped; {len(HEAVY)} more libraries are each tested separately."
     )
 
 
@@ -136,18 +136,18 @@ def main() -> None:
     pins = [line.split("==") for line in lines if "==" in line and line.split("==")[0] not in HEAVY]
     write(
         "compatibility",
-        title="The oldest versions",
+        title="Oldest supported versions",
         summary=summary(rows),
         command="python quality/compatibility.py FOLDER",
         tables=[
-            table("Tests on the oldest versions", rows),
-            table("The oldest versions", [{"library": name, "version": version} for name, version in pins]),
+            table("Tests on the oldest supported versions", rows),
+            table("Oldest supported versions", [{"library": name, "version": version} for name, version in pins]),
         ],
         notes=[
-            "The tests ran on the versions in the tables, not on those with which this record was made.",
-            "TorchMetrics, Keras and Lightning ran with PyTorch 2.13.0; 2.4, the oldest declared, was not tried.",
-            "Lightning and W&B are no requirements of the package; the versions are the oldest that its tests allow.",
-            "Of the tests of engines, those on Spark ran.",
+            "The tests ran on the versions in the tables, not on those listed below.",
+            "TorchMetrics, Keras and Lightning ran with PyTorch 2.13.0; the oldest supported one, 2.4, was not tried.",
+            "Lightning and W&B are not dependencies of the package; the versions are the oldest that its tests allow.",
+            "Of the tests of engines, only those on Spark were run.",
         ],
     )
 

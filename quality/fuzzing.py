@@ -1,8 +1,8 @@
-"""Fuzz the input checks, the stored files and the command line side by side, and write the record "fuzzing".
+"""Fuzz the input checks, the stored files and the command line in parallel, and write the record "fuzzing".
 
-Run it as `python quality/fuzzing.py --seconds 3600` where atheris is installed beside the package, pandas, Polars,
-PyArrow and the extras `cli` and `report`. With `--minimize` it makes `quality/fuzz/corpus.json` anew
-from what the last run has found instead: the smallest inputs that reach the same code.
+Run it as `python quality/fuzzing.py --seconds 3600` with atheris, pandas, Polars,
+PyArrow and the extras `cli` and `report` installed. With `--minimize` it instead rewrites `quality/fuzz/corpus.json`
+from the inputs of the last run: the smallest ones that reach the same code.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ FUZZ = Path(__file__).resolve().parent / "fuzz"
 WORK = FUZZ.parents[1] / "build" / "fuzzing"
 CORPUS = WORK / "corpus"  # The inputs of the repository, as files.
 TARGETS = {
-    "door": "hostile arguments to scores, tables, curves and decompositions",
+    "arguments": "hostile arguments to scores, tables, curves and decompositions",
     "stored": "`from_dict` and `from_parquet` of tables, and the files of ledgers",
     "command_line": "files given to `table`, `merge`, `evaluate` and `compare`",
 }
 LIMITS = ["-max_len=400", "-len_control=0", "-timeout=600", "-rss_limit_mb=3000", "-print_final_stats=1"]
 NOTES = (
-    "A fault is an error that is not one of the package's own, a warning, or a number other than the harness computes.",
-    "The harness computes case by case in exact fractions, with nothing of the package.",
-    "A crash is a process that died, hung for ten minutes or held 3 GB.",
-    "CPU seconds are fewer than wall seconds where the machine had other work.",
-    "The inputs kept are in quality/fuzz/corpus.json, among them each that once found a fault; the tests replay them.",
+    "A bug is an error that is not one of the package's own, a warning, or a number that the harness does not confirm.",
+    "The harness computes case by case in exact fractions, without using the package.",
+    "A crash is a process that died, hung for ten minutes or used 3 GB.",
+    "CPU seconds are fewer than wall seconds, because the machine is shared.",
+    "The inputs kept, including each that once found a bug, are in quality/fuzz/corpus.json; the tests replay them.",
 )
 
 
 class Run:
-    """A target that is fuzzed until a given time; a process that dies is a fault, and is started again."""
+    """A target that is fuzzed until a given time; a process that dies counts as a crash, and is started again."""
 
     def __init__(self, name: str, seconds: int) -> None:
         self.name, self.begun, self.ends = name, time.monotonic(), time.monotonic() + seconds
@@ -78,7 +78,7 @@ class Run:
         """Return what came of it."""
         log = self.log.read_text(errors="replace")
         counts = [int(count) for count in re.findall(r"stat::number_of_executed_units: (\d+)", log)]
-        faults = list((WORK / "found" / self.name).glob("*.txt"))
+        bugs = list((WORK / "found" / self.name).glob("*.txt"))
         return {
             "target": f"{self.name}: {TARGETS[self.name]}",
             "wall seconds": round(self.wall),
@@ -87,7 +87,7 @@ class Run:
             "edges covered": max(map(int, re.findall(r"cov: (\d+)", log)), default=0),
             "inputs kept": len(list((CORPUS / self.name).iterdir())),
             "crashes": self.crashes,
-            "faults": len(faults),
+            "bugs": len(bugs),
         }
 
 
@@ -128,7 +128,7 @@ def minimize() -> None:
         sources = [str(CORPUS / name), str(WORK / name)]
         command = [sys.executable, str(FUZZ / "target.py"), name, "-merge=1", *LIMITS, str(kept), *sources]
         subprocess.run(command, check=True)  # noqa: S603  (our own script)
-        for fault in (CORPUS / name).glob("fault-*"):  # What once found a fault stays, whatever it reaches.
+        for fault in (CORPUS / name).glob("fault-*"):  # An input that once found a bug is always kept.
             for same in kept.iterdir():
                 if same.read_bytes() == fault.read_bytes():
                     same.unlink()
@@ -138,16 +138,16 @@ def minimize() -> None:
 
 
 def _record(rows: list[dict[str, str | int]], seconds: int) -> None:
-    faults = sum(int(row["faults"]) + int(row["crashes"]) for row in rows)
+    bugs = sum(int(row["bugs"]) + int(row["crashes"]) for row in rows)
     executions = sum(int(row["executions"]) for row in rows)
     shortest = min(int(row["wall seconds"]) for row in rows)
-    found = "no fault" if faults == 0 else "1 fault" if faults == 1 else f"{faults} faults"
+    found = "no bug" if bugs == 0 else "1 bug" if bugs == 1 else f"{bugs} bugs"
     write(
         "fuzzing",
         title="Fuzzing",
-        summary=f"{executions:,} hostile inputs to three targets, {shortest:,} seconds each at the same time: {found}.",
+        summary=f"{executions:,} inputs to three targets, run for {shortest:,} seconds in parallel, found {found}.",
         command=f"python quality/fuzzing.py --seconds {seconds}",
-        tables=[table("Each target, fuzzed by atheris (libFuzzer) with coverage of the package", rows)],
+        tables=[table("Targets, fuzzed by atheris (libFuzzer) with coverage of the package", rows)],
         libraries=("propriety", "numpy", "scipy", "narwhals", "pandas", "polars", "pyarrow", "duckdb", "atheris"),
         notes=NOTES,
     )

@@ -1,8 +1,7 @@
-"""Coverage of the package: which share of its lines and branches the tests run through.
+"""Coverage of the package: the share of its lines and branches that the tests execute.
 
-Run with `pip install coverage`, then `python quality/measured_coverage.py`; it takes as long as the tests. A few
-examples of each law go through the same lines as many, so Hypothesis draws few. Of the engines those are run that
-need no server or cluster.
+Run with `pip install coverage`, then `python quality/measured_coverage.py`; it takes as long as the tests. Hypothesis
+draws few examples, because more of them reach the same lines. Engines that need a server or a cluster are not run.
 """
 
 from __future__ import annotations
@@ -128,16 +127,16 @@ def main() -> None:
     write(
         "coverage",
         title="Coverage",
-        summary=f"The tests run through {lines} of the lines and {branches} of the branches of the package, "
+        summary=f"The tests execute {lines} of the lines and {branches} of the branches of the package, "
         f"{totals['percent_covered']:.1f} % of both together.",
         command="python quality/measured_coverage.py",
         tables=[table("Lines and branches by layer", [*rows, row("all", totals)])],
         libraries=("propriety", "coverage", "pytest", "hypothesis"),
         notes=[
-            f"Hypothesis draws {EXAMPLES} examples of each law, or as many as the test itself asks for.",
+            f"Hypothesis draws {EXAMPLES} examples for each property test, unless the test sets another number.",
             (
-                "Of the tests on engines those run that need no server and no cluster; what only Spark or PostgreSQL "
-                "would reach counts as not covered."
+                "Tests that need a server or a cluster are not run; code that only Spark or PostgreSQL would reach "
+                "counts as not covered."
             ),
         ],
     )

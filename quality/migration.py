@@ -1,7 +1,7 @@
-"""The same question in other packages and here, on the same cases: how far apart the answers are.
+"""Calls of other packages and the corresponding calls of this one, on the same cases: how much the answers differ.
 
-Every pair of calls of the migration page that can be run is run twice: on forecasts of two decimals, many of them equal
-to each other, to a threshold or to the edge of a bin; and on forecasts that are a hair apart and equal to none.
+Every pair of calls of the migration page that can be run is run twice: on forecasts of two decimals, with many ties
+between forecasts, thresholds and bin edges; and on slightly shifted forecasts without ties.
 
 Run, where scikit-learn, model-diagnostics, briertools, dcurves, scores and netcal are installed:
 python quality/migration.py
@@ -274,20 +274,20 @@ def main() -> None:
     ]
     equal = [[float(row[column]) <= AGREES for row in rows] for column in ("difference", "with ties")]
     summary = (
-        f"Of {len(rows)} pairs of calls, {sum(equal[0])} give the same number to {AGREES:g} where no two forecasts are "
-        f"equal, and {sum(equal[1])} where forecasts are equal to each other, to thresholds and to edges of bins."
+        f"Of {len(rows)} pairs of calls, {sum(equal[0])} agree to {AGREES:g} if all forecasts are distinct, and "
+        f"{sum(equal[1])} if there are ties between forecasts, thresholds and bin edges."
     )
     write(
         "migration",
-        title="The same calls in other packages",
+        title="Corresponding calls of other packages",
         summary=summary,
         command="python quality/migration.py",
         tables=[table(f"Largest difference between the answers on {CASES:,} cases", rows)],
         libraries=LIBRARIES,
         notes=[
-            "A forecast on the edge of a bin belongs to the bin above here, and to the one below in scikit-learn.",
-            "In netcal it belongs to the side on which rounding has put the edge.",
-            "A forecast that equals a threshold leads to acting here; in the Murphy score of scores it does not.",
+            "A forecast on the edge between bins belongs to the upper one here, and to the lower one in scikit-learn.",
+            "In netcal, rounding decides to which bin it belongs.",
+            "A forecast that equals a threshold leads to action here, but not in the Murphy score of scores.",
         ],
     )
 

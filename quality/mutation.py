@@ -1,11 +1,11 @@
-"""Mutation testing of rules, calibration and decisions: how many small faults in the code the tests notice.
+"""Mutation testing of rules, calibration and decisions: how many small errors in the code the tests detect.
 
-mutmut makes the faults, one at a time, in a copy of the package: a sign turned, a bound moved, an argument dropped.
-The tests that reach the function at fault are run on it, fastest first, and the fault is killed when one of them fails.
-The tests are collected once and every fault gets a fork of that process, so that none of them pays for imports.
+mutmut makes the errors, one at a time, in a copy of the package: a changed sign, a moved bound, a dropped argument.
+The tests that reach the changed function are run, fastest first, and the mutant is killed if one of them fails. The
+tests are collected once, and every mutant runs in a fork of that process, which saves the imports.
 
-Run with `pip install mutmut`, then `python quality/mutation.py`. The outcomes for unchanged functions are remembered in
-build/mutation, survivors are tried again; delete the folder to start anew.
+Run with `pip install mutmut`, then `python quality/mutation.py`. The outcomes for unchanged functions are stored in
+build/mutation, and survivors are tried again; delete the folder to start over.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def copy_project(folder: Path) -> None:
 
 
 def plant(path: Path, source: Path) -> list[Mutant]:
-    """Put all faults of a file beside its functions, where they sleep until one is called by its name."""
+    """Add all mutants of a file next to its functions; one is active only when its name is selected."""
     module, mutations, *_ = create_mutations(str(path), path.read_text(encoding="utf-8"))
     positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
     names, texts = mangled_names(module), set(message_nodes(module))
@@ -227,7 +227,7 @@ class Trial:
         os._exit(0)
 
     def control(self) -> None:
-        """Try the sound code as if it were a fault: it must survive, or the outcomes of faults would mean nothing."""
+        """Test the original code as if it were a mutant: it must survive, or the outcomes would be meaningless."""
         nothing = Mutant("nothing", "", 0, "", "", "")
         self.reaching[nothing.function] = list({item for items in self.reaching.values() for item in items})
         process, status = os.waitpid(self.fork(nothing), 0)
@@ -247,7 +247,7 @@ class Trial:
                 self.reap(running)
             running[self.fork(mutant)] = mutant
             if number % 50 == 0:
-                say(f"{number} of {len(todo)} faults tried: {Counter(self.outcomes.values())}")
+                say(f"{number} of {len(todo)} mutants tried: {Counter(self.outcomes.values())}")
                 self.memory.write_text(json.dumps(self.outcomes), encoding="utf-8")
         while running:
             self.reap(running)
@@ -341,45 +341,44 @@ def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command
     sampled = len(tried) < made
     drawn = f"a sample of {len(tried):,} of the {made:,} mutants, stratified by file,"
     chosen = drawn if sampled else f"{made:,} mutants"
-    interval = f"; 95 % interval of the share by Wilson: {percent(low)} to {percent(high)}" if sampled else ""
+    interval = f"; Wilson 95 % confidence interval {percent(low)} to {percent(high)}" if sampled else ""
     return write(
         "mutation",
         title="Mutation testing",
-        summary=f"Of {chosen} of {', '.join(PACKAGES)}, the tests kill {len(killed):,}: "
+        summary=f"Of {chosen} of {', '.join(PACKAGES)}, the tests detect {len(killed):,}: "
         f"{percent(len(killed) / len(tried))}{interval}.",
         command=command,
         tables=[
             table("Mutants by file", rows),
-            table("What became of them", [{"outcome": k, "mutants": v} for k, v in sorted(counts.items())]),
+            table("Outcomes", [{"outcome": k, "mutants": v} for k, v in sorted(counts.items())]),
         ],
         libraries=("propriety", "numpy", "scipy", "mutmut", "hypothesis", "pytest"),
         notes=[
             (
-                "mutmut makes the mutants, in the bodies and the simple defaults of functions and methods. It leaves "
-                "out docstrings, type annotations, decorators, functions with a decorator, such as properties, and "
-                "code outside of functions."
+                "mutmut changes the bodies and simple defaults of functions and methods. It does not change "
+                "docstrings, type annotations, decorators, decorated functions such as properties, or "
+                "code outside functions."
             ),
             (
-                "Left out as well are error messages: what a raise statement raises, and assignments to "
+                "Error messages are not changed either: what a raise statement raises, and assignments to "
                 f"{', '.join(sorted(MESSAGE_NAMES))}."
             ),
             (
-                "The tests are those of the three packages, the examples of their docstrings and the comparisons with "
-                f"exact arithmetic, Hypothesis with {EXAMPLES} examples that are always the same. Tests are left out "
-                f"that take longer than {SECONDS_A_TEST:g} s, or read the source and cannot pass on the copy, and the "
-                "audit of the catalogue."
+                "The tests are those of the three packages, the examples in their docstrings and the comparisons with "
+                f"exact arithmetic. Hypothesis uses {EXAMPLES} fixed examples. Tests that take longer than "
+                f"{SECONDS_A_TEST:g} s, tests that read the source and the audit of the catalogue are left out."
             ),
             (
-                "A mutant counts as killed when a test that reaches its function fails, or the tests take more than "
-                f"four times as long as on the sound code. At most {SECONDS_A_MUTANT:g} s of tests are tried on each, "
-                "the fastest first; a mutant that no test reaches counts as surviving."
+                "A mutant counts as killed if a test that reaches its function fails, or if the tests take more than "
+                f"four times as long as on the original code. Each mutant is given at most {SECONDS_A_MUTANT:g} s of "
+                "tests, the fastest first. A mutant that no test reaches counts as surviving."
             ),
         ],
     )
 
 
 def main() -> None:
-    """Plant the faults, try them and write the record."""
+    """Make the mutants, test them and write the record."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutation", help="where the copy is made")
     parser.add_argument("--sample", type=int, help="how many mutants to try; all of them by default")
@@ -398,7 +397,7 @@ def main() -> None:
     files = [path for package in PACKAGES for path in sorted((source / "propriety" / package).glob("*.py"))]
     made = [mutant for path in files for mutant in plant(path, source)]
     tried = stratified(made, options.sample or len(made), options.seed)
-    say(f"{len(made)} faults made, {len(tried)} to try")
+    say(f"{len(made)} mutants made, {len(tried)} to try")
     memory = folder / "outcomes.json"
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
     trial = Trial(tried, outcomes, memory, options.jobs)

@@ -1,8 +1,8 @@
-"""How exact the numbers are: sums over up to a billion rows, and the losses of all rules on adversarial forecasts.
+"""The accuracy of sums over up to a billion rows, and of the losses of all rules on adversarial forecasts.
 
-The cases repeat after a million, and are such that their exact mean loss and their exact table are known: case i has
+The cases repeat after a million, and their exact mean loss and exact table are known: case i has
 the forecast (i % 1000 + 1/2) / 1000, and the event happens to i % 1000 + 1 in 1000 of the cases with that forecast.
-Weights are powers of two from 2^-50 to 2^50, 30 orders of magnitude. The exact mean takes the losses with 800 digits.
+Weights are powers of two from 2^-50 to 2^50, 30 orders of magnitude. The exact mean uses losses with 800 digits.
 
 Run: python quality/numerical_truth.py [--most 1000000000] [--folder DIR]
 """
@@ -156,36 +156,36 @@ def _shares(found: list[Row], engine: str, *, by_table: bool) -> list[float]:
 def recorded(rules: list[Row], found: list[Row]) -> None:
     """Write what has been measured so far."""
     worst = {name: max(_shares(found, name, by_table=False)) for name in dict.fromkeys(row["engine"] for row in found)}
-    told = ", ".join(f"{share:.1e} on {name}" for name, share in worst.items())
+    errors = ", ".join(f"{share:.1e} on {name}" for name, share in worst.items())
     by_table = max(share for name in worst for share in _shares(found, name, by_table=True))
     of_one_event = max(float(row["ulps"]) for row in rules if row["forecast of"] == "one event")
     summary = (
-        f"Mean losses of up to {found[-1]['rows']} rows, summed where they are, differ from the exact ones by at most "
-        f"{told} of themselves; from forecast tables, by {by_table:.1e}. Wrong counts in these tables: "
-        f"{sum(row['wrong counts'] for row in found)}. On adversarial forecasts the loss of one event is within "
-        f"{of_one_event:.2g} units of the last place of the exact one, under every rule and parameter tried."
+        f"The relative error of mean losses of up to {found[-1]['rows']} rows is at most {errors}, and {by_table:.1e} "
+        f"from forecast tables. Wrong counts in these tables: {sum(row['wrong counts'] for row in found)}. On "
+        f"adversarial forecasts the error of the loss of one event is at most {of_one_event:.2g} units in the last "
+        "place, under every rule and parameter tried."
     )
     write(
         "numerical_truth",
-        title="Numerical truth",
+        title="Numerical accuracy",
         summary=summary,
         command="python quality/numerical_truth.py",
         tables=[
-            table("Relative error of mean losses, and counts of the forecast table that are wrong", found),
+            table("Relative error of mean losses, and wrong counts in the forecast table", found),
             table(
-                "Largest error of a loss on adversarial forecasts, in units of the last place of the exact loss", rules
+                "Largest error of a loss on adversarial forecasts, in units in the last place of the exact loss", rules
             ),
         ],
         libraries=("propriety", "numpy", "scipy", "narwhals", "duckdb", "polars", "mpmath"),
         notes=[
             f"A double has a relative resolution of {math.ulp(1.0):.1e}. Weights span 30 orders of magnitude.",
-            "Exact losses are evaluated with 800 digits from the definitions, which share no code with the package.",
+            "Exact losses are computed with 800 digits from definitions that share no code with the package.",
             (
-                "Plain and weighted means are summed where the rows are, on engines by cells of the forecast; by "
-                "table, they come from the counts."
+                "Plain and weighted means are summed over the rows, on engines by cells of the forecast. Means by "
+                "table are computed from the counts."
             ),
-            "DuckDB makes its rows as it reads them; Polars scans a Parquet file; NumPy holds arrays.",
-            "Ranked scores of rows round sums of probabilities to the last place of 1, and a loss near 0 loses digits.",
+            "DuckDB generates its rows, Polars scans a Parquet file, and NumPy uses arrays.",
+            "Ranked scores of rows add probabilities, which rounds relative to 1; losses near 0 are less accurate.",
         ],
     )
 

@@ -1,7 +1,7 @@
-"""Is the package safe to use? Scanners over the source, its workflows and its libraries, and files made to harm.
+"""Is the package safe to use? Scanners of the source, its workflows and its libraries, and hostile files.
 
 Run as `python quality/security.py`, with what quality/security-requirements.txt lists on the path, or in the folder
-that `--tools` names; takes some minutes. Each hostile file is given to the command line in a process of its own, whose
+that `--tools` names; takes some minutes. Each hostile file is given to the command line in a separate process, whose
 time and memory are measured.
 """
 
@@ -48,7 +48,7 @@ class Ended(NamedTuple):
 
 def scans(tools: Path | None) -> Iterator[dict[str, Any]]:
     """Yield what each scanner found; a finding that is not justified beside its line stops the record."""
-    # Ruff judges asserts, with a reason beside each that stays.
+    # Ruff checks asserts; each that remains has a reason in a comment.
     found = json.loads(output(tools, "bandit", "--quiet", "--recursive", "--skip", "B101", "--format", "json", "src"))
     lines, justified = (found["metrics"]["_totals"][name] for name in ("loc", "skipped_tests"))
     yield row("bandit", tools, f"src, {lines:,} lines", len(found["results"]), justified)
@@ -239,7 +239,7 @@ def measured(*arguments: str, **options: Any) -> Ended:
 
 
 def peak(process: int) -> float:
-    """Return the most memory that a process has had, in MB; what `resource` tells counts that of its parent, too."""
+    """Return the most memory that a process has had, in MB; `resource` would include the memory of its parent."""
     try:
         facts = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -248,19 +248,19 @@ def peak(process: int) -> float:
 
 
 def summary(scanned: list[dict[str, Any]], attacked: list[dict[str, Any]]) -> str:
-    """Say what was found."""
+    """Return what was found."""
     known = [one["scanner"].split()[0] for one in scanned if one["findings"] == 0]
     unknown = [one["scanner"].split()[0] for one in scanned if one["findings"] != 0]
-    asked = f" {' and '.join(unknown)} could not be asked from here." if unknown else ""
+    asked = f" {' and '.join(unknown)} could not be run without network access." if unknown else ""
     hostile = [one for one in attacked if one["exit code"] == REFUSED]
     longest, largest = (
         max(one["seconds"] for one in hostile),
         max(int(one["peak memory"].split()[0]) for one in hostile),
     )
     return (
-        f"{' and '.join(known)} find nothing that is not justified beside its line.{asked} {len(hostile)} files "
-        f"made to harm each end in one line of error and exit code {REFUSED}, in at most {longest:g} s and {largest} "
-        "MB of memory."
+        f"{' and '.join(known)} have no findings except those justified in a comment.{asked} Each of {len(hostile)} "
+        f"hostile files leads to an error message of one line and exit code {REFUSED}, in at most {longest:g} s and "
+        f"with at most {largest} MB of memory."
     )
 
 
@@ -281,15 +281,15 @@ def main() -> None:
         command="python quality/security.py",
         tables=[
             table("What the scanners found.", scanned),
-            table("What is installed with the wheel alone, from its SBOM.", listed),
-            table("Hostile files given to `propriety evaluate`, each in a process of its own.", attacked),
+            table("Packages that the wheel installs without extras, from its SBOM.", listed),
+            table("Hostile files given to `propriety evaluate`, each in a separate process.", attacked),
         ],
         libraries=("propriety", "numpy", "pyarrow", "duckdb", "click"),
         notes=[
-            "The source has no pickle, `eval`, `exec`, shell or connection: see `tests/quality/test_source.py`.",
-            "Hostile names in the report are tried in a browser: `tests/report/test_browser.py`.",
-            "Times include the start of Python, and depend on what else the machine was doing.",
-            "Known weaknesses of libraries are also looked up in the hosted checks, every week.",
+            "The source uses no pickle, `eval`, `exec`, shell or network: see `tests/quality/test_source.py`.",
+            "Hostile names in the report are tested in a browser: `tests/report/test_browser.py`.",
+            "Times include the start of Python, and depend on the load of the machine.",
+            "The hosted checks also look up known vulnerabilities of the libraries every week.",
         ],
     )
 

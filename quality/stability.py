@@ -1,4 +1,4 @@
-"""Does the same seed give the same bytes? Every public function in other containers, orders, shards, engines, threads.
+"""Does the same seed give the same bytes? Every public function with other containers, orders, shards and engines.
 
 Run as `python quality/stability.py`; takes some minutes. The calls and containers are those of `tests/stability`.
 """
@@ -36,12 +36,12 @@ QUICK = [name for name in calls.QUICK if name not in calls.OF_NO_CASES]
 Answers = Mapping[str, str]
 
 SUMS = (
-    "Differences are relative to numbers above 1. Sums of losses or of weights in another order, or in several threads "
-    "of BLAS, differ in the last digits; sums of counts do not."
+    "Differences are relative for numbers above 1. The last digits of sums of losses or weights depend on the order "
+    "and on the number of BLAS threads; sums of counts do not."
 )
 ORDERS = (
-    "Draws of weighted cases, and those of retention curves, are of single cases, so that their order is part of what "
-    "is given; they are left out where the order varies."
+    "Resampling of weighted cases, and of the cases of a retention curve, depends on the order of the cases, so it is "
+    "left out where the order varies."
 )
 
 
@@ -192,11 +192,11 @@ def main() -> None:
     rest = f"; the others differ by at most {max(off):.1e}" if off else ""
     path = write(
         "stability",
-        title="The same answer again",
-        summary=f"{functions} public functions and methods that draw, asked about the same cases in {len(rows)} other "
-        f"ways: {same:,} of {answers:,} answers are the same to the last bit{rest}.",
+        title="Reproducibility",
+        summary=f"{functions} public functions and methods, called on the same cases in {len(rows)} different ways: "
+        f"{same:,} of {answers:,} answers are the same to the last bit{rest}.",
         command="python quality/stability.py",
-        tables=[table("Answers beside those about the same cases in NumPy arrays, in one thread", rows)],
+        tables=[table("Answers compared with those for the same cases in NumPy arrays, in one thread", rows)],
         libraries=("propriety", "numpy", "scipy", "narwhals", "pandas", "polars", "pyarrow", "duckdb"),
         notes=[SUMS, ORDERS],
     )

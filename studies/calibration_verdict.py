@@ -1,17 +1,17 @@
-"""The verdict on calibration: does it keep its level, what does it find, do the intervals beside it hold the truth.
+"""The calibration verdict: its size and power, and the coverage of the intervals reported with it.
 
 Four questions, each with its rows in `results/calibration_verdict.csv`:
 
 - size: how often calibrated forecasts are called miscalibrated at 5%, for 200 to 5 million cases, 1, 10 and 30% events,
   ties, weights (cases and controls, strata of the forecast, weights by chance) and 50 clusters of unequal size, with
-  outcomes that depend on each other within them but happen as often as forecast;
-- power: how often errors are found, by the verdict, by Cox's test alone and by the miscalibration test;
-- parts: how often the intervals of miscalibration and discrimination hold the truth, and whether they hold their value;
-- numbers: how often those of observed/expected, intercept and slope do, with weights and clusters.
+  outcomes that are correlated within them but happen as often as forecast;
+- power: how often miscalibration is found, by the verdict, by Cox's test and by the miscalibration test;
+- parts: how often the intervals of miscalibration and discrimination contain the truth, and the estimate;
+- numbers: how often those of observed/expected, intercept and slope contain the truth, with weights and clusters.
 
-"Humps" is a shape that nothing was tuned on.
+"Humps" is a shape that was not used for tuning.
 
-Run: python studies/calibration_verdict.py [--samples 1000] [--only size power parts numbers]
+Run: python studies/calibration_verdict.py [--samples 1000] [--only size power parts numbers] [--design TEXT]
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import propriety as pr
 from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_testing import test_of
+from propriety.inference.calibration_testing import calibration_test_of
 from propriety.ledger.sources import open_ledger
 
 RESULTS = Path(__file__).parent / "results"
@@ -49,10 +49,10 @@ class Sample(NamedTuple):
     def test(self, seed: int) -> CalibrationTest:
         """Test the calibration, as its summary does."""
         ledger = open_ledger(self.y, self.p, sample_weight=self.weight, cluster=self.cluster)
-        return cast("CalibrationTest", test_of(ledger, ledger.one_model(None), Drawing(500, seed)))
+        return cast("CalibrationTest", calibration_test_of(ledger, ledger.one_model(None), Drawing(500, seed)))
 
     def summary(self, seed: int) -> pr.results.CalibrationSummary:
-        """Judge the calibration."""
+        """Test the calibration."""
         return pr.calibration_summary(
             self.y, self.p, sample_weight=self.weight, cluster=self.cluster, n_resamples=500, seed=seed
         )
@@ -203,20 +203,24 @@ PARTS: tuple[tuple[str, tuple[float, float], Truth], ...] = (
 )
 
 
-def rows_of_sizes(samples: int) -> Iterator[dict[str, Any]]:
+def rows_of_sizes(samples: int, design: str) -> Iterator[dict[str, Any]]:
     """Yield the share of calibrated samples that are called miscalibrated, whether material or not."""
     for name, many, draw in sizes(samples):
+        if design not in name:
+            continue
         generator = np.random.default_rng(20_001)
         tests = [draw(generator).test(seed).p_value <= LEVEL for seed in range(many)]
         yield {"question": "size", "design": name, "samples": many, "verdict": round(float(np.mean(tests)), 4)}
 
 
-def rows_of_power(samples: int) -> Iterator[dict[str, Any]]:
+def rows_of_power(samples: int, design: str) -> Iterator[dict[str, Any]]:
     """Yield the share of samples in which an error is found, by three tests."""
-    for name, design, numbers in POWER:
+    for name, drawn, numbers in POWER:
         for n in numbers:
+            if design not in f"{name}, n = {n:,}":
+                continue
             generator, found = np.random.default_rng(20_002), np.zeros(3)
-            draw = design(n)
+            draw = drawn(n)
             for seed in range(samples):
                 sample = draw(generator)
                 joint = sample.test(seed)
@@ -228,11 +232,13 @@ def rows_of_power(samples: int) -> Iterator[dict[str, Any]]:
             yield {"question": "power", "design": f"{name}, n = {n:,}", "samples": samples, **shares}
 
 
-def rows_of_parts(samples: int) -> Iterator[dict[str, Any]]:
+def rows_of_parts(samples: int, design: str) -> Iterator[dict[str, Any]]:
     """Yield how often the intervals of both parts hold the truth, and how often they hold their value."""
     for n in (200, 1000, 5000, 100_000, 1_000_000):
         many = samples if n <= 5000 else samples // 5 if n == 100_000 else 40
         for name, shape, truth in PARTS:
+            if design not in f"{name}, n = {n:,}":
+                continue
             p = np.random.default_rng(0).beta(*shape, 3_000_000)
             rate = expit(truth(logit(p)))
             true = {"miscalibration": np.mean((p - rate) ** 2), "discrimination": np.var(rate)}
@@ -254,13 +260,15 @@ def rows_of_parts(samples: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def rows_of_numbers(samples: int) -> Iterator[dict[str, Any]]:
+def rows_of_numbers(samples: int, design: str) -> Iterator[dict[str, Any]]:
     """Yield how often the intervals of three numbers hold the truth, with weights and clusters."""
     designs = [(name, draw) for name, _, draw in sizes(samples) if name.startswith("weights") or "clusters" in name]
     designs.append(("25% events, n = 500", independent(1, 3, 500)))
     designs.append(("2% events, n = 1,000", independent(1, 49, 1000)))
     true = {"observed_expected": 1.0, "intercept": 0.0, "slope": 1.0}
     for name, draw in designs:
+        if design not in name:
+            continue
         generator, held, warned = np.random.default_rng(20_004), dict.fromkeys(true, 0), 0
         for seed in range(samples):
             summary = draw(generator).summary(seed)
@@ -286,26 +294,28 @@ COLUMNS = (
 
 
 def main() -> None:
-    """Answer the questions and write the table; rows of questions that are not asked stay as they are."""
+    """Answer the questions and write the table; rows of other questions and designs stay as they are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("--only", nargs="*", choices=list(QUESTIONS), default=list(QUESTIONS))
+    parser.add_argument("--design", default="", metavar="TEXT", help="only designs whose name holds this text")
     options = parser.parse_args()
     path = RESULTS / "calibration_verdict.csv"
-    kept: list[dict[str, Any]] = []
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     if path.exists():
         with path.open(newline="") as file:
-            kept = [row for row in csv.DictReader(file) if row["question"] not in options.only]
-    found = []
+            rows = {(row["question"], row["design"]): row for row in csv.DictReader(file)}
+    if not options.design:
+        rows = {key: row for key, row in rows.items() if key[0] not in options.only}
     for question in options.only:
-        for row in QUESTIONS[question](options.samples):
+        for row in QUESTIONS[question](options.samples, options.design):
             print(row, flush=True)
-            found.append(row)
+            rows[question, row["design"]] = row
     order = list(QUESTIONS)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(sorted([*kept, *found], key=lambda row: order.index(row["question"])))
+        writer.writerows(sorted(rows.values(), key=lambda row: order.index(row["question"])))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Gains of recalibration: whether their intervals hold the truth, and what the default costs where nothing is wrong.
+"""Gains of recalibration: the coverage of their intervals, and the cost of the default map for calibrated forecasts.
 
 The log-odds x of the forecasts are normal with mean -0.5 and standard deviation 1.6. The true log-odds are x
 ("calibrated"), 0.8 x and 0.6 x (too extreme), 1.5 x (too timid), x - 0.5 (too high), or 0.4 x above 0 and 1.2 x below,
@@ -7,8 +7,8 @@ the gain is compared with two truths: the expected gain of the maps of the folds
 of the map fitted to all cases, which is the one that is used.
 Writes `results/recalibration_gain.csv`: the rule, the design, the method, the number of cases, the mean of the
 estimated gains, that of the true gains of the map fitted to all cases, the gain of the true rates, the share of
-samples in which that map is worse than none, the share with an interval (there is none where no fold is changed), and
-the shares of those intervals that hold the gain of the folds' maps and of the map fitted to all cases. Takes about
+samples in which that map is worse than none, the share with an interval (there is none if no fold is changed), and
+the coverage of those intervals for the gain of the folds' maps and of the map fitted to all cases. Takes about
 ten minutes on one core.
 
 Run: python studies/recalibration_gain.py [--replicates 200]

@@ -43,7 +43,7 @@ def test_the_text_is_made_of_the_parts(kind):
     error = kind("must lie in [0, 1]", **PARTS)
     told = "y_proba must lie in [0, 1]; row 3, column 1 is 1.2 (1 of 9 rows). Hint: pass labels=, not '{x}'."
     assert str(error) == told
-    assert error.told({"y_proba": "the forecast", "labels=": "--classes"}) == (
+    assert error.with_names({"y_proba": "the forecast", "labels=": "--classes"}) == (
         "the forecast must lie in [0, 1]; row 3, column 1 is 1.2 (1 of 9 rows). Hint: pass --classes, not '{x}'."
     )
     assert {name: getattr(error, name) for name in PARTS} == PARTS
@@ -59,8 +59,8 @@ def test_copies_keep_the_parts(kind, copied):
     assert type(found) is kind
     assert vars(found) == vars(error)
     names = {"forecasts[{model!r}]": "the forecast of {model!r}", "y_true": "the outcome"}
-    assert found.told(names) == error.told(names)
-    assert found.told(names).startswith(
+    assert found.with_names(names) == error.with_names(names)
+    assert found.with_names(names).startswith(
         "In the group 'north': In the group ('a', 2): the forecast of 'b' must not be the"
     )
 
@@ -71,19 +71,19 @@ def test_data_are_never_taken_for_a_template():
         f"must not hold {data}", argument="by[{x}]", offender=f"got {data}", count=data, hint=f"drop {data}."
     )
     names = {"y_true": "the outcome", "0": "zero"}
-    assert error.told(names) == f"by[{{x}}] must not hold {data}; got {data} ({data}). Hint: drop {data}."
-    assert Wording("{argument} {value}", argument=data, value=[data]).told(names) == f"{data} {[data]}"
+    assert error.with_names(names) == f"by[{{x}}] must not hold {data}; got {data} ({data}). Hint: drop {data}."
+    assert Wording("{argument} {value}", argument=data, value=[data]).with_names(names) == f"{data} {[data]}"
     with pytest.raises(InputValueError, match=r"must hold pos_label='{y_true}' and one other label") as caught:
         pr.brier_score(["{y_true}", "{", "}"], [0.1, 0.2, 0.3], pos_label="{y_true}")
-    assert "the outcome must hold pos_label='{y_true}'" in caught.value.told(names)
+    assert "the outcome must hold pos_label='{y_true}'" in caught.value.with_names(names)
 
 
 def test_a_wording_is_a_text():
     text = Wording('pass {missing="drop"} to {rows} rows', rows=3)
     assert (text, f"{text}") == ('pass missing="drop" to 3 rows',) * 2
-    assert text.told({'missing="drop"': "--missing drop"}) == "pass --missing drop to 3 rows"
+    assert text.with_names({'missing="drop"': "--missing drop"}) == "pass --missing drop to 3 rows"
     whole = {text.template: "leave {rows} out"}
-    assert text.told(whole) == "leave 3 out"
+    assert text.with_names(whole) == "leave 3 out"
 
 
 def test_a_row_at_fault_is_a_part():

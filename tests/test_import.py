@@ -23,6 +23,7 @@ HEAVY = (
     "lightgbm",
     "catboost",
     "xarray",
+    "onnx",
     "scipy.optimize",
     "scipy.stats",
 )

@@ -1,4 +1,4 @@
-"""What each package can do, looked up in its sources: the name that does it, or that no name looks like it.
+"""The features of each package, looked up in its source: the function that has it, or that no name matches.
 
 Run: PYTHONPATH=quality python benchmarks/peers/abilities.py, some seconds. Writes `peers_abilities`.
 """
@@ -24,12 +24,12 @@ MODULES = {
     "briertools": "briertools",
     "torchmetrics": "torchmetrics",
 }
-NOTES = ("A package that is not named has nothing of such a name in its sources; the script has the patterns.",)
+NOTES = ("If a package is not listed, no name in its source matches; the script lists the patterns.",)
 
 
 @dataclass(frozen=True)
 class Ability:
-    """A thing to do: the names that do it by package, and the pattern of such names."""
+    """A feature: the name that provides it in each package, and the pattern of such names."""
 
     by: Mapping[str, str]
     pattern: str
@@ -57,27 +57,27 @@ ABILITIES = {
         by={"propriety": "decision_curve", "dcurves": "dca", "briertools": "DCAScorer"},
         pattern="net_benefit|decision_curve|(^|_)dca",
     ),
-    "Score over the thresholds you act at": Ability(
+    "Score over a threshold range": Ability(
         by={"propriety": "bounded_brier_score", "briertools": "threshold_range"},
         pattern="threshold_range|bounded_brier",
     ),
-    "Who wins on every interval of thresholds": Ability(
+    "Best model on every range of thresholds": Ability(
         by={"propriety": "ranking_map"}, pattern="ranking_map|rank_by_threshold|threshold_rank"
     ),
-    "Is this rule proper? With the counterexample": Ability(
+    "Test whether a rule is proper, with a counterexample": Ability(
         by={"propriety": "audit"}, pattern="audit|is_proper|counterexample"
     ),
-    "Two models compared, with a test": Ability(
+    "Test of the difference between two models": Ability(
         by={"propriety": "compare", "scores": "diebold_mariano"},
         pattern="diebold|delong|compare_(models|forecasts)|paired_(test|difference)",
     ),
-    "Monitoring of a stream, looking every day": Ability(
+    "Monitoring of a stream with repeated looks": Ability(
         by={"propriety": "monitor_calibration"}, pattern="monitor_|e_process|^e_value|anytime|confidence_sequence|drift"
     ),
-    "One page with all of it, offline": Ability(
+    "Report of all results in one offline page": Ability(
         by={"propriety": "to_html"}, pattern="to_html|html_report|report_html|write_report"
     ),
-    "Inside DuckDB, Spark and databases": Ability(
+    "Computation in DuckDB, Spark and databases": Ability(
         by={"propriety": "from_frame"}, pattern="duckdb|pyspark|ibis|lazyframe|lazy_frame"
     ),
 }
@@ -121,15 +121,15 @@ def main() -> None:
         has = {package: looked_up(package, ability, found[package]) for package in MODULES}
         ours = has.pop("propriety")
         theirs = ", ".join(f"{package} `{name}`" for package, name in has.items() if name)
-        rows.append({"ability": what, "propriety": f"`{ours}`", "others": theirs})
+        rows.append({"feature": what, "propriety": f"`{ours}`", "others": theirs})
         print(*rows[-1].values(), sep=" | ")
     alone = sum(not row["others"] for row in rows)
     write(
         "peers_abilities",
-        title="What each can do",
-        summary=f"Of {len(rows)} abilities of propriety, {alone} are in none of the {len(MODULES) - 1} other packages.",
+        title="Features",
+        summary=f"Of {len(rows)} features of propriety, {alone} are in none of the {len(MODULES) - 1} other packages.",
         command="PYTHONPATH=quality python benchmarks/peers/abilities.py",
-        tables=[table("The name that does it", rows)],
+        tables=[table("Functions by feature", rows)],
         notes=NOTES,
         libraries=tuple(MODULES),
     )

@@ -1,4 +1,4 @@
-"""What every package does with bad input and with unusual good input, judged against the definition.
+"""How every package handles invalid input and unusual valid input, checked against the definition.
 
 Run: PYTHONPATH=quality python benchmarks/peers/bad_inputs.py, half a minute. Writes `peers_bad_inputs`.
 """
@@ -20,24 +20,24 @@ from probes import PACKAGES, Probe, area
 from record import table, write
 
 VERDICTS = {
-    "right": "the number of the definition",
+    "right": "the number given by the definition",
     "named": "an error that names the cause",
     "warned": "a number, with a warning that names the cause",
-    "NaN": "not a number, without a word",
-    "error": "an error that says something else",
-    "refused": "an error for input that is in order",
-    "silent": "a wrong number without a word, or one where there is none; the tables of inputs show that number",
+    "NaN": "NaN without a warning",
+    "error": "an error that does not name the cause",
+    "refused": "an error for valid input",
+    "silent": "a wrong number without a warning, or a number for an undefined measure; the tables of inputs show it",
 }
 LIBRARIES = (
     *("propriety", "scikit-learn", "model-diagnostics", "scoringrules", "scores", "dcurves", "briertools"),
     *("torchmetrics", "torch", "numpy", "scipy", "pandas", "xarray"),
 )
 NOTES = (
-    "An error names the cause if its text holds one of the words of that cause; the script lists them.",
-    "scores and torchmetrics get what `xarray.DataArray` and `torch.as_tensor` make of the input, whose errors count.",
-    "By design, scores leaves rows with NaN out, and torchmetrics takes values outside [0, 1] for logits: silently.",
-    "Two other labels count as right if the greater one is the event, as scikit-learn has it.",
-    "Ranks need no probabilities: an area under the ROC curve is right for any forecasts that can be ordered.",
+    "An error names the cause if its text contains one of the words for that cause; the script lists them.",
+    "Input for scores and torchmetrics is converted by `xarray.DataArray` and `torch.as_tensor`, whose errors count.",
+    "By design, scores silently drops rows with NaN, and torchmetrics silently takes values outside [0, 1] for logits.",
+    "Two labels other than 0 and 1 count as right if the greater one is the event, as in scikit-learn.",
+    "Ranking needs no probabilities: the area under the ROC curve is right for any forecasts that can be ordered.",
 )
 Findings = Mapping[tuple[Probe, str], tuple[str, float | None]]
 Y = [0, 1, 1, 0, 1, 0, 0, 1]
@@ -217,7 +217,7 @@ def verdict(case: Case, probe: Probe) -> tuple[str, float | None]:
         warnings.simplefilter("always")
         try:
             number = float(probe.call(case.y, case.p, case.w))
-        except Exception as error:  # noqa: BLE001  (whatever it is, it is judged)
+        except Exception as error:  # noqa: BLE001  (every error is classified)
             text = f"{type(error).__name__}: {error}"
             return ("named" if names(text, cause) else "error") if cause else "refused", None
     if answer is not None and (number == answer or math.isclose(number, answer, rel_tol=precision(case), abs_tol=1e-9)):
@@ -258,9 +258,9 @@ def main() -> None:
     used = ", ".join(f"{package} `{probe.name}`" for package, probe in firsts.items())
     rows = {f"{probe.package} `{probe.name}`": probe for probe in probes if probe.rows}
     tables = [
-        table("All probes: how often each package does what", totals),
-        table("Input that is wrong, to the first function of each package", matrix(wrong(), firsts, found)),
-        table("Unusual input that is in order, to the same functions", matrix(right(), firsts, found)),
+        table("All probes: number of answers of each kind", totals),
+        table("Invalid input to the first function of each package", matrix(wrong(), firsts, found)),
+        table("Unusual but valid input to the same functions", matrix(right(), firsts, found)),
         table("Rows of probabilities", matrix(of_rows(), rows, found)),
     ]
     for each in tables:
@@ -294,9 +294,9 @@ def summary(totals: list[dict[str, Any]]) -> str:
     bad = sum(row["silent"] for row in others)
     probes = sum(row["probes"] for row in others)
     return (
-        f"propriety answers {mine['right'] + mine['named']} of {mine['probes']} probes rightly or with an error that "
-        f"names the cause, and {mine['silent']} with a wrong number; the others answer {bad} of {probes} with a wrong "
-        "number and no word."
+        f"propriety answers {mine['right'] + mine['named']} of {mine['probes']} probes correctly or with an error that "
+        f"names the cause, and {mine['silent']} with a wrong number. The other packages answer {bad} of {probes} with "
+        "a wrong number and no warning."
     )
 
 

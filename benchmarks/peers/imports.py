@@ -1,4 +1,4 @@
-"""How long each package takes to import, in a fresh interpreter.
+"""The import time of each package in a new interpreter.
 
 Run: PYTHONPATH=quality python benchmarks/peers/imports.py, about a minute. Writes `peers_imports`.
 """
@@ -54,12 +54,12 @@ def main() -> None:
     others = [row["times ours"] for row in rows if not row["package"].startswith("propriety")]
     write(
         "peers_imports",
-        title="Time to import",
+        title="Import time",
         summary=f"`import propriety` takes {1000 * ours:.0f} ms; "
-        f"the others take {min(others)} to {max(others)} times as long.",
+        f"the other packages take {min(others)} to {max(others)} times as long.",
         command="PYTHONPATH=quality python benchmarks/peers/imports.py",
-        tables=[table(f"Medians of {TURNS} fresh interpreters, by turns", rows)],
-        notes=["propriety imports rules and analyses, and SciPy with them, when they are first asked for."],
+        tables=[table(f"Medians of {TURNS} new interpreters; the packages take turns", rows)],
+        notes=["propriety imports rules, analyses and SciPy on first use."],
         libraries=LIBRARIES,
     )
 

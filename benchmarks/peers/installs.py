@@ -1,4 +1,4 @@
-"""What each package puts on the disk: itself, and everything that it pulls in, from a fresh installation.
+"""The disk space of each package and its dependencies in a new installation.
 
 Run: PYTHONPATH=quality python benchmarks/peers/installs.py (downloads about a gigabyte). Writes `peers_installs`.
 """
@@ -49,7 +49,7 @@ def measured(name: str, wanted: list[str]) -> dict[str, object]:
     return {
         "package": name,
         "itself": round(own / 1e6, 2),
-        "with all it needs": round(sum(sizes.values()) / 1e6),
+        "with dependencies": round(sum(sizes.values()) / 1e6),
         "packages": len(sizes),
         "largest": max(sizes, key=lambda each: sizes[each]),
     }
@@ -58,12 +58,13 @@ def measured(name: str, wanted: list[str]) -> dict[str, object]:
 def main() -> None:
     """Install everything, one after another, and write the record."""
     rows = [measured(name, wanted) for name, wanted in requirements().items()]
-    ours, most = rows[0], max(rows, key=lambda row: row["with all it needs"])
+    ours, most = rows[0], max(rows, key=lambda row: row["with dependencies"])
     write(
         "peers_installs",
-        title="Size of an installation",
-        summary=f"propriety and what it needs take {ours['with all it needs']} MB, {ours['packages']} packages in all; "
-        f"the largest installation, that of {most['package']}, takes {most['with all it needs']} MB.",
+        title="Installation size",
+        summary=f"propriety and its dependencies, {ours['packages']} packages in total, take "
+        f"{ours['with dependencies']} MB; the largest installation, that of {most['package']}, takes "
+        f"{most['with dependencies']} MB.",
         command="PYTHONPATH=quality python benchmarks/peers/installs.py",
         tables=[table(CAPTION, rows)],
         notes=[f"torch is the build {version('torch')}; builds for graphics cards are several times as large."],

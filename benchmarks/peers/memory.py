@@ -1,4 +1,4 @@
-"""How much memory the same work needs beyond its input, each measured in a process of its own.
+"""The memory that the same task needs beyond its input, each measured in a separate process.
 
 Run: PYTHONPATH=quality python benchmarks/peers/memory.py, about 4 minutes, on Linux. Writes `peers_memory`.
 """
@@ -27,7 +27,7 @@ LIBRARIES = (
     *("torchmetrics", "torch", "numpy", "scipy", "pandas"),
 )
 NOTES = (
-    "The peak of resident memory during the call, less what the process held before it, input included.",
+    "Peak resident memory during the call, minus the memory of the process before it, which includes the input.",
     f"Stopped: the process needed more than {LONGEST} s or more than {MOST / 1e9:.0f} GB.",
 )
 
@@ -61,7 +61,7 @@ def row(task: str, package: str, size: int) -> dict[str, object]:
         "task": task,
         "package": package,
         "MB": "stopped" if found is None else round(found / 1e6),
-        "bytes a case": "" if found is None else round(found / size),
+        "bytes per case": "" if found is None else round(found / size),
     }
 
 

@@ -1,4 +1,4 @@
-"""The README's comparison with other packages, made from the records, so that no figure in it is typed.
+"""Generate the comparison with other packages in the README from the records, so that no figure is typed by hand.
 
 Run: python benchmarks/peers/readme.py, after the other scripts. It rewrites the section in README.md.
 """
@@ -42,14 +42,14 @@ def line(*cells: str) -> str:
 
 
 def table() -> list[str]:
-    """Return the table: what each can do, and how often each answers bad input with a wrong number."""
+    """Return the table: the features of each package, and how often it answers bad input with a wrong number."""
     probed = {row["package"]: row for row in rows(record("peers_bad_inputs")["tables"][0])}
     lines = [line("", *probed), line("---", *("---" for _ in probed))]
     for row in rows(record("peers_abilities")["tables"][0]):
         able = {"propriety", *re.findall(r"(\S+) `", row["others"])}
-        lines.append(line(row["ability"], *(YES if package in able else NO for package in probed)))
+        lines.append(line(row["feature"], *(YES if package in able else NO for package in probed)))
     silent = [f"{row['silent']} of {row['probes']}" for row in probed.values()]
-    return [*lines, line("Wrong numbers given silently for bad or unusual input", *silent)]
+    return [*lines, line("Wrong numbers without a warning for bad or unusual input", *silent)]
 
 
 def section() -> str:

@@ -1,4 +1,4 @@
-"""The same work side by side from a thousand to a hundred million cases, timed by turns in one process.
+"""The same tasks in every package with a thousand to a hundred million cases, timed in turns in one process.
 
 Run: PYTHONPATH=quality python benchmarks/peers/speed.py, about 8 minutes; `--to 1e5` is a trial that writes
 nothing. Writes `peers_speed`.
@@ -33,12 +33,12 @@ LIBRARIES = (
 )
 TIMES = "\N{MULTIPLICATION SIGN}"
 NOTES = (
-    "The first row of a table is the median time of propriety; the others say how many times as long a package takes.",
-    "Turns alternate within one process, up to seven for each package, fewer where a call takes longer.",
-    f"Not tried: what was expected to take longer than {LONGEST:.0f} s or to need more than {MOST / 1e9:.0f} GB.",
-    "The name of an error: it was tried and failed.",
-    "Every package gets its own container, made beforehand: arrays, tensors or a frame, with integers and doubles.",
-    "Answers are compared before times are taken. Drawn: the package offers the picture and not its numbers.",
+    "The first row of a table is the median time of propriety; the other rows are multiples of it.",
+    "The packages take turns within one process, up to seven each; fewer if a call takes longer.",
+    f"Not tried if a call was expected to take longer than {LONGEST:.0f} s or to need more than {MOST / 1e9:.0f} GB.",
+    "The name of an error: the call was tried and failed.",
+    "Every package is given its own container, made beforehand: arrays, tensors or a frame, of integers and doubles.",
+    "Answers are compared before times are measured. Drawn: the package offers the figure but not its numbers.",
 )
 
 
@@ -156,8 +156,8 @@ def summary(races: Mapping[str, Race], sizes: tuple[int, ...]) -> str:
     ratios = [each for each in found if not isinstance(each, str)]
     return (
         f"At {sizes[place]:,} cases, propriety is faster than the other package in {sum(r > 1 for r in ratios)} of "
-        f"{len(ratios)} pairings on the same task; half of the others take at least {multiple(median(ratios))} times "
-        f"as long. {len(found) - len(ratios)} more take too long or too much memory at that size."
+        f"{len(ratios)} pairings on the same task; the median ratio of times is {multiple(median(ratios))}. In "
+        f"{len(found) - len(ratios)} more, the other package needs too much time or memory at that size."
     )
 
 

@@ -1,7 +1,7 @@
-"""The reference: one page per verb, made from the public names of the package.
+"""The reference: one page per task, generated from the public names of the package.
 
-A page lists the public names of some modules. A name that is added to one of them appears by itself; a module that
-belongs to no verb is an error, which the test of this file finds before the site is built.
+A page lists the public names of some modules. A name that is added to one of them appears automatically. A module that
+is on no page is an error, which a test of this file finds before the site is built.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ADAPTERS = {
 
 @dataclass(frozen=True)
 class Verb:
-    """A page: its title, what it is for, and its sections with the modules whose public names they list."""
+    """A page: its title, its introduction, and its sections with the modules whose public names they list."""
 
     title: str
     about: str
@@ -44,27 +44,27 @@ class Verb:
 VERBS = {
     "score": Verb(
         title="Score",
-        about="How good are the forecasts? Every score is a loss, lower is better, unless its name says otherwise.",
+        about="Scores of forecasts. Scores are losses, so lower is better, unless the documentation says otherwise.",
         sections={
             "Scores by name": ("rules.scores",),
             "Scores by rule": ("rules.scoring",),
             "Rules": ("rules.families", "rules.elementary", "rules.bounded", "rules.ordinal", "rules.penalized"),
-            "What a rule is": ("rules.rule", "rules.registry"),
+            "Base classes": ("rules.rule", "rules.registry"),
         },
     ),
     "audit": Verb(
         title="Audit",
-        about="Is a rule proper? A search for the lie that pays.",
+        about="Is a rule proper? The audit searches for a forecast with a lower expected loss than the truth.",
         sections={"The audit": ("rules.audit", "rules.search")},
     ),
     "condense": Verb(
         title="Condense",
-        about="Many cases in small tables and sums, from which every analysis can be read. They add.",
+        about="Condense many cases into small tables and sums that can be added, and compute analyses from them.",
         sections={"The ledger": ("ledger",), "Forecast tables": ("tables",)},
     ),
     "calibrate": Verb(
         title="Calibrate",
-        about="Can the probabilities be taken at their word?",
+        about="Do events happen as often as forecast?",
         sections={
             "Curves and bands": ("calibration.reliability", "calibration.bands"),
             "Parts of a score": ("calibration.decomposition", "calibration.classical"),
@@ -75,7 +75,7 @@ VERBS = {
     ),
     "decide": Verb(
         title="Decide",
-        about="What follows from acting on the forecasts?",
+        about="The value of decisions that are based on the forecasts.",
         sections={
             "Curves over thresholds": (
                 "decisions.regret",
@@ -84,8 +84,8 @@ VERBS = {
                 "decisions.roc",
             ),
             "Weights on thresholds": ("decisions.weighted_regret", "rules.weights", "rules.custom_weights"),
-            "Who wins where": ("decisions.ranking_map",),
-            "A budget of cases": ("decisions.top_k",),
+            "Ranking of models by threshold": ("decisions.ranking_map",),
+            "Limited capacity": ("decisions.top_k",),
             "Ordered and other classes": ("decisions.expected_cost", "decisions.agreement"),
             "Advice": ("decisions.advice",),
             "More": ("decisions",),
@@ -93,12 +93,12 @@ VERBS = {
     ),
     "compare": Verb(
         title="Estimate and compare",
-        about="How large is a number, how sure is it, which model is better, and is it noise?",
+        about="Estimates with confidence intervals, and tests of differences between models and between groups.",
         sections={"Estimates, comparisons and groups": ("inference",)},
     ),
     "measures": Verb(
         title="Measures",
-        about="What can be estimated and compared: these, any scoring rule, and any function of a forecast table.",
+        about="Measures to estimate and compare, in addition to scoring rules and your own functions of a table.",
         sections={
             "Scores, skill and decisions": ("inference.measures",),
             "Calibration": ("inference.calibration_measures",),
@@ -107,14 +107,14 @@ VERBS = {
     ),
     "monitor": Verb(
         title="Monitor",
-        about="Looking after every case, with alarms that stay rare while nothing is wrong.",
+        about="Monitor a stream of cases. False alarms stay rare, even if you look after every case.",
         sections={
             "Streams": ("inference.comparison_monitor", "inference.calibration_monitor", "inference.e_process"),
         },
     ),
     "diagnose": Verb(
         title="Diagnose",
-        about="Which cases and which groups of forecasts are to blame?",
+        about="Which cases, and which groups of forecasts, have the largest losses?",
         sections={
             "Means of probabilities": ("diagnostics.probability_means", "diagnostics.probability_groups"),
             "Cases": ("diagnostics.retention", "diagnostics.worst_cases"),
@@ -123,11 +123,11 @@ VERBS = {
     ),
     "evaluate": Verb(
         title="Evaluate",
-        about="Many models, slices and rules in one call, and one page that shows it all.",
+        about="Evaluate several models by several measures in one call, and write a report.",
         sections={
             "Evaluation": ("evaluation",),
             "Report": ("report",),
-            "What every result can do": ("result",),
+            "Methods of all results": ("result",),
         },
     ),
 }
@@ -173,7 +173,7 @@ def placed(names: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
 
 
 def verb_page(page: Verb, sections: Mapping[str, list[str]]) -> str:
-    """Return the source of one verb's page; functions come before classes, sections without names are left out."""
+    """Return the source of a page; functions come before classes, and sections without names are omitted."""
     lines = [page.title, "=" * len(page.title), "", page.about, "", ".. currentmodule:: propriety", ""]
     for section, names in sections.items():
         if names:
@@ -186,19 +186,20 @@ def pages() -> Iterator[tuple[str, str]]:
     for verb, sections in placed(public_names()).items():
         if any(sections.values()):
             yield verb, verb_page(VERBS[verb], sections)
-    # Signatures are left out, because `draw` has one for every kind of result.
+    # Signatures are omitted, because `draw` has one for every type of result.
     about = (
-        "Every result draws itself with ``.plot()``. These put several on one picture, or follow scikit-learn's style."
+        "Every result has a method ``.plot()``. These functions draw several results in one figure, and the displays "
+        "have the interface of those of scikit-learn."
     )
     yield "draw", module_page("Draw", about, "propriety.plots", ":nosignatures:")
-    about = "The maps of :func:`propriety.recalibrate`, each fitted to a table: ``pr.recalibration.fit_beta(table)``."
+    about = "The maps of :func:`propriety.recalibrate`, fitted to a table: ``pr.recalibration.fit_beta(table)``."
     yield "recalibrate", module_page("Recalibrate", about, "propriety.recalibration")
 
     yield "integrate", integrations_page()
 
 
 def module_page(title: str, about: str, module: str, *options: str) -> str:
-    """Return the page of the names that a module of its own offers."""
+    """Return the page of the public names of a module."""
     found = import_module(module)
     names = [name for name in found.__all__ if callable(getattr(found, name))]
     listed = _summary(sorted(names, key=_functions_first), *options)
@@ -211,8 +212,8 @@ def integrations_page() -> str:
         "Integrate",
         "=========",
         "",
-        "Rules as scorers, metrics, losses and callbacks. A module needs its library, which the extra of the same name",
-        'brings: ``pip install "propriety[xgboost]"``. :doc:`Examples </how-to/with_your_library>` show each at work.',
+        "Rules as scorers, metrics, losses and callbacks. Each module needs its library, which the extra of the same",
+        'name installs: ``pip install "propriety[xgboost]"``. There are :doc:`examples </how-to/with_your_library>`.',
         "",
     ]
     for module, library in ADAPTERS.items():
@@ -228,6 +229,8 @@ def adapter_names(module: str) -> list[str]:
     path = Path(propriety.__file__).parent / "integrations" / f"{module}.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     made = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    own = [node for node in tree.body if isinstance(node, ast.ImportFrom) and "integrations" in (node.module or "")]
+    made += [alias.name for node in own for alias in node.names]
     return [name for name in made if name in _public(tree)]
 
 
@@ -254,7 +257,7 @@ def _functions_first(name: str) -> tuple[bool, str]:
 
 
 def write(app: Any, _: object) -> None:
-    """Write the pages beside the index of the reference, those that changed only, so that a second build is quick."""
+    """Write the pages that have changed next to the index of the reference, so that a second build is fast."""
     folder = Path(app.srcdir) / FOLDER
     for name, source in pages():
         path = folder / f"{name}.rst"

@@ -2,7 +2,7 @@
 Comparison
 ==========
 
-Differences between models on the same cases, with intervals and a verdict for each pair.
+Differences between models on the same cases, with a confidence interval and a verdict for each pair.
 """
 
 import numpy as np

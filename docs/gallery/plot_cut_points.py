@@ -2,7 +2,7 @@
 Ordered grades by cut point
 ===========================
 
-Each cut point of an ordered outcome is an event: at most this grade. Is each of them reliable?
+Each cut point of an ordered outcome defines an event, "at most this grade". Are its forecasts calibrated?
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Decision curves
 ===============
 
-Net benefit: true positives per case, less the false ones at the exchange rate of the threshold. Higher is better.
-The range of thresholds at which somebody would act is shaded.
+Net benefit is true positives minus false positives, per case, with false positives weighted by the odds of the
+threshold. Higher is better. The threshold range of interest is shaded.
 """
 
 import numpy as np

@@ -1,8 +1,9 @@
 """
-Where scores come from
-======================
+Decomposition of scores
+=======================
 
-Each point is a model: left is better calibrated, up discriminates better, and models on one line have the same score.
+Each point is a model. Models further left are better calibrated, models further up discriminate better, and models on
+one line have the same score.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """
-Everything at once
-==================
+Evaluation
+==========
 
-Several models by the measures that fit the decision: what ``evaluate`` found, on one page.
+The results of ``evaluate`` for two models in one figure.
 """
 
 import numpy as np

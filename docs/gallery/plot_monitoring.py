@@ -2,7 +2,7 @@
 Monitoring
 ==========
 
-Evidence that a model has become worse than another, looked at after every case.
+Evidence that a model has become worse than another, updated after every case.
 """
 
 import numpy as np

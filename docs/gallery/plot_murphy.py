@@ -2,8 +2,8 @@
 Murphy diagram
 ==============
 
-The mean score of every threshold, with the part that recalibration would save. If one model is below another
-everywhere, every proper score prefers it.
+The mean elementary score at every threshold, and the part that recalibration would remove. If the curve of one model
+is below that of another everywhere, the model is better by every proper score.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Means of probabilities
 ======================
 
-Decisiveness, accuracy and robustness of a model against what they should be. A line steeper than 45 degrees means
-over-confidence.
+Decisiveness, accuracy and robustness of a model, against their values for calibrated forecasts. A line steeper than
+45 degrees shows overconfidence.
 """
 
 import numpy as np

@@ -2,7 +2,8 @@
 Ranking map
 ===========
 
-Who has the lowest mean regret on every interval of thresholds. Hatched means that the difference may be noise.
+The model with the lowest mean regret on every range of thresholds. In the hatched area, the difference may be due to
+chance.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Regret curve
 ============
 
-What wrong decisions cost at every threshold, between treating everybody and treating nobody. The area is half the
-Brier score.
+The mean cost of wrong decisions at every threshold, compared with treating everybody and treating nobody. The area
+under the curve is half the Brier score.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Reliability diagram
 ===================
 
-Does it happen as often as the forecast says? The curve pools forecasts without a bin to choose, and the band is
-where the curve of a calibrated forecast would lie at each forecast by itself.
+Does the event happen as often as forecast? The curve pools forecasts without a choice of bins. The pointwise band
+shows where the curve would lie at each forecast if the forecasts were calibrated.
 """
 
 import numpy as np

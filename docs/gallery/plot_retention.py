@@ -2,8 +2,9 @@
 Retention curve
 ===============
 
-Remove the cases with the largest loss and measure the decisions on the rest. Here a fifth of the cases are missed by
-one grade, with confidence, and a few by several, timidly. The rule that finds the harmful errors first rises first.
+Remove the cases with the largest losses and evaluate the decisions on the rest. Here a fifth of the forecasts are
+confident and wrong by one grade, and a few are less confident and wrong by several grades. The curve of a rule that
+finds the harmful errors first rises first.
 """
 
 import numpy as np

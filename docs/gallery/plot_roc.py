@@ -2,7 +2,7 @@
 ROC curve
 =========
 
-How well forecasts rank, with the thresholds that lead to some of the points.
+How well forecasts rank cases with and without the event. Some points are labelled with their thresholds.
 """
 
 import numpy as np

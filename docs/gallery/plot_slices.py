@@ -2,7 +2,7 @@
 Groups
 ======
 
-Is the model as good in every group, or does one differ from the rest by more than noise?
+Is the model equally good in every group, or does a group differ from the rest by more than chance would explain?
 """
 
 import numpy as np

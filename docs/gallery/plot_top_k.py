@@ -1,8 +1,8 @@
 """
-Top of the list
-===============
+Top k
+=====
 
-Only so many cases can be acted on. How many of the events are among the highest forecasts?
+If only a limited number of cases can be treated, how many of the events are among the highest forecasts?
 """
 
 import numpy as np

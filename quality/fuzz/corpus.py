@@ -1,7 +1,8 @@
 """The inputs that fuzzing kept, by target and name, all in `corpus.json`; each is written in base 64.
 
-The name of an input that once found a fault begins with `fault-`, and that of any other is the SHA-1 of its bytes, as
-libFuzzer names it. `python quality/fuzz/corpus.py door PATH` adds the file PATH as one that found a fault in `door`.
+The name of an input that once found a bug begins with `fault-`, and that of any other is the SHA-1 of its bytes, as
+libFuzzer names it. `python quality/fuzz/corpus.py arguments PATH` adds the file PATH as an input of the target
+`arguments` that found a bug.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def unpack(target: str, folder: Path) -> None:
 
 
 def add_fault(target: str, path: Path) -> None:
-    """Add the input in a file, which found a fault."""
+    """Add the input in a file, which found a bug."""
     data, targets = path.read_bytes(), read()
     targets[target][f"fault-{hashlib.sha256(data).hexdigest()[:12]}"] = data
     write(targets)

@@ -13,7 +13,7 @@ __all__ = ["Judged", "RefusedError", "area", "brier", "isotonic", "judged_binary
 
 
 class RefusedError(Exception):
-    """The laws at the door forbid the input."""
+    """The input is invalid."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Run a harness under atheris: `python quality/fuzz/target.py door CORPUS -max_total_time=60`, as libFuzzer's options.
+"""Run a harness under atheris: `python quality/fuzz/target.py arguments CORPUS -max_total_time=60`.
 
-An input that finds a fault is kept in the folder of the environment variable FOUND, once for each place in the code,
-and the run goes on; so a run of an hour is an hour, and finds several faults.
+An input that finds a bug is kept in the folder of the environment variable FOUND, once for each place in the code,
+and the run continues, so that one run can find several bugs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> None:
     def call(data: bytes) -> None:
         try:
             harness.one(data)
-        except Exception as error:  # noqa: BLE001  (every one that a harness lets through is a fault)
+        except Exception as error:  # noqa: BLE001  (every error that a harness does not catch is a bug)
             _keep(found, data, error)
 
     # libFuzzer starts itself again by its first argument, through the shell, when it merges.

@@ -1,4 +1,4 @@
-"""Evaluate probability forecasts by what they are for: honest probabilities and good decisions.
+"""Evaluate probability forecasts: scores, calibration and the decisions based on them.
 
 Start with `evaluate`, which reports scores, calibration, decisions and comparisons of one or more models:
 
@@ -10,17 +10,17 @@ Start with `evaluate`, which reports scores, calibration, decisions and comparis
 Next steps
 ----------
 compare, estimate, slices
-    Two or more models, one number with its interval, groups of cases.
+    Comparing models, an estimate with its interval, results by group.
 calibration_summary, reliability_curve, decompose, recalibrate
-    Whether probabilities can be trusted, and how to repair them.
+    Whether probabilities can be trusted, and how to correct them.
 decision_curve, regret_curve, murphy_curve, ranking_map
-    Which model serves which decisions.
+    Which model is best for which decisions.
 brier_score, log_score, bounded_brier_score, mean_score, skill_score
-    Scores by name and by rule.
+    Scores, by name or by rule.
 condense, ForecastTable, Ledger
     Many cases in small tables, from arrays, data frames or engines.
 measures, weights, results, plots, recalibration, errors
-    Modules with the measures, threshold weights, classes of results, pictures, recalibration maps and errors.
+    Modules with measures, threshold weights, result classes, plots, recalibration maps and errors.
 """
 
 from importlib import import_module as _import_module

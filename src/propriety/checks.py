@@ -30,7 +30,7 @@ def is_number(value: object) -> bool:
 
 
 def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
-    """Reject a value that is not one of the choices.
+    """Raise an error if a value is not one of the choices.
 
     Examples
     --------
@@ -42,43 +42,43 @@ def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
 
 
 def check_positive(argument: str, value: object) -> None:
-    """Reject a value that is not a positive whole number."""
+    """Raise an error if a value is not a positive whole number."""
     if not _is_whole(value) or value < 1:
         raise InputValueError("must be a positive whole number", argument=argument, offender=f"got {value!r}")
 
 
 def check_inside(argument: str, value: object) -> None:
-    """Reject a value that is not strictly between 0 and 1."""
+    """Raise an error if a value is not strictly between 0 and 1."""
     if not is_number(value) or not 0.0 < value < 1.0:  # type: ignore[operator]  # a number
         raise InputValueError("must lie strictly between 0 and 1", argument=argument, offender=f"got {value!r}")
 
 
 def check_level(level: object) -> None:
-    """Reject a level that is not strictly between 0 and 1."""
+    """Raise an error if a level is not strictly between 0 and 1."""
     check_inside("level", level)
 
 
 def check_resamples(n_resamples: object) -> None:
-    """Reject a number of draws that is not a positive whole number."""
+    """Raise an error if the number of draws is not a positive whole number."""
     check_positive("n_resamples", n_resamples)
 
 
 def check_budget(budget: object) -> None:
-    """Reject a memory budget that is not a positive whole number."""
+    """Raise an error if a memory budget is not a positive whole number."""
     check_positive("budget", budget)
 
 
 def check_cells(cells: object, *, held: int | None = None) -> None:
-    """Reject a number of cells that is no power of two, or more than the grid has that a table is held on."""
+    """Raise an error if the number of cells is not a power of two, or exceeds that of the table's grid."""
     if not _is_whole(cells) or not 1 <= cells <= 2**52 or int(cells) & (int(cells) - 1):
         raise InputValueError("must be a power of two up to 2**52", argument="cells", offender=f"got {cells!r}")
     if held is not None and cells > held:
-        law = f"a grid can only be made coarser; the table has {held} cells and {cells} were asked for"
+        law = f"a grid can only be made coarser; the table has {held} cells and {cells} were requested"
         raise InputValueError(law)
 
 
 def check_options(missing: object, tolerance: object) -> None:
-    """Reject unknown ways to treat missing values, and tolerances outside [0, 1)."""
+    """Raise an error for an unknown treatment of missing values, or a tolerance outside [0, 1)."""
     if not isinstance(missing, str) or missing not in ("raise", "drop"):
         raise InputValueError('must be "raise" or "drop"', argument="missing", offender=f"got {missing!r}")
     if not is_number(tolerance) or not 0.0 <= tolerance < 1.0:  # type: ignore[operator]  # a number
@@ -86,15 +86,15 @@ def check_options(missing: object, tolerance: object) -> None:
 
 
 def fresh_seed(seed: int | None) -> int:
-    """Return the seed, or a new one that is kept with the result, so that it can be had again."""
+    """Return the seed, or a new one; it is kept with the result, so that the result can be reproduced."""
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if not _is_whole(seed) or seed < 0:
         raise InputValueError(
-            "must be a whole number, not negative, or None for a new one",
+            "must be a non-negative whole number, or None for a new one",
             argument="seed",
             offender=f"got {seed!r}",
-            hint=Wording("a Generator cannot be kept with the result; pass {seed}=1."),
+            hint=Wording("a Generator cannot be stored with the result; pass {seed}=1."),
         )
     return int(seed)
 

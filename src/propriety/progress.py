@@ -1,4 +1,4 @@
-"""A bar for long work, shown when it is asked for."""
+"""A progress bar for long computations, shown on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 
 
 def track(items: Iterable[Item], *, total: int, label: str, enabled: bool) -> Iterable[Item]:
-    """Pass the items on, with a progress bar on the terminal or in the notebook if `enabled`.
+    """Yield the items, with a progress bar on the terminal or in the notebook if `enabled`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Public names: a module lists those that it offers in the stub beside it, and imports each when it is asked for."""
+"""Public names of a module: they are listed in the stub file next to it and imported on first use."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["attach", "public_names"]
 ROOMS = ("measures", "results", "weights")
 
 
-# `lazy_loader.attach_stub` does the same (SPEC 1), but every user would have to install it for these few lines.
+# `lazy_loader.attach_stub` does the same (SPEC 1), but would be a dependency for these few lines.
 def attach(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a module whose names are imported in its stub.
 
-    What needs Matplotlib is left out of `__all__`, so that ``from propriety import *`` does not ask for it.
+    Names that need Matplotlib are not in `__all__`, so that ``from propriety import *`` does not import it.
     """
     source_of = _imported(file)
 
@@ -40,7 +40,7 @@ def attach(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], l
 
 
 def public_names() -> dict[str, str]:
-    """Return every public function and class, those of `measures`, `results` and `weights` with that prefix.
+    """Return every public function and class; those of `measures`, `results` and `weights` have that prefix.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def public_names() -> dict[str, str]:
 
 
 def _imported(file: str | Path) -> dict[str, str]:
-    """Return what the stub beside a file imports, each with its module."""
+    """Return the names that the stub next to a file imports, each with its module."""
     tree = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     statements = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: str(node.module) for node in statements for alias in node.names}

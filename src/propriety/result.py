@@ -1,4 +1,4 @@
-"""What comes back: frozen results with named fields that turn into frames, dicts and text."""
+"""Base classes of results: frozen dataclasses that convert to data frames, dicts and text."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ ROWS_SHOWN = 10
 
 
 def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> Any:
-    """Make a data frame of `columns` in the given library: "pandas", "polars" or "pyarrow".
+    """Make a data frame from `columns` with the given library: "pandas", "polars" or "pyarrow".
 
-    Without `backend` the first of the three that is installed is taken.
+    Without `backend`, the first of the three that is installed is used.
     """
     if backend is None:
         backend = next((name for name in BACKENDS if importlib.util.find_spec(name)), None)
@@ -46,12 +46,12 @@ def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> A
 
 
 class Result:
-    """Base of the results: dataclasses whose array fields are the columns of one tidy table."""
+    """Base class of results: dataclasses whose array fields are the columns of one tidy table."""
 
     __slots__ = ()
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
-        """Columns of the tidy table: the array fields, or one row of plain fields where there are none."""
+        """Columns of the tidy table: the array fields, or one row of plain fields if there are no arrays."""
         fields = self._fields()
         arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
         return arrays or {name: [str(value) if hasattr(value, "stored") else value] for name, value in fields.items()}
@@ -61,29 +61,29 @@ class Result:
         return frame_of(self.columns(), backend=backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every field as plain Python data, arrays as lists; `to_json` makes strict JSON of it."""
+        """Return every field as plain Python data, with arrays as lists; `to_json` makes it strict JSON."""
         return {name: _plain(value) for name, value in self._fields().items()}
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return what `to_dict` returns as JSON that every reader takes; see `propriety.result.strict`."""
+        """Return the data of `to_dict` as strict JSON, which every parser accepts; see `propriety.result.strict`."""
         return json.dumps(strict(self.to_dict()), indent=indent, allow_nan=False)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the result on the given axes, or on new ones, and return them; needs matplotlib.
 
-        The options are those of the drawer of this kind of result in `propriety.plots`.
+        The options are those of the plot function for this kind of result in `propriety.plots`.
         """
         from propriety.plots import draw
 
         return draw(self, ax, **options)
 
     def _fields(self) -> dict[str, Any]:
-        """Return the fields by name; those kept only for further work are marked `hidden` and left out."""
+        """Return the fields by name, without those marked `hidden`, which are kept only for further computation."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]  # a dataclass by contract
         return {field.name: getattr(self, field.name) for field in fields if not field.metadata.get("hidden")}
 
     def _facts(self) -> dict[str, Any]:
-        """Return what the one-line view tells: the row count of the arrays and every plain field that is set."""
+        """Return what the one-line view shows: the row count of the arrays and every plain field that is set."""
         fields = self._fields()
         arrays = [value for value in fields.values() if isinstance(value, np.ndarray)]
         facts: dict[str, Any] = {"rows": len(arrays[0])} if arrays else {}
@@ -108,24 +108,24 @@ class Result:
 
 
 class Score(float):
-    """A mean score: a number, and what it is.
+    """A mean score: a number together with its rule, scale and number of cases.
 
-    It computes as a `float`.
+    It behaves as a `float`.
 
     Parameters
     ----------
     value : float
         The number.
     rule : str
-        The rule that made it.
+        The rule under which it was computed.
     scale : str
-        The scale that it is on.
+        The scale of the number.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     weight : float
         Total weight of the cases.
     higher_is_better : bool
-        Whether more of it is better.
+        Whether higher values are better.
 
     Examples
     --------
@@ -176,24 +176,24 @@ class Score(float):
         return float.__repr__(self)
 
     def turned(self, value: float, *, scale: str) -> Score:
-        """Return a score of the same cases and rule in which higher is better."""
+        """Return a score of the same cases and rule for which higher is better."""
         return Score(value, **(self.__dict__ | {"scale": scale, "higher_is_better": True}))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the value and what it is as plain Python data."""
+        """Return the value and its description as plain Python data."""
         return {"value": float(self), **self.__dict__}
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return what `to_dict` returns as JSON that every reader takes; see `propriety.result.strict`."""
+        """Return the data of `to_dict` as strict JSON, which every parser accepts; see `propriety.result.strict`."""
         return json.dumps(strict(self.to_dict()), indent=indent, allow_nan=False)
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """Return one row with the value and what it is."""
+        """Return one row with the value and its description."""
         return frame_of({name: [value] for name, value in self.to_dict().items()}, backend=backend)
 
 
 def strict(value: Any) -> Any:
-    """Return plain data as strict JSON has it: what is not a number is null, infinities and other labels are texts.
+    """Convert plain data to strict JSON: NaN becomes null, infinities and other labels become text.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def strict(value: Any) -> Any:
 
 
 def _plain(value: object) -> object:
-    # Arrays and numbers of NumPy, results, and rules, which are stored by their names.
+    # NumPy arrays and numbers, results, and rules, which are stored by name.
     plain = next((getattr(value, name) for name in ("tolist", "to_dict", "stored") if hasattr(value, name)), None)
     if plain is not None:
         return plain()

@@ -1,4 +1,4 @@
-"""Classes of results, for annotations and `isinstance`; functions make them."""
+"""Classes of results, for annotations and `isinstance`; they are returned by functions."""
 
 from propriety.public_names import attach
 

@@ -280,7 +280,7 @@ def test_groups_keep_the_cases_and_the_ends():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "1"], ids=repr)
 def test_what_is_no_seed(seed):
-    with pytest.raises(InputValueError, match="seed must be a whole number"):
+    with pytest.raises(InputValueError, match="seed must be a non-negative whole number"):
         diagonal(table_of(np.full(20, 0.5)), seed=seed)
 
 

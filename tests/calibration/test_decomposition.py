@@ -319,13 +319,13 @@ def test_rules_that_are_no_sum_over_events_are_refused(rule):
 def test_what_is_no_rule_is_refused():
     with pytest.raises(InputTypeError, match="rule must be a scoring rule such as"):
         pr.decompose(Y, P, rule=pr.Brier)
-    with pytest.raises(InputValueError, match="curve belongs to the forecast of one event"):
+    with pytest.raises(InputValueError, match="curve requires the forecast of one event"):
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), curve=True)
-    with pytest.raises(InputValueError, match="grid belongs to the forecast of one event"):
+    with pytest.raises(InputValueError, match="grid requires the forecast of one event"):
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), grid=[0.5])
     with pytest.raises(InputValueError, match="pos_label belongs to a 1-D y_proba"):
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), pos_label=1)
-    with pytest.raises(InputTypeError, match="pass no y_proba beside it"):
+    with pytest.raises(InputTypeError, match="pass it without y_proba"):
         pr.decompose(ForecastTable.from_predictions(Y, P), P)
     with pytest.raises(InputTypeError, match="y_proba is needed"):
         pr.decompose(Y)

@@ -171,7 +171,7 @@ def test_what_cannot_be_tested_is_refused():
         pr.miscalibration_test(y, [[0.1, 0.9], [0.6, 0.4]])
     with pytest.raises(InputValueError, match=r"n_resamples must be a positive whole number; got 1.5"):
         pr.miscalibration_test(y, p, n_resamples=1.5)
-    with pytest.raises(InputTypeError, match="pass no y_proba beside it"):
+    with pytest.raises(InputTypeError, match="pass it without y_proba"):
         pr.miscalibration_test(ForecastTable.from_predictions(y, p), p)
 
 

@@ -179,7 +179,7 @@ def test_a_table_takes_the_place_of_predictions():
     y, p = [0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]
     table = pr.ForecastTable.from_predictions(y, p)
     np.testing.assert_array_equal(pr.reliability_curve(table).event_rate, pr.reliability_curve(y, p).event_rate)
-    with pytest.raises(InputTypeError, match="pass no sample_weight beside it"):
+    with pytest.raises(InputTypeError, match="pass it without sample_weight"):
         pr.reliability_curve(table, sample_weight=np.ones(4))
 
 

@@ -48,13 +48,13 @@ def test_compare_names_the_better_model_and_puts_a_dash_for_no_p_value(run, fold
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["compare", *CASES], "compare needs two models or more of the same cases. Hint: repeat --forecast."),
+        (["compare", *CASES], "compare needs two or more models of the same cases. Hint: repeat --forecast."),
         (["compare", *BOTH, "--cluster", "patient", "--time", "day"], "not both"),
-        (["plot", *CASES, "--kind", "roc", "--grid", "0.1", "-o", "x.png"], "--grid belongs to --kind decision or murphy"),
+        (["plot", *CASES, "--kind", "roc", "--grid", "0.1", "-o", "x.png"], "--grid is for --kind decision or murphy"),
         (["plot", *CASES, "-o", "x.gif"], "--output must end in .png, .svg, .pdf"),
         (["plot", *CASES, "-o", "-"], "--output must end in .png, .svg, .pdf"),
         (["plot", *CASES, "--kind", "ranking", "-o", "x.png"], "repeat --forecast"),
-        (["plot", *GRADES, "--kind", "roc", "-o", "x.png"], "--kind roc is of one event"),
+        (["plot", *GRADES, "--kind", "roc", "-o", "x.png"], "--kind roc is for one event"),
         (["audit", "propriety"], "the rule must be named as MODULE:NAME"),
         (["audit", "nowhere_at_all:Rule"], "ModuleNotFoundError: No module named 'nowhere_at_all'"),
         (["audit", "propriety:Nothing"], "AttributeError"),
@@ -96,7 +96,7 @@ def test_advice_asks_nobody_where_nobody_is(run):
     ids=["as it comes", "interval", "known", "again", "ordinal"],
 )  # fmt: skip
 def test_advice_by_questions(run, monkeypatch, answers, expected):
-    monkeypatch.setattr(advise_command, "_is_asked_to_ask", lambda _: True)
+    monkeypatch.setattr(advise_command, "_is_interactive", lambda _: True)
     result = run("advise", input="\n".join([*answers, ""]))
     assert result.exit_code == 0, result.output
     assert result.stdout.endswith(f"{advise(**expected)!r}\n")
@@ -105,7 +105,7 @@ def test_advice_by_questions(run, monkeypatch, answers, expected):
 def test_audit_of_a_rule_that_keeps_its_claims(run):
     result = run("audit", "propriety:Brier")
     assert result.exit_code == 0
-    assert "the search bears out every claim" in result.stdout
+    assert "the search agrees with every declared property" in result.stdout
     found = json.loads(run("audit", "propriety:Brier", "--classes", "3", "--json", "-").stdout)
     assert (found["schema"], found["classes"], found["agrees"]) == ("propriety.audit", 3, True)
     assert [one["name"] for one in found["findings"]] == [one.name for one in audit(Brier(), classes=3).findings]
@@ -128,13 +128,13 @@ def test_audit_of_a_file_in_the_folder_whose_claim_fails(folder, run, attribute)
     rule_file(folder, name, "abs(p - event)")
     result = run("audit", f"{name}:{attribute}")
     assert result.exit_code == 1
-    assert "the search refutes a claim" in result.stdout
+    assert "the search contradicts a declared property" in result.stdout
     assert "costs" in result.stdout
 
 
 def test_audit_of_a_formula_that_breaks(folder, refusal):
     rule_file(folder, "rules_of_a_test_broken", "p[{}]")
-    assert "cannot be tried; " in refusal("audit", "rules_of_a_test_broken:Mine")
+    assert "cannot be checked; " in refusal("audit", "rules_of_a_test_broken:Mine")
 
 
 def test_a_file_in_the_folder_cannot_stand_in_for_an_installed_module(folder, refusal):

@@ -185,7 +185,7 @@ def test_it_says_the_summary_and_shows_the_scores(run):
     assert "2 models on 300 cases" in result.stdout
     assert "area under the ROC curve (higher is better)" in result.stdout
     assert "north" in result.stdout
-    assert "Seed 1; 95% intervals." in result.stdout
+    assert "Seed 1; 95% confidence intervals." in result.stdout
     assert "\x1b" not in result.stdout
 
 
@@ -242,13 +242,13 @@ def test_gates_decide_on_the_exit_code(run, condition, code, told):
 
 
 def test_levels_are_not_rounded(run):
-    assert "99.5% intervals." in run("evaluate", "p.csv", *BOTH, "--level", "0.995").stdout
+    assert "99.5% confidence intervals." in run("evaluate", "p.csv", *BOTH, "--level", "0.995").stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["evaluate", "p.csv"], "--outcome and at least one --forecast are needed. See 'propriety evaluate --help'."),
+        (["evaluate", "p.csv"], "--outcome and at least one --forecast are required. See 'propriety evaluate --help'."),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "q"], "they lack ['q']"),
         (["evaluate", "p.csv", "--outcome", "Y", "--forecast", "honest"], "they lack ['Y']"),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "day"], "the forecast of 'day' must lie in [0, 1]"),
@@ -268,7 +268,7 @@ def test_levels_are_not_rounded(run):
         (["evaluate", "p.csv", *BOTH, "--level", "2"], "level"),
         (["evaluate", "p.csv", *BOTH, "--seed", "-1"], "--seed"),
         (["evaluate", "p.csv", *BOTH, "--fail-if", "brier=3"], "--fail-if must be a condition"),
-        (["evaluate", "p.csv", *BOTH, "--fail-if", "mcb>0"], "there are honest/brier, "),
+        (["evaluate", "p.csv", *BOTH, "--fail-if", "mcb>0"], "its numbers are honest/brier, "),
         (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to rows of classes"),
         (["evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site"], "by must name each column once"),
         (["evaluate", "p.csv", *BOTH, "--by", "nowhere"], "they lack ['nowhere']"),

@@ -25,7 +25,7 @@ def test_text_that_has_no_end_of_line_is_refused_in_few_words(folder, refusal, c
     (folder / "x.csv").write_bytes(content)
     told = refusal("evaluate", "x.csv", *COLUMNS)
     assert told == (
-        "Error: lines of text must have at most 2 MB; there is a longer one. "
+        "Error: lines of text must have at most 2 MB; one is longer. "
         "Hint: look for a quote that is not closed, and for too many columns.\n"
     )
 
@@ -33,7 +33,7 @@ def test_text_that_has_no_end_of_line_is_refused_in_few_words(folder, refusal, c
 def test_a_field_that_is_shown_is_cut(folder, refusal):
     (folder / "x.csv").write_text("y,p\n" + "1,0.5\n" * 30_000 + f"1,{'a' * 10_000}\n")
     told = refusal("evaluate", "x.csv", *COLUMNS)
-    assert "column 'p' must hold numbers; line 30,002 of x.csv has 'aaaa" in told
+    assert "column 'p' must contain numbers; line 30,002 of x.csv has 'aaaa" in told
     assert len(told) < 1000
 
 
@@ -47,7 +47,7 @@ def test_text_of_more_columns_than_fit_the_memory(folder, refusal, monkeypatch):
     names = ["y", "p", *(f"c{place}" for place in range(2000))]
     (folder / "x.csv").write_text("\n".join([",".join(names), *(",".join(["1"] * len(names)) for _ in range(3))]))
     told = refusal("evaluate", "x.csv", *COLUMNS)
-    assert "of memory. Hint: keep the columns of the outcomes and forecasts" in told
+    assert "of memory. Hint: keep only the columns of outcomes and forecasts" in told
 
 
 def test_columns_that_are_lacking(refusal):

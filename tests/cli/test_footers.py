@@ -80,14 +80,15 @@ def test_the_contradiction_is_told(folder, refusal, parts):
     (folder / "x.parquet").write_bytes(joined(parts[0], first(parts[1], 2**40)))
     told = refusal("table", "x.parquet", *COLUMNS, "-o", "t.parquet")
     assert (
-        "x.parquet must be a whole Parquet file; its footer says 1,099,511,627,776 rows, and its parts 12,345" in told
+        "x.parquet must be a complete Parquet file; its footer gives 1,099,511,627,776 rows, but its parts have 12,345"
+        in told
     )
 
 
 def test_more_rows_than_fit_into_the_bytes_are_not_looked_for(folder, refusal, parts):
     (folder / "x.parquet").write_bytes(joined(parts[0], every(parts[1], 2**40)))
     told = refusal("table", "x.parquet", *COLUMNS, "-o", "t.parquet")
-    assert "x.parquet must be a whole Parquet file; its footer says 1,099,511,627,776 rows in " in told
+    assert "x.parquet must be a complete Parquet file; its footer gives 1,099,511,627,776 rows in " in told
 
 
 def test_a_footer_that_fills_the_memory_is_refused_unread(folder, refusal, monkeypatch):
@@ -108,4 +109,4 @@ def test_so_many_columns_are_refused(folder, refusal, monkeypatch, write):
     write(pa.table({"y": [0, 1], "p": [0.2, 0.8], **{f"c{place}": [1, 1] for place in range(9)}}), folder / "x")
     monkeypatch.setattr("propriety.cli.footers.MOST_COLUMNS", 10)
     told = refusal("evaluate", "x", *COLUMNS)
-    assert "files must have at most 10 columns; got 11. Hint: keep the columns" in told
+    assert "files must have at most 10 columns; got 11. Hint: keep only the columns" in told

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety.cli.gates import OPERATORS, Gate, judge, parse_gate
+from propriety.cli.gates import OPERATORS, Gate, check_gates, parse_gate
 from propriety.errors import InputValueError
 
 keys = st.text("aé/_. -+1", min_size=1).map(str.strip).filter(bool)
@@ -29,15 +29,15 @@ def test_what_is_no_condition(text):
 
 @pytest.mark.parametrize(("sign", "fails"), [("<", False), ("<=", True), (">", False), (">=", True)])
 def test_the_limit_itself(sign, fails):
-    (verdict,) = judge([Gate("brier", sign, 0.25)], {"brier": 0.25}, ["a"])
+    (verdict,) = check_gates([Gate("brier", sign, 0.25)], {"brier": 0.25}, ["a"])
     assert verdict.failed == fails
 
 
 @pytest.mark.parametrize("sign", sorted(OPERATORS))
 def test_a_number_that_is_not_known_fails(sign):
-    (verdict,) = judge([Gate("auc", sign, 0.5)], {"auc": math.nan}, ["a"])
+    (verdict,) = check_gates([Gate("auc", sign, 0.5)], {"auc": math.nan}, ["a"])
     assert verdict.failed
-    assert "auc is not known" in str(verdict)
+    assert "auc could not be computed" in str(verdict)
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_a_number_that_is_not_known_fails(sign):
     ],
 )
 def test_the_model_may_be_left_out(key, numbers, models, tried):
-    assert [verdict.key for verdict in judge([Gate(key, ">", 1.0)], numbers, models)] == tried
+    assert [verdict.key for verdict in check_gates([Gate(key, ">", 1.0)], numbers, models)] == tried
 
 
 def test_an_unknown_key_lists_those_there_are():
-    with pytest.raises(InputValueError, match=r"got 'c/brier'. Hint: there are a/brier, b/brier, n\."):
-        judge([Gate("c/brier", ">", 1.0)], {"a/brier": 0.1, "b/brier": 0.2, "n": 3}, ["a", "b"])
+    with pytest.raises(InputValueError, match=r"got 'c/brier'. Hint: its numbers are a/brier, b/brier, n\."):
+        check_gates([Gate("c/brier", ">", 1.0)], {"a/brier": 0.1, "b/brier": 0.2, "n": 3}, ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_an_unknown_key_lists_those_there_are():
     ],
 )
 def test_a_verdict_is_told_in_words(key, value, words):
-    (verdict,) = judge([parse_gate("miscalibrated")], {key: value}, ["a"])
+    (verdict,) = check_gates([parse_gate("miscalibrated")], {key: value}, ["a"])
     assert str(verdict) == words

@@ -32,7 +32,7 @@ def odd(folder):
 def test_names_that_are_not_utf8_are_refused(run, refusal, odd, name):
     assert run("table", "p.csv", *CASES[:4], "-o", "t.parquet").exit_code == 0
     told = refusal("evaluate", odd(name, b"x\xff"), *CASES)
-    assert told == "Error: names of files must be UTF-8; got 'x\\udcff'.\n"
+    assert told == "Error: file names must be UTF-8; got 'x\\udcff'.\n"
     assert "must be UTF-8" in refusal("evaluate", "*", *CASES)
 
 
@@ -46,7 +46,7 @@ def test_what_is_written_may_have_any_name(folder, run, odd):
 def test_links_in_a_circle(folder, refusal):
     (folder / "loop").symlink_to("loop")
     told = refusal("evaluate", "p.csv", *CASES, "--json", "loop")
-    assert told == "Error: loop cannot be followed; its links lead in a circle.\n"
+    assert told == "Error: loop cannot be resolved; its links are circular.\n"
     assert (folder / "loop").is_symlink()
 
 
@@ -68,7 +68,7 @@ def test_a_file_of_two_names_is_one_file(folder, refusal):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["evaluate", "", *CASES], "names of files must not be empty."),
+        (["evaluate", "", *CASES], "file names must not be empty."),
         (["evaluate", "p.csv", *CASES, "--json", ""], "a file to write must have a name; got an empty one."),
         (["evaluate", "p.csv", *CASES, "--json", "new/"], "new/ cannot be written; it is a folder."),
         (["evaluate", "p.csv/x", *CASES], "there is no file 'p.csv/x'."),
@@ -103,7 +103,7 @@ def test_a_file_that_is_marked_as_read_only_stays(folder, refusal):
     (folder / "kept.json").write_text("kept")
     (folder / "kept.json").chmod(0o444)
     told = refusal("evaluate", "p.csv", *CASES, "--json", "kept.json")
-    assert "kept.json cannot be written; it is marked as read-only" in told
+    assert "kept.json cannot be written; it is read-only" in told
     assert (folder / "kept.json").read_text() == "kept"
 
 
@@ -125,7 +125,7 @@ class Endless:
 
 def test_a_pipe_that_holds_no_cases_is_not_kept_to_its_end(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Endless())
-    with pytest.raises(InputValueError, match="standard input is none of them"), found_files(["-"]):
+    with pytest.raises(InputValueError, match="standard input is in another format"), found_files(["-"]):
         pass
 
 

@@ -85,7 +85,7 @@ def test_signals_leave_nothing_behind(many, sign, delay):
     number = getattr(signal, sign)
     assert process.returncode in (128 + number, -number)
     assert told == ""
-    assert errors.strip() == "Error: Interrupted; nothing is left half-written."
+    assert errors.strip() == "Error: Interrupted; no incomplete files are left."
     assert sorted(path.name for path in many.iterdir()) == ["many.parquet", "p.csv", "p.parquet", "r.json", "tmp"]
     assert (many / "r.json").read_text() == "old"
     assert not list((many / "tmp").iterdir())
@@ -149,7 +149,7 @@ def test_a_fault_of_the_program_is_no_failed_gate(folder, monkeypatch):
 
 def test_help_has_examples_and_exit_codes(run):
     told = run("--help").stdout
-    for code in ("0    fine", "1    a gate", "2    wrong usage", "3    an optional", "130  interrupted"):
+    for code in ("0    success", "1    a condition", "2    wrong usage", "3    an optional", "130  interrupted"):
         assert f"    {code}" in told
     assert "_PROPRIETY_COMPLETE=bash_source" in told
     for command in program.commands:

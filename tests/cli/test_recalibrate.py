@@ -84,7 +84,7 @@ def test_rows_without_a_forecast_are_counted(folder, run):
     (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
     (folder / "new.csv").write_text("p\n0.5\nNA\n1.5\n")
     result = run("apply", "map.json", "new.csv", "--forecast", "p", "--null", "NA", "-o", "out.parquet")
-    assert result.stdout == "3 rows recalibrated; 2 of them hold no forecast in [0, 1] and have none.\n"
+    assert result.stdout == "3 rows recalibrated; 2 of them have no forecast in [0, 1] and are left empty.\n"
     assert pl.read_parquet(folder / "out.parquet")["recalibrated"].to_list() == [0.5, None, None]
 
 
@@ -94,7 +94,7 @@ def test_rows_without_a_forecast_are_counted(folder, run):
         (["recalibrate", "p.csv"], "--outcome and at least one --forecast"),
         (["recalibrate", "p.csv", *CASES, "--method", "magic"], "'magic' is not one of"),
         (["recalibrate", "p.csv", *CASES, "--folds", "1"], "--folds must be a whole number"),
-        (["recalibrate", "p.csv", *CASES, "--id", "patient", "--cluster", "patient"], "--id says which cases"),
+        (["recalibrate", "p.csv", *CASES, "--id", "patient", "--cluster", "patient"], "--id determines the folds"),
         (["recalibrate", "p.csv", *CASES, "--thresholds", "0.4", "0.1"], "0.4"),
         (["recalibrate", "p.csv", *CASES, "--forecast", "honest"], "model must be one of"),
         (["recalibrate", "p.csv", *CASES, "-o", "p.csv"], "it is one of the files that are read"),
@@ -102,7 +102,10 @@ def test_rows_without_a_forecast_are_counted(folder, run):
         (["apply", "nothing.json", "p.csv", "--forecast", "bold", "-o", "out.csv"], "nothing.json"),
         (["apply", "p.csv", "p.csv", "--forecast", "bold", "-o", "out.csv"], "JSON of a map"),
         (["apply", "map.json", "p.csv", "--forecast", "absent", "-o", "out.csv"], "absent"),
-        (["apply", "map.json", "p.csv", "--forecast", "bold", "--name", "y", "-o", "out.csv"], "column that is there"),
+        (
+            ["apply", "map.json", "p.csv", "--forecast", "bold", "--name", "y", "-o", "out.csv"],
+            "name of an existing column",
+        ),
         (["apply", "map.json", "p.csv", "--forecast", "bold", "-o", "map.json"], "must end in"),
     ],
 )

@@ -61,7 +61,7 @@ def test_labels_and_missing_values(folder, run):
     result = run(
         "table", "m.csv", "--outcome", "y", "--forecast", "p", "--pos-label", "yes", "--missing", "drop", "-o", "t"
     )
-    assert result.stdout == "2 cases in 2 rows, event rate 50%; 1 row with missing values was left out.\n"
+    assert result.stdout == "2 cases in 2 rows, event rate 50%; 1 row with missing values was dropped.\n"
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_labels_and_missing_values(folder, run):
         (["table", "t.parquet", *CASES, "-o", "x.parquet"], "these are forecast tables"),
         (["table", "p.csv", *CASES, "--forecast", "bold", "-o", "x"], "pass one --forecast"),
         (["table", "p.csv", "--outcome", "y", "--forecast", "m=g0,g1", "-o", "x"], "pass one --forecast"),
-        (["evaluate", "t.parquet", "--outcome", "y"], "--outcome belongs to files of cases"),
-        (["evaluate", "t.parquet", "--forecast", "a"], "--forecast belongs to files of cases"),
-        (["evaluate", "t.parquet", "--classes", "a,b"], "--classes belongs to files of cases"),
-        (["evaluate", "t.parquet", "--ordered"], "--ordered belongs to files of cases"),
-        (["evaluate", "t.parquet", "sub/t.parquet"], "'t' is there twice"),
-        (["compare", "t.parquet", "u.parquet"], "forecast tables no longer know their cases"),
-        (["plot", "t.parquet", "u.parquet", "--kind", "ranking", "-o", "x.png"], "no forecast tables"),
+        (["evaluate", "t.parquet", "--outcome", "y"], "--outcome is for files of cases"),
+        (["evaluate", "t.parquet", "--forecast", "a"], "--forecast is for files of cases"),
+        (["evaluate", "t.parquet", "--classes", "a,b"], "--classes is for files of cases"),
+        (["evaluate", "t.parquet", "--ordered"], "--ordered is for files of cases"),
+        (["evaluate", "t.parquet", "sub/t.parquet"], "'t' occurs twice"),
+        (["compare", "t.parquet", "u.parquet"], "forecast tables do not contain the cases"),
+        (["plot", "t.parquet", "u.parquet", "--kind", "ranking", "-o", "x.png"], "not forecast tables"),
     ],
     ids=lambda value: "" if isinstance(value, str) else " ".join(value),
 )

@@ -262,7 +262,7 @@ def test_decisions_alone_need_other_measures():
 def test_what_is_warned_of():
     bins, ties = "calibration error in bins", "penalized scores in which ties count as correct"
     order = "squared absolute ranked probability score"
-    full, opposite = "full Brier and log score", "mean net benefit beside a bounded score"
+    full, opposite = "full Brier and log score", "mean net benefit together with a bounded score"
     assert avoided() == ["accuracy", "AUC", "F1", bins]
     assert avoided(need="ranks") == ["accuracy", "AUC", "F1"]
     assert avoided(thresholds=0.5) == ["AUC", "F1", full, bins]
@@ -283,8 +283,8 @@ def test_why_accuracy_and_area_mislead_depends_on_the_problem():
     assert why("accuracy", rare=True).endswith(
         "Never acting on a rare event is almost always right, and worth nothing."
     )
-    assert why("accuracy", outcome="multiclass").startswith("It looks at the most likely class")
-    assert why("accuracy", outcome="ordinal").endswith("The order of the classes does not count.")
+    assert why("accuracy", outcome="multiclass").startswith("It depends only on the most likely class")
+    assert why("accuracy", outcome="ordinal").endswith("It ignores the order of the classes.")
     assert "capacities" in why("AUC", decisions="capacity")
     assert "capacities" not in why("AUC")
 

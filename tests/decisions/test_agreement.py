@@ -117,7 +117,7 @@ def test_missing_labels_are_dropped_when_asked():
         pytest.param([0, 1], [0, -1], {}, "row 1 is -1", id="negative"),
         pytest.param([0, 1], [0, 5], {"labels": [0, 1]}, r"y_pred must hold only the labels \[0, 1\]; row 1 is 5", id="unknown decision"),
         pytest.param([0, 5], [0, 1], {"labels": [0, 1]}, "y_true must hold only the labels", id="unknown outcome"),
-        pytest.param(["a", "b"], ["a", "b"], {}, "y_true must hold whole numbers where no labels are given", id="no labels"),
+        pytest.param(["a", "b"], ["a", "b"], {}, "y_true must hold whole numbers unless labels are given", id="no labels"),
         pytest.param([0, 1], ["a", "b"], {}, "y_pred must hold whole numbers", id="no labels of decisions"),
         pytest.param([0, 2000], [0, 1], {}, "class indices must be below 1,000", id="no indices"),
         pytest.param([0, 1], [0, 1], {"labels": [0, 1, 1]}, "labels must be distinct", id="labels twice"),
@@ -133,7 +133,7 @@ def test_what_is_refused(y, d, options, match):
 
 @pytest.mark.parametrize("labels", ["ab", {0, 1}, 3], ids=["text", "set", "number"])
 def test_labels_have_an_order(labels):
-    with pytest.raises(InputTypeError, match="labels must be a list of the classes in their order"):
+    with pytest.raises(InputTypeError, match="labels must be a list of the classes in order"):
         quadratic_weighted_kappa([0, 1], [0, 1], labels=labels)
 
 

@@ -237,9 +237,9 @@ def test_the_h_measure_needs_positive_parameters():
         (lambda c: 0.0, InputValueError, "must be positive somewhere"),
         (math.exp, InputTypeError, "must take an array of thresholds"),
         (lambda c: c[:2], InputTypeError, "must take an array of thresholds"),
-        (lambda c: 1 / c, InputValueError, "does not settle"),
-        (lambda c: 1 / (1 - c), InputValueError, "does not settle"),
-        (lambda c: np.abs(c - 1 / 3) ** -0.9, InputValueError, "does not settle"),
+        (lambda c: 1 / c, InputValueError, "does not converge"),
+        (lambda c: 1 / (1 - c), InputValueError, "does not converge"),
+        (lambda c: np.abs(c - 1 / 3) ** -0.9, InputValueError, "does not converge"),
     ],
     ids=[
         "nothing",

@@ -302,7 +302,7 @@ def test_sources_that_there_are_not(source):
 
 @pytest.mark.parametrize("precision", [0, 0.5, -0.1, math.nan, "0.1", True])
 def test_precisions_outside_their_range(precision):
-    with pytest.raises(InputValueError, match=r"precision must lie strictly between 0 and 0\.5; got .* Hint: leave it"):
+    with pytest.raises(InputValueError, match=r"precision must lie strictly between 0 and 0\.5; got .* Hint: omit it"):
         probability_means([0, 1], [0.2, 0.7], precision=precision)
 
 
@@ -331,5 +331,5 @@ def test_rows_have_no_pos_label():
 
 def test_a_table_holds_everything():
     table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
-    with pytest.raises(InputTypeError, match="pass no y_proba beside it"):
+    with pytest.raises(InputTypeError, match="pass it without y_proba"):
         probability_means(table, [0.2, 0.7])

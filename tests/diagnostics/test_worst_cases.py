@@ -71,10 +71,10 @@ def test_views():
     assert frame["rank by Log()"].tolist() == [1, 1]
     first, line = str(worst).splitlines()
     assert first.split() == ["RankedProbability()", "Log()"]
-    assert line.count("case 1: high taken for low, p 0.1, loss") == 2
+    assert line.count("case 1: high classified as low, p 0.1, loss") == 2
     page = worst._repr_html_()
     assert "<th>Log()</th>" in page
-    assert page.count("case 1: high taken for low") == 2
+    assert page.count("case 1: high classified as low") == 2
     alone = worst_cases(y, rows, n=1, labels=LABELS)
     assert "rank by RankedProbability()" not in alone.to_frame(backend="polars").columns
     assert alone.to_dict()["forecast"] == [[0.6, 0.3, 0.1]]
@@ -86,8 +86,8 @@ def test_the_notebook_view_escapes_labels():
 
 def test_a_right_decision_is_said_to_be():
     worst = worst_cases(["low", "high"], [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], n=2, labels=LABELS)
-    assert str(worst).splitlines()[1].startswith("1   case 0: low rightly decided, p 0.5, loss ")
-    assert "taken for" not in worst._repr_html_()
+    assert str(worst).splitlines()[1].startswith("1   case 0: low classified correctly, p 0.5, loss ")
+    assert "classified as" not in worst._repr_html_()
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "3", True])

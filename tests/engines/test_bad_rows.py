@@ -126,13 +126,13 @@ KINDS = {
         {},
         {"pos_label": "yes"},
         InputValueError,
-        "labels of the kind of pos_label='yes'; got values of dtype Int64",
+        "labels of the same type as pos_label='yes'; got values of dtype Int64",
     ),
     "kind of word": (
         {"y": WORDS},
         {"pos_label": 1},
         InputValueError,
-        "labels of the kind of pos_label=1; got values of dtype String",
+        "labels of the same type as pos_label=1; got values of dtype String",
     ),
     "three labels": ({"y": WORDS}, {"labels": ["a", "b", "c"]}, InputValueError, "labels must name the two classes"),
     "no such label": (

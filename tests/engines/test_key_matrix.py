@@ -202,7 +202,7 @@ REFUSED = {
 REFUSED_HERE = {
     # NumPy itself makes floats of them.
     ("integers on both sides of 2**63", "native array"): "a float that may stand for several whole numbers",
-    ("empty text", "csv file"): "must be known of every case",
+    ("empty text", "csv file"): "must be known for every case",
     ("timedelta", "ibis on duckdb"): "ibis on duckdb holds values of dtype",
     **{
         (kind, "lazy polars"): "polars holds values of dtype object"

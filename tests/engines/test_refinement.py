@@ -207,7 +207,7 @@ def test_a_frame_that_changes_between_queries_is_refused(monkeypatch):
         "aggregate",
         lambda *given, within=None, **how: [] if within else counted(*given, **how),
     )
-    with pytest.raises(InputValueError, match="must hold the same rows in every query"):
+    with pytest.raises(InputValueError, match="must return the same rows in every query"):
         refined(frame, cells=4, budget=1)
 
 
@@ -240,5 +240,5 @@ def test_a_refined_table_is_stored_as_such(tmp_path):
     assert blocks_of(again) == blocks_of(table)
     plain = ForecastTable.from_predictions([0, 1], [0.1, 0.4])
     assert "refined" not in plain.to_dict()
-    with pytest.raises(InputValueError, match="refined must be False, or True beside cells"):
+    with pytest.raises(InputValueError, match="refined must be False unless cells is given"):
         ForecastTable.from_dict(plain.to_dict() | {"refined": True})

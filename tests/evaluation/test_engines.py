@@ -168,7 +168,7 @@ def test_certain_forecasts_that_fail_are_told_as_of_the_arrays(lazily, alike):
 def test_a_label_that_is_missing_is_refused_as_in_arrays(lazily, key, argument):
     frame = FRAME.with_columns(pl.when(pl.int_range(pl.len()) < 7).then(None).otherwise(pl.col(key)).alias(key))
     named = r"by\['ward'\]" if argument == "by" else argument
-    told = rf"{named} must be known of every case.* \(7 of 3,000 rows\)"
+    told = rf"{named} must be known for every case.* \(7 of 3,000 rows\)"
     for given in (frame, lazily(frame)):
         with pytest.raises(MissingValuesError, match=told):
             pr.evaluate(given, ["honest"], outcome="y", **{argument: key}, **DRAWS)

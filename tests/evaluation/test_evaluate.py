@@ -148,7 +148,7 @@ def test_a_ledger_without_cases_says_what_it_cannot_tell(tmp_path):
     row = found.scores.at("honest", "auc")
     assert row["value"] == pytest.approx(pr.measures.AreaUnderRoc().value(pr.ForecastTable.from_predictions(Y, TRUTH)))
     assert np.isnan(row["low"])
-    assert "needs the cases" in row["note"]
+    assert "needs the individual cases" in row["note"]
     assert np.isfinite(found.scores.at("honest", "brier")["low"])
 
 
@@ -167,10 +167,10 @@ def test_tables_of_other_cases_are_refused():
     one, other = pr.ForecastTable.from_predictions([0, 1], [0.1, 0.6]), pr.ForecastTable.from_predictions([0], [0.1])
     with pytest.raises(InputValueError, match="tables must be of the same cases; 'a' has 2"):
         pr.evaluate({"a": one, "b": other})
-    with pytest.raises(InputTypeError, match="y_proba is needed beside y_true"):
+    with pytest.raises(InputTypeError, match="y_proba is required with y_true"):
         pr.evaluate({"a": 3})
     for what in (one, {"a": one}, pr.condense([0, 1], {"a": [0.1, 0.6]})):
-        with pytest.raises(InputTypeError, match="pass no sample_weight beside it"):
+        with pytest.raises(InputTypeError, match="pass it without sample_weight"):
             pr.evaluate(what, sample_weight=[1, 1])
 
 
@@ -208,7 +208,7 @@ def test_the_same_seed_gives_the_same_numbers_and_no_seed_keeps_one():
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "match"),
     [
-        ((GRADE, ROWS), {"thresholds": 0.2}, InputValueError, "thresholds belong to the probability of one event"),
+        ((GRADE, ROWS), {"thresholds": 0.2}, InputValueError, "thresholds apply to the probability of one event"),
         ((Y, MODELS), {"ordered": True}, InputValueError, "ordered belongs to rows"),
         ((pd.DataFrame({"y": Y}), ["a"]), {"outcome": "y"}, InputValueError, "it lacks \\['a'\\]"),
         ((pd.DataFrame({"y": Y, "a": TRUTH}), [3]), {"outcome": "y"}, InputTypeError, "must name columns"),

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.cli.gates import judge, parse_gate
+from propriety.cli.gates import check_gates, parse_gate
 from propriety.cli.machine import evaluation_document, written
 
 
@@ -150,8 +150,8 @@ def test_it_is_in_the_evaluation_the_report_the_json_and_the_gates(asked):
         assert re.search(rf">\s*{measure.label}\s*<", page.split("Further measures", 1)[1])
         assert f"{row['value']:.4f}" in page
         limit = row["value"] - 1e-9
-        (failed,) = judge([parse_gate(f"honest/{key}>{limit}")], found.to_dict(), found.models)
-        (passed,) = judge([parse_gate(f"honest/{key}<{limit}")], found.to_dict(), found.models)
+        (failed,) = check_gates([parse_gate(f"honest/{key}>{limit}")], found.to_dict(), found.models)
+        (passed,) = check_gates([parse_gate(f"honest/{key}<{limit}")], found.to_dict(), found.models)
         assert (failed.failed, passed.failed) == (True, False)
 
 

@@ -1,10 +1,13 @@
 """An evaluation in plain words: only what was found is said, and of the right score."""
 
+import json
+
 import numpy as np
 import pytest
 
 import propriety as pr
 from propriety.evaluation.words import percent
+from propriety.report.number_sections import groups
 
 N = 600
 RNG = np.random.default_rng(7)
@@ -129,3 +132,28 @@ def test_a_group_that_differs_on_few_events_says_so():
     events = int(y[group == "small"].sum())
     assert events < 50
     assert f"than that of the rest (the test is approximate: the group has only {events} events)" in line
+
+
+def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
+    rng = np.random.default_rng(9)
+    group = np.repeat(["large", "one-sided", "small", "tiny"], [3000, 400, 400, 100])
+    p = np.where(group == "one-sided", 0.95, rng.beta(2, 8, 3900))
+    y = rng.permutation(3900) % 5 == 0
+    for name, rate in (("one-sided", 380), ("small", 30), ("tiny", 3)):
+        y[group == name] = np.arange(np.count_nonzero(group == name)) < rate
+    found = pr.evaluate(y, {"m": p}, by=group, **DRAWS)
+    told = [
+        "",
+        "the test is approximate: the group has only 20 non-events",
+        "the test is approximate: the group has only 30 events",
+        "too few to test: 3 events",
+    ]
+    assert found.slices.note.tolist() == told
+    assert found.group_skill.note.tolist() == told
+    assert found.slices.is_judged.tolist() == [True, True, True, False]
+    assert json.loads(found.slices.to_json())["note"] == told
+    tables = {item.title: item for item in groups(found, found.slices).items}
+    for title in ("Scores by group", "Skill by group"):
+        assert tables[title].columns["note"] == [note or None for note in told]
+    alone = pr.slices(y[group == "small"], p[group == "small"], by=group[group == "small"])
+    assert alone.note.tolist() == [""]  # There is no rest to test it against.

@@ -16,7 +16,7 @@ from propriety.calibration import cox_line
 from propriety.calibration.logistic import LogisticFit
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference import calibration_summary as module
-from propriety.inference.calibration_summary import judged_together
+from propriety.inference.calibration_summary import tested_jointly
 from propriety.measures import CalibrationIntercept, CalibrationSlope, Miscalibration, ObservedExpected
 
 Z = 1.959963984540054
@@ -283,7 +283,7 @@ def test_a_fit_that_did_not_come_to_rest_is_told(monkeypatch):
 
 def test_several_tests_share_the_level():
     found = [summarised(*sample(2000, seed, intercept)) for seed, intercept in enumerate([0.0, 0.13, 0.13, 0.5])]
-    together = judged_together(found)
+    together = tested_jointly(found)
     outcomes, p_adjusted = [one.outcome for one, _ in together], [p_value for _, p_value in together]
     assert outcomes[3] == "miscalibrated"
     for one, outcome, p_value in zip(found, outcomes, p_adjusted, strict=True):

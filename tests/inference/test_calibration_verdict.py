@@ -219,7 +219,10 @@ def test_a_ledger_without_its_cases_does_not_test_clusters(tmp_path):
     found = pr.calibration_summary(ledger, **DRAWS)
     assert (found.outcome, found.directions, found.test) == ("not tested", (), None)
     assert math.isnan(found.p_value)
-    assert "m: calibration was not tested (a test needs the cases, which a ledger of tables alone" in found.summary("m")
+    assert (
+        "m: calibration was not tested (a test needs the individual cases, which this ledger does not hold"
+        in found.summary("m")
+    )
     assert math.isnan(pr.evaluate(ledger, **DRAWS).miscalibrated["m"])
 
 
@@ -322,4 +325,4 @@ def test_forecasts_of_0_and_1_are_counted_openly(weight, share):
     p[:20] = y[:20]
     weight = None if weight is None else weight * (1.0 + np.arange(400) % 2)
     words = judged(y, p, sample_weight=weight).summary("m")
-    assert words.endswith(f" Note: {share} a forecast of exactly 0 or 1, which intercept and slope leave out.")
+    assert words.endswith(f" Note: {share} a forecast of exactly 0 or 1; intercept and slope leave these out.")

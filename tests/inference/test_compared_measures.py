@@ -206,7 +206,7 @@ def test_a_ledger_without_its_cases_compares_what_its_moments_know():
         assert found.verdict.tolist() == ["not tested"]
         assert found.difference[0] == pytest.approx(compare(Y, MODELS, measure, seed=1).difference[0], abs=1e-2)
         assert (found.method, found.seed) == ("No test on 400 cases", None)
-        told = "A test of this measure needs the cases, which a ledger of tables alone does not have."
+        told = "A test of this measure needs the individual cases, which this ledger does not hold."
         assert found.note == told
     with pytest.raises(InputValueError, match=r"the ledger has no moments of Spherical\(\)"):
         compare(ledger, None, pr.Spherical())
@@ -219,7 +219,7 @@ def test_tables_of_models_are_compared_by_value_only():
     assert found.difference[0] == pytest.approx(compare(Y, MODELS, pr.measures.AreaUnderRoc()).difference[0], rel=1e-12)
     with pytest.raises(InputValueError, match=r"the ledger has no moments of Brier\(\)"):
         compare(tables)
-    with pytest.raises(InputTypeError, match="pass no sample_weight beside it"):
+    with pytest.raises(InputTypeError, match="pass it without sample_weight"):
         compare(tables, sample_weight=WEIGHT)
 
 
@@ -237,7 +237,7 @@ def test_percentiles_need_draws_beyond_them(level, n_resamples):
 
 def test_methods_that_do_not_suit_a_measure_are_refused():
     with pytest.raises(
-        InputValueError, match="method='paired t' compares mean losses; area under the ROC curve is none"
+        InputValueError, match="method='paired t' compares mean losses; area under the ROC curve is not a mean loss"
     ):
         compare(Y, MODELS, pr.measures.AreaUnderRoc(), method="paired t")
     rows = RNG.dirichlet([1, 1, 1], (2, 50))

@@ -74,7 +74,7 @@ def test_diebold_mariano_is_that_of_scores(horizon, statistic, low, high):
     # With 10 events the interval is wider, because the sum of so few differences is skewed.
     assert result.low[0] < low
     assert result.high[0] > high
-    assert "Few cases carry the differences" in result.note
+    assert "Few cases determine the differences" in result.note
 
 
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)
@@ -416,7 +416,7 @@ def test_few_clusters_and_events_are_told():
 
 
 def test_a_seed_is_judged_even_where_nothing_is_drawn():
-    with pytest.raises(InputValueError, match="seed must be a whole number"):
+    with pytest.raises(InputValueError, match="seed must be a non-negative whole number"):
         compare(Y, MODELS, seed=-1)
     assert compare(Y, MODELS, seed=1).seed is None
 
@@ -437,7 +437,7 @@ def test_frames_dicts_and_views():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"cluster": Y, "time": Y}, InputValueError, "cluster= or time=, not both. Hint: cluster= alone allows"),
+        ({"cluster": Y, "time": Y}, InputValueError, "cluster= or time=, not both. Hint: pass only cluster= to allow"),
         (
             {"method": "cluster"},
             InputValueError,

@@ -15,7 +15,7 @@ from propriety.inference.comparison_words import (
 )
 from propriety.inference.measures import MeanScore, NetBenefit
 from propriety.inference.verdicts import Pair, Verdict, verdict_on
-from propriety.inference.verdicts import Tested as On  # So that it is not taken for a test.
+from propriety.inference.verdicts import VerdictBasis as On
 from propriety.rules.catalogue import RULES
 
 NAN = np.nan

@@ -188,5 +188,5 @@ def test_times_without_an_order_are_refused(times):
 
 @pytest.mark.parametrize("horizon", [0, 3, -1, 1.0, True, "1"])
 def test_a_horizon_beyond_the_times_is_refused(horizon):
-    with pytest.raises(InputValueError, match=r"horizon must be a whole number from 1 to .* less one, 2; got"):
+    with pytest.raises(InputValueError, match=r"horizon must be a whole number from 1 to .* minus one, 2; got"):
         check_times([1, 2, 3], horizon)

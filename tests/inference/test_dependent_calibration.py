@@ -140,6 +140,17 @@ def test_few_times_that_depend_on_each_other_are_told():
     for times, correlation in ((40, 0.6), (60, 0.0), (400, 0.5)):
         y, p, time = in_time(rng, times, 20, correlation)
         notes[times] = pr.calibration_summary(y, p, time=time, **DRAWS).note
-    assert notes[40].startswith("40 times, which depend on each other, are worth about ")
+    assert notes[40].startswith("40 correlated times are equivalent to about ")
     assert "the test may reject too often" in notes[40]
     assert "depend on each other" not in notes[60] + notes[400]
+
+
+def test_times_too_few_to_show_their_dependence_are_always_told():
+    """A low estimate of the correlation comes with a low variance: without a note it was rejected most often."""
+    rng = np.random.default_rng(33)
+    for _ in range(15):
+        y, p, time = in_time(rng, 40, 20, 0.5)
+        assert "the test may reject too often" in pr.calibration_summary(y, p, time=time, **DRAWS).note
+    y, p, time = in_time(rng, 40, 20, -0.5)
+    assert "40 times cannot show whether neighbours depend" in pr.calibration_summary(y, p, time=time, **DRAWS).note
+    assert "reject" not in pr.calibration_summary(y, p, cluster=time, **DRAWS).note

@@ -106,7 +106,7 @@ def test_a_weighted_table_alone_has_no_draws():
         whole = estimate(Y, P, measure, sample_weight=WEIGHT, seed=1, method=method)
         assert found.value == pytest.approx(whole.value, rel=1e-12)
         assert np.isnan([found.low, found.high, found.standard_error]).all()
-        assert found.note == "an interval of this measure needs the cases, which a ledger of tables alone does not have"
+        assert found.note == "an interval of this measure needs the individual cases, which this ledger does not hold"
         assert found.method == "without an interval"
 
 
@@ -207,7 +207,7 @@ def test_an_infinite_mean_has_no_interval(method):
     found = estimate([0, 1, 1], [0.2, 0.0, 0.4], pr.Log(), method=method)
     assert found.value == math.inf
     assert np.isnan([found.low, found.high]).all()
-    assert found.note == "something that was forecast as impossible happened, so the mean is infinite"
+    assert found.note == "an outcome with a forecast of 0 happened, so the mean is infinite"
     for measure, value in ((Miscalibration(pr.Log()), math.inf), (Skill(pr.Log()), -math.inf)):
         other = estimate([0, 1, 1], [0.2, 0.0, 0.4], measure, method=method, n_resamples=39)
         assert (other.value, other.note) == (value, found.note)
@@ -345,9 +345,9 @@ def test_views():
 
 def test_what_is_refused():
     table = pr.ForecastTable.from_predictions(Y, P)
-    with pytest.raises(InputTypeError, match="pass no cluster beside it"):
+    with pytest.raises(InputTypeError, match="pass it without cluster"):
         estimate(table, cluster=CLUSTER)
-    with pytest.raises(InputTypeError, match="pass no sample_weight beside it"):
+    with pytest.raises(InputTypeError, match="pass it without sample_weight"):
         estimate(table, sample_weight=WEIGHT)
     with pytest.raises(InputValueError, match="RankedProbability scores rows with one column per class"):
         estimate(Y, P, pr.RankedProbability())
@@ -379,7 +379,7 @@ def test_a_stored_ledger_knows_its_clusters_and_times(key, tmp_path):
     assert part.units == 25
     assert np.isnan([part.low, part.high]).all()
     assert np.isnan(part.value)  # How large the noise is, clusters tell.
-    assert part.note == "an estimate of this measure needs the cases, which a ledger of tables alone does not have"
+    assert part.note == "an estimate of this measure needs the individual cases, which this ledger does not hold"
 
 
 def test_few_cases_outside_the_most_frequent_class_are_told():

@@ -259,4 +259,4 @@ def test_a_ledger_of_an_earlier_version_does_not_test_few_events():
     folder = Path(__file__).parents[1] / "schemas" / "files" / "ledger-1-keyed"
     found = pr.compare(pr.Ledger.from_parquet(folder), measure=pr.BoundedBrier(0.05, 0.2))
     assert found.verdict.tolist() == ["not tested"]
-    assert "condense these cases alone" in found.note
+    assert "condense these cases separately" in found.note

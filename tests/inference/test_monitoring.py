@@ -476,7 +476,7 @@ def test_levels_outside_their_range(level):
 def test_tables_have_no_order():
     table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
     for monitor in (lambda: monitor_comparison(table, None, 0.5), lambda: monitor_calibration(table, None)):
-        with pytest.raises(InputTypeError, match="order in which they came"):
+        with pytest.raises(InputTypeError, match="in order of arrival"):
             monitor()
 
 

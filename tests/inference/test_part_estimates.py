@@ -198,3 +198,33 @@ def test_jumps_of_the_event_rate_are_told_and_allowed_for():
     assert notes.count(JUMPS) <= 2
     table = pr.ForecastTable.from_predictions(rng.random(5000) < stairs, p)
     assert squared_distance(table, "miscalibration", level=0.95).unseen > 0.0
+
+
+def test_jumps_are_told_where_much_of_the_interval_is_there_for_them():
+    rng = np.random.default_rng(22)
+    p = rng.beta(1, 3, 2000)
+    stairs = np.clip(np.round(5 * p) / 5, 0.02, 0.98)
+    found = [estimate(rng.random(2000) < stairs, p, Miscalibration()) for _ in range(20)]
+    assert [one.note for one in found].count(JUMPS) >= 14  # By jumps that are certain alone 8.
+    smooth = [estimate(rng.random(2000) < p**1.2, p, Miscalibration()) for _ in range(10)]
+    assert [one.note for one in smooth].count(JUMPS) <= 3
+
+
+def test_jumps_are_allowed_for_with_clusters():
+    rng = np.random.default_rng(23)
+    p, unit = rng.beta(1, 3, 5000), np.arange(5000) % 100
+    stairs = np.clip(np.round(5 * p) / 5, 0.02, 0.98)
+    truth = ((p - stairs) ** 2).mean()
+    found = [estimate(rng.random(5000) < stairs, p, Miscalibration(), cluster=unit) for _ in range(6)]
+    assert sum(JUMPS in one.note for one in found) >= 5
+    assert sum(one.low <= truth <= one.high for one in found) >= 4  # With smooth functions alone none.
+    smooth = estimate(rng.random(5000) < p, p, Miscalibration(), cluster=unit)
+    assert JUMPS not in smooth.note
+
+
+def test_clusters_of_like_forecasts_are_not_taken_for_jumps():
+    rng = np.random.default_rng(24)
+    p, five = rng.beta(1, 3, 400), np.repeat(np.arange(400), 5)
+    y = rng.random(400) < p
+    assert JUMPS in estimate(y[five], p[five], Miscalibration()).note
+    assert not estimate(y[five], p[five], Miscalibration(), cluster=five).note

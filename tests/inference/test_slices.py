@@ -92,7 +92,7 @@ def test_groups_of_very_unequal_clusters_are_not_judged():
     """Twelve clusters, one of which has most of the cases, are worth few of equal size."""
     cluster = np.where(np.arange(N) < N // 2, 0, np.arange(N) % 11 + 1)
     found = slices(Y, P, by=np.arange(N) % 2, cluster=cluster)
-    assert set(found.note) == {"too few to judge: 12 clusters that are worth 4 of equal size"}
+    assert set(found.note) == {"too few to test: 12 clusters that are worth 4 of equal size"}
     assert np.isnan(found.p_value).all()
     assert set(slices(Y, P, by=np.arange(N) % 2, cluster=np.arange(N) % 15).note) == {""}
 
@@ -107,7 +107,7 @@ def test_copies_in_clusters_are_no_news():
 def test_too_few_are_said_to_be_and_not_judged():
     found = slices(Y, P, by=SITE, thresholds=0.3)
     row = rows(found)[3]
-    assert row["note"] == f"too few to judge: {(SITE == 'tiny').sum()} cases"
+    assert row["note"] == f"too few to test: {(SITE == 'tiny').sum()} cases"
     assert row["value"] == pytest.approx(((P - Y) ** 2)[SITE == "tiny"].mean())
     unknown = ("low", "high", "excess_low", "net_benefit_high", "miscalibration", "p_value", "p_adjusted")
     assert np.isnan([row[name] for name in unknown]).all()
@@ -118,12 +118,12 @@ def test_why_a_group_is_not_judged():
     y = np.concatenate([np.arange(100) < 9, np.arange(100) >= 9, np.arange(100) < 50])
     by, p = np.repeat(["few events", "few non-events", "many"], 100), np.tile(np.arange(100) / 100, 3)
     assert slices(y, p, by=by).note.tolist() == [
-        "too few to judge: 9 events",
-        "too few to judge: 9 non-events",
+        "too few to test: 9 events",
+        "too few to test: 9 non-events",
         "",
     ]
-    assert slices(y, p, by=by, cluster=np.arange(300) // 20).note[2] == "too few to judge: 5 clusters"
-    assert slices(y, p, by=by, smallest=101).note[2] == "too few to judge: 100 cases"
+    assert slices(y, p, by=by, cluster=np.arange(300) // 20).note[2] == "too few to test: 5 clusters"
+    assert slices(y, p, by=by, smallest=101).note[2] == "too few to test: 100 cases"
 
 
 def test_several_models_on_the_same_cases_are_adjusted_together():
@@ -271,14 +271,14 @@ def test_what_is_refused():
         slices(Y, P, by=SITE, smallest=0)
     with pytest.raises(InputValueError, match="thresholds must lie strictly between 0 and 1"):
         slices(Y, P, by=SITE, thresholds=1.0)
-    with pytest.raises(InputTypeError, match=r"a ForecastTable holds .* already; pass no by beside it"):
+    with pytest.raises(InputTypeError, match=r"a ForecastTable holds .* already; pass it without by"):
         slices(pr.ForecastTable.from_predictions(Y, P), by=SITE)
     with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function"):
         slices(Y, P, "brier", by=SITE)
     with pytest.raises(InputValueError, match="slices needs by=, the group of each case"):
         slices(Y, P)
     ledger = pr.condense(Y, {"p": P})
-    with pytest.raises(InputValueError, match="the ledger has no keys to tell groups by"):
+    with pytest.raises(InputValueError, match="the ledger has no keys that define groups"):
         slices(ledger)
     with pytest.raises(InputValueError, match=r"the ledger has no key 'day'; its keys are \['site'\]"):
         slices(pr.condense(Y, {"p": P}, by={"site": SITE}), by="day")

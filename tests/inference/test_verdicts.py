@@ -9,7 +9,7 @@ import propriety as pr
 from propriety.inference.dependence import Estimates
 from propriety.inference.measures import MeanScore, NetBenefit
 from propriety.inference.verdicts import Pair, holm, is_ahead, standings_of, verdict_on
-from propriety.inference.verdicts import Tested as On  # So that it is not taken for a test.
+from propriety.inference.verdicts import VerdictBasis as On
 
 NAN = np.nan
 TESTED = On(1204, 1204, "case", 1, 0.95, MeanScore())

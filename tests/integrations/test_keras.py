@@ -148,7 +148,7 @@ def test_refusals(monkeypatch):
         RuleMetric(pr.Brier)
     with pytest.raises(InputValueError, match="cells must be a power of two"):
         ForecastTableMetric(cells=3)
-    with pytest.raises(InputTypeError, match="takes no sample_weight"):
+    with pytest.raises(InputTypeError, match="does not support sample_weight"):
         ForecastTableMetric().update_state([1], [0.5], sample_weight=[1.0])
     with pytest.raises(InputValueError, match="apply a sigmoid"):
         RuleMetric(pr.Brier()).update_state([1], [2.5])

@@ -135,7 +135,7 @@ def test_margins_of_a_custom_objective_are_declared():
     model, history = train(params, "event", Feval(pr.PenalizedLog(), output="margin"), rounds=5)
     final = score(pr.PenalizedLog(), EVENT[TEST], expit(model.predict(X[TEST])))
     assert history["penalized_log"][-1] == pytest.approx(final, rel=1e-9)
-    with pytest.raises(InputValueError, match=r"custom objective hands margins.*output=\"margin\""):
+    with pytest.raises(InputValueError, match=r"custom objective, metrics are passed margins.*output=\"margin\""):
         train(params, "event", Feval(pr.Brier(), output="probability"), rounds=5)
 
 

@@ -183,10 +183,10 @@ def test_missing_values_raise_or_are_dropped():
     ("arguments", "config", "error", "message"),
     [
         pytest.param({"model": lambda data: data["p"]}, {}, InputValueError, r"in a table; got a model\. Hint: put its prob", id="model"),
-        pytest.param({"predictions": "label"}, {}, InputValueError, r"'label' .* all are 0 or 1, as labels .* predict_proba", id="labels"),
+        pytest.param({"predictions": "label"}, {}, InputValueError, r"'label' .* all are 0 or 1, like class labels.* predict_proba", id="labels"),
         pytest.param({"predictions": "site"}, {}, InputTypeError, r"forecasts\['site'\] must hold real numbers", id="words"),
         pytest.param({"predictions": "p"}, {"treshold": 0.1}, InputValueError, r"got \['treshold'\]\. Hint: they are \['by', 'cluster'", id="unknown"),
-        pytest.param({}, {}, InputValueError, r"predictions= must name the column of the forecasts; got none", id="no-forecast"),
+        pytest.param({}, {}, InputValueError, r"predictions= must name the column of the forecasts; it is missing", id="no-forecast"),
         pytest.param({}, {"forecasts": ["q"]}, InputValueError, r"it lacks \['q'\]", id="no-column"),
         pytest.param({"predictions": "p"}, {"by": "city"}, InputValueError, r"it lacks \['city'\]", id="no-group"),
         pytest.param({"predictions": "p"}, {"outcome": "y"}, InputValueError, r"got \['outcome'\]", id="outcome"),

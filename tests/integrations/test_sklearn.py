@@ -230,7 +230,7 @@ def test_what_is_refused():
         get_scorer("brier")
     with pytest.raises(InputTypeError, match="must be a scoring rule"):
         rule_scorer(pr.Brier)
-    with pytest.raises(InputTypeError, match="must have predict_proba; Ridge has not"):
+    with pytest.raises(InputTypeError, match="must have predict_proba; Ridge does not"):
         get_scorer("neg_brier")(Ridge().fit(X, GRADE), X, GRADE)
     with pytest.raises(InputValueError, match="BoundedBrier scores the forecast of one event"):
         rule_scorer(pr.BoundedBrier(0.1, 0.2))(model, X, GRADE)

@@ -172,7 +172,7 @@ def test_margins_of_a_custom_objective_are_declared():
     margins = model.predict(xgb.DMatrix(X[TEST]), output_margin=True)
     final = score(pr.PenalizedLog(), EVENT[TEST], expit(margins.astype(float)))
     assert history["penalized_log"][-1] == pytest.approx(final, abs=SIX_DECIMALS)
-    with pytest.raises(InputValueError, match=r"hands margins.*the objective is a function.*output=\"margin\""):
+    with pytest.raises(InputValueError, match=r"passes margins.*the objective is a function.*output=\"margin\""):
         train(params, matrices("event"), CustomMetric(pr.Brier(), output="probability"), rounds=5, obj=logistic)
 
 
@@ -192,7 +192,7 @@ def test_margins_of_classes():
 @pytest.mark.parametrize(("params", "task"), [(BINARY, "event"), (GRADED, "grade")], ids=["event", "grade"])
 def test_probabilities_declared_as_margins_are_refused(params, task):
     """A built-in objective hands over probabilities; their sigmoid would be recorded as a score."""
-    told = f'output="margin" is declared.*hands probabilities.*{params["objective"]}.*output="probability"'
+    told = f'output="margin" is declared.*passes probabilities.*{params["objective"]}.*output="probability"'
     with pytest.raises(InputValueError, match=told):
         train(params, matrices(task), CustomMetric(pr.Brier(), output="margin"), rounds=1)
     with pytest.raises(InputValueError, match=told):
@@ -201,7 +201,7 @@ def test_probabilities_declared_as_margins_are_refused(params, task):
 
 def test_the_scikit_learn_interface_refuses_them_too():
     model = xgb.XGBClassifier(n_estimators=1, eval_metric=EvalMetric(pr.Brier(), output="margin"))
-    with pytest.raises(InputValueError, match="hands probabilities"):
+    with pytest.raises(InputValueError, match="passes probabilities"):
         model.fit(X[TRAIN], EVENT[TRAIN], eval_set=[(X[TEST], EVENT[TEST])], verbose=False)
 
 
@@ -210,7 +210,7 @@ def test_an_objective_of_raw_logits_hands_over_margins():
     model, history = train(params, matrices("event"), CustomMetric(pr.Log(), output="margin"), rounds=3)
     margins = model.predict(xgb.DMatrix(X[TEST])).astype(float)
     assert history["log"][-1] == pytest.approx(pr.log_score(EVENT[TEST], expit(margins)), abs=SIX_DECIMALS)
-    with pytest.raises(InputValueError, match="hands margins"):
+    with pytest.raises(InputValueError, match="passes margins"):
         train(params, matrices("event"), CustomMetric(pr.Log(), output="probability"), rounds=1)
 
 

@@ -175,7 +175,7 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
     assert ledger.cases is None
     found = pr.estimate(ledger, "p", pr.measures.AreaUnderRoc())
     assert found.value == pytest.approx(pr.roc_curve(FRAME["y"], FRAME["p"]).auc)
-    assert found.note == "an interval of this measure needs the cases in memory, and the frame has too many"
+    assert found.note == "an interval of this measure needs the individual cases in memory, and the frame has too many"
 
 
 @pytest.mark.slow
@@ -224,10 +224,10 @@ def test_rows_without_a_label_are_refused(engine):
     frame = FRAME.with_columns(site=pl.when(pl.col("day") == 1).then(None).otherwise(pl.col("site")))
     absent = (FRAME["day"] == 1).sum()
     with pytest.raises(
-        MissingValuesError, match=f"by\\['site'\\] must be known of every case .{absent:,} of 3,000 rows"
+        MissingValuesError, match=f"by\\['site'\\] must be known for every case .{absent:,} of 3,000 rows"
     ):
         pr.condense(engine(frame), ["p"], outcome="y", by="site")
-    with pytest.raises(MissingValuesError, match="cluster must be known of every case"):
+    with pytest.raises(MissingValuesError, match="cluster must be known for every case"):
         pr.condense(engine(frame), ["p"], outcome="y", cluster="site")
 
 

@@ -238,14 +238,14 @@ def test_what_is_missing_is_said():
         ),
         (lambda: ledger.table("c"), r"model must be one of \['a', 'b'\]; got 'c'"),
         (ledger.table, r"model must be one of \['a', 'b'\]; got None"),
-        (lambda: ledger.table("a", "x"), "the forecasts are of one event; got event='x'"),
+        (lambda: ledger.table("a", "x"), "the forecasts are of one event, so no event can be chosen; got event='x'"),
         (lambda: ledger.table("a", day=1), r"the ledger has no key 'day'; its keys are \['site'\]"),
         (lambda: ledger.table("a", site="z"), "site must be one of its labels; got 'z'"),
         (lambda: ledger.where(site=["x", "z"]), "site must be one of its labels; got 'z'"),
         (lambda: ledger.over("day"), "the ledger has no key 'day'"),
         (
             lambda: ledger.grid(8).grid(16),
-            "a grid can only be made coarser; the table has 8 cells and 16 were asked for",
+            "a grid can only be made coarser; the table has 8 cells and 16 were requested",
         ),
         (lambda: ledger.grid(3), "cells must be a power of two"),
         (

@@ -60,7 +60,7 @@ def test_the_forest_shows_differences_and_intervals():
     ]
     assert texts(ax)[:3] == ["not distinguishable", "good better", "near better"]
     assert texts(ax)[3:] == ["← first better", "second better →"]
-    assert ax.get_xlabel() == "Difference in Brier score, 95% interval"
+    assert ax.get_xlabel() == "Difference in Brier score, 95% confidence interval"
     assert ax.get_title(loc="left") == "Forest"
     bottom, top = ax.get_ylim()
     assert bottom > top  # The first pair is on top.
@@ -92,9 +92,9 @@ def test_the_sides_are_those_of_the_measure():
     ]
     ideal = compare(Y, MODELS, pr.measures.CalibrationSlope())
     assert texts(ideal.plot()) == ["not distinguishable", "different", "different", "← first lower", "first higher →"]
-    assert ideal.standings.plot().get_xlabel() == "Calibration slope, 95% interval (1 is ideal)"
+    assert ideal.standings.plot().get_xlabel() == "Calibration slope, 95% confidence interval (1 is ideal)"
     area = compare(Y, MODELS, pr.measures.AreaUnderRoc()).standings.plot()
-    assert area.get_xlabel() == "Area under the ROC curve, 95% interval (higher is better)"
+    assert area.get_xlabel() == "Area under the ROC curve, 95% confidence interval (higher is better)"
 
 
 def test_an_interval_beside_zero_that_does_not_survive_all_pairs_says_so():
@@ -133,7 +133,7 @@ def test_models_stand_by_rank():
         assert intervals[row][:2] == (ranked.low[row], ranked.high[row])
     assert [label.get_text() for label in ax.get_yticklabels()] == ranked.model.tolist()
     assert texts(ax)[:3] == ["ranks 1 to 2", "ranks 1 to 2", "rank 3"]
-    assert ax.get_xlabel() == "Brier score, 95% interval (lower is better)"
+    assert ax.get_xlabel() == "Brier score, 95% confidence interval (lower is better)"
     assert compare(Y, MODELS, pr.Log()).standings.plot().get_xlabel().startswith("Log score, ")
 
 

@@ -67,7 +67,7 @@ def test_regret_over_log_odds_names_the_log_loss():
 
 def test_regret_of_a_fixed_threshold_says_which():
     ax = regret_curve(Y, P, act_at=0.3).plot(label="mine")
-    assert "always decided at 30%" in texts(ax)
+    assert "all decisions at 30%" in texts(ax)
     assert ax.get_title(loc="left") == "mine"
 
 
@@ -248,7 +248,7 @@ def test_precision_and_recall_against_the_capacity():
     result = pr.top_k([0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.7, 0.9], k=[4, 1, 2])
     ax = result.plot()
     lines = {line.get_label(): line.get_xydata() for line in ax.get_lines()}
-    np.testing.assert_allclose(lines["precision: events among those acted on"], [[1, 1], [2, 1], [4, 3 / 4]])
+    np.testing.assert_allclose(lines["precision: events among cases acted on"], [[1, 1], [2, 1], [4, 3 / 4]])
     np.testing.assert_allclose(lines["recall: events acted on"], [[1, 1 / 3], [2, 2 / 3], [4, 1]])
     assert "prevalence 60.0%" in [text.get_text() for text in ax.texts]
     assert len(pr.top_k([0, 1], [0.1, 0.4], k=1).plot().get_lines()) == 3

@@ -42,7 +42,7 @@ def test_the_evidence_is_drawn_in_powers_of_ten_from_one():
         np.testing.assert_array_equal(line.get_xdata(), np.arange(1501))
         np.testing.assert_allclose(line.get_ydata(), np.append(0, log_e) / np.log(10))
     assert ax.get_title(loc="left") == "a title"
-    assert ax.get_xlabel() == "Cases seen"
+    assert ax.get_xlabel() == "Number of cases"
 
 
 def test_the_alarm_is_marked_at_its_moment_and_told():
@@ -54,12 +54,12 @@ def test_the_alarm_is_marked_at_its_moment_and_told():
     assert f"alarm after {result.alarm:,} cases" in texts(ax)
     (threshold,) = lines(ax, "_threshold")
     assert threshold.get_ydata()[0] == pytest.approx(np.log10(40))
-    assert "alarm at 40\n(false: 5% at most)" in texts(ax)
+    assert "alarm at 40\n(false alarms: at most 5%)" in texts(ax)
 
 
 def test_a_better_model_is_told_too():
     result = monitor_comparison(Y, P, VAGUE)
-    assert f"better: clear after {result.better_at:,} cases" in texts(result.plot())
+    assert f"better after {result.better_at:,} cases" in texts(result.plot())
 
 
 def test_without_an_alarm_nothing_is_marked():

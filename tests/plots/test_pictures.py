@@ -149,7 +149,7 @@ def test_infinite_scores_are_named_and_not_placed():
     finite = pr.decompose([0, 1, 1, 0], [0.1, 0.3, 0.9, 0.3], rule=pr.Log())
     ax = pr.plots.plot_decompositions({"sure": infinite, "unsure": finite})
     assert any("not shown, infinite: sure" in text for text in texts(ax))
-    with pytest.raises(InputValueError, match="no model has a finite score"):
+    with pytest.raises(InputValueError, match="at least one model must have a finite score"):
         pr.plots.plot_decompositions({"sure": infinite})
 
 
@@ -180,7 +180,7 @@ def test_labels_of_models_cover_nothing_once_the_layout_is_settled():
 
 
 def test_a_result_without_a_picture_says_so():
-    with pytest.raises(NotImplementedError, match=r"no picture of a ForecastTable yet.*to_frame"):
+    with pytest.raises(NotImplementedError, match=r"A ForecastTable cannot be drawn.*to_frame"):
         pr.ForecastTable.from_predictions([0], [0.5]).plot()
 
 
@@ -207,9 +207,9 @@ def test_what_the_display_refuses():
 
     three = LogisticRegression().fit(P[:, None], np.arange(500) % 3)
     two = LogisticRegression().fit(P[:, None], Y)
-    with pytest.raises(InputTypeError, match="must have predict_proba; Ridge has not"):
+    with pytest.raises(InputTypeError, match="must have predict_proba; Ridge does not"):
         pr.ReliabilityDisplay.from_estimator(Ridge(), P[:, None], Y)
-    with pytest.raises(InputValueError, match="two classes apart; it has 3"):
+    with pytest.raises(InputValueError, match="a classifier of two classes; it has 3"):
         pr.ReliabilityDisplay.from_estimator(three, P[:, None], Y)
     with pytest.raises(InputValueError, match="pos_label must be one of"):
         pr.ReliabilityDisplay.from_estimator(two, P[:, None], Y, pos_label="yes")

@@ -127,14 +127,12 @@ def test_classes_are_named_while_they_can_be_told_apart(classes, named):
 
 
 def test_without_a_source_there_is_no_picture():
-    with pytest.raises(
-        InputValueError, match=r'the picture needs source probabilities.*Hint: make them with source="pav"'
-    ):
+    with pytest.raises(InputValueError, match=r'the figure needs source probabilities.*Hint: use source="pav"'):
         probability_means(Y, OVER, source="none").plot()
 
 
 def test_a_class_without_cases_has_no_picture():
-    with pytest.raises(InputValueError, match="none is of this class"):
+    with pytest.raises(InputValueError, match="no case is of this class"):
         probability_means([1, 1], [0.5, 0.7]).parts["non-event"].plot()
 
 

@@ -102,7 +102,7 @@ def test_the_users_interval_is_ringed_and_told():
     rings = [line for line in ax.get_lines() if line.get_label() == "_marked"]
     assert {(ring.get_xdata()[0], ring.get_ydata()[0]) for ring in rings} == {(0.123, 0.4)}
     (told,) = [text for text in texts(ax) if "12.3% to 40%" in text]
-    assert f"{ranking.marked.winner} leads {ranking.marked.runner_up}" in told
+    assert f"{ranking.marked.winner} is better than {ranking.marked.runner_up}" in told
     assert ax.get_title(loc="left") == "a title"
 
 
@@ -110,7 +110,7 @@ def test_an_interval_that_is_tied_or_beyond_the_map_is_told():
     ranking = ranking_map(Y, {"a": P, "b": P}, grid=[0.1, 0.2, 0.3], thresholds=(0.5, 0.6))
     (told,) = [text for text in texts(ranking.plot()) if "50% to 60%" in text]
     assert "a and b are tied" in told
-    assert "beyond this map" in told
+    assert "outside this map" in told
 
 
 def test_the_smallest_map_has_one_interval():

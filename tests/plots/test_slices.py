@@ -72,13 +72,13 @@ def test_the_groups_of_classes_have_their_values():
     grade = np.array([RNG.choice(3, p=row) for row in rows])
     found = slices(grade, rows, by=SITE[:400])
     np.testing.assert_array_equal([point.get_xdata()[0] for point in labelled(found.plot(), "_estimate")], found.value)
-    with pytest.raises(InputValueError, match="the groups of classes have only values"):
+    with pytest.raises(InputValueError, match='with classes, only "value" is available'):
         found.plot(show="excess")
 
 
 def test_small_groups_are_grey_and_say_so():
     ax = ONE.plot()
-    assert "too few to judge" in texts(ax)
+    assert "too few to test" in texts(ax)
     point = labelled(ax, "_estimate")[3]
     assert point.get_color() != COLORS[0]
     assert point.get_markerfacecolor() == "white"

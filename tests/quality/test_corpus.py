@@ -13,7 +13,7 @@ import propriety as pr
 
 FUZZ = Path(__file__).parents[2] / "quality" / "fuzz"
 DUCKDB = tuple(map(int, version("duckdb").split(".")[:2]))
-TARGETS = ["command_line", "door", "stored"]
+TARGETS = ["arguments", "command_line", "stored"]
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_every_input_of_the_corpus(harness, corpus, target):
     replay(harness, corpus.read()[target])
 
 
-@pytest.mark.parametrize("harness", ["door"], indirect=True)
+@pytest.mark.parametrize("harness", ["arguments"], indirect=True)
 def test_a_number_that_is_wrong_is_seen(harness, corpus, monkeypatch):
     right = pr.brier_score
 
@@ -63,7 +63,7 @@ def test_a_number_that_is_wrong_is_seen(harness, corpus, monkeypatch):
 
     monkeypatch.setattr(pr, "brier_score", wrong)
     with pytest.raises(AssertionError, match="is right"):
-        replay(harness, corpus.read()["door"])
+        replay(harness, corpus.read()["arguments"])
 
 
 def test_every_target_is_replayed(corpus):
@@ -88,8 +88,8 @@ def test_what_is_stored_is_as_it_would_be_written(corpus):
 
 def test_an_input_that_found_a_fault_is_added(corpus, tmp_path):
     (tmp_path / "found").write_bytes(b"\xff\x00")
-    corpus.add_fault("door", tmp_path / "found")
-    (name,) = (name for name, data in corpus.read()["door"].items() if data == b"\xff\x00")
+    corpus.add_fault("arguments", tmp_path / "found")
+    (name,) = (name for name, data in corpus.read()["arguments"].items() if data == b"\xff\x00")
     assert name.startswith("fault-")
 
 

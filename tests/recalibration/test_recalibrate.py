@@ -213,7 +213,7 @@ def test_the_choice_is_the_simplest_of_those_near_the_best():
     found = pr.recalibrate(y, p, method="choose", seed=1, candidates=["none", "slope", "isotonic"])
     assert found.method == "slope"
     assert found.map == found.maps["slope"]
-    assert "chosen by the same folds" in found.note
+    assert "chosen with the same folds" in found.note
     assert found.verdict.outcome == "gain"
 
 

@@ -21,6 +21,7 @@ FORECASTS = np.concatenate(
 )
 MAPS = {method: fit(TABLE) for method, fit in METHODS.items()}
 MAPS["far"] = LogisticMap(intercept=300.0, slope=900.0, floor=1e-6)
+MAPS["low floor"] = LogisticMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
 MAPS["one knot"] = SplineMap(knots=[0.3], level=-0.5, slopes=[0.7], floor=0.001)
 MAPS["knots beyond the floor"] = SplineMap(knots=[-9.0, 0.3, 9.0], level=-6.0, slopes=[0.0, 2.0, 1.0], floor=0.001)
 EXACT = ("none", "floored", "isotonic", "isotonic corrected", "venn-abers")
@@ -96,8 +97,9 @@ def test_whole_numbers_and_single_precision_are_forecasts_too():
 
 
 def test_what_cannot_be_written_is_refused(monkeypatch):
-    with pytest.raises(UnsupportedOperationError, match="floor"):
-        LogisticMap(intercept=0.0, slope=1.0, floor=0.0).to_sql("p")
+    for floor in (0.0, 1e-17):  # One minus either is 1.
+        with pytest.raises(UnsupportedOperationError, match="floor"):
+            LogisticMap(intercept=0.0, slope=1.0, floor=floor).to_sql("p")
     with pytest.raises(InputValueError, match="dialect"):
         MAPS["auto"].to_sql("p", dialect="dbase")
     with pytest.raises(InputTypeError, match="column"):

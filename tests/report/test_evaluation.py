@@ -163,7 +163,7 @@ def test_groups_have_the_names_of_their_keys():
 def test_groups_that_are_not_judged_say_why():
     small = np.where(np.arange(N) < 20, "small", SITE)
     table = item_named("Scores by group", pr.evaluate(Y, MODELS, by=small, seed=1, n_resamples=20))
-    assert table.columns["note"][:3] == [None, "too few to judge: 20 cases", None]
+    assert table.columns["note"][:3] == [None, "too few to test: 20 cases", None]
     assert "too small have neither" in table.note
 
 

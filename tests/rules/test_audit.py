@@ -341,5 +341,5 @@ def test_even_weights_about_one_half_make_a_rule_superior(rule, superior):
 
 
 def test_what_is_superior_puts_right_answers_first():
-    with pytest.raises(pr.errors.InputValueError, match="a superior rule puts right answers before wrong ones"):
+    with pytest.raises(pr.errors.InputValueError, match="a superior rule also has right_before_wrong"):
         pr.Properties(superior=True, right_before_wrong=False)

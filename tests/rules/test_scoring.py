@@ -247,7 +247,7 @@ def test_a_score_counts_the_cases_of_all_chunks():
 @pytest.mark.parametrize("function", [pr.mean_score, pr.skill_score])
 def test_a_table_comes_alone(function, options):
     table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.6])
-    with pytest.raises(ProprietyError, match=f"pass no {next(iter(options))} beside it"):
+    with pytest.raises(ProprietyError, match=f"pass it without {next(iter(options))}"):
         function(table, rule=pr.Brier(), **options)
 
 

@@ -176,7 +176,7 @@ def test_keys_without_cases_are_none():
 
 
 def test_a_result_is_no_outcomes():
-    with pytest.raises(InputTypeError, match="y_true must hold outcomes; a ForecastTable no longer knows its cases"):
+    with pytest.raises(InputTypeError, match="y_true must hold outcomes; a ForecastTable holds no individual cases"):
         read_cases(pr.ForecastTable.of(Y, P), P)
 
 

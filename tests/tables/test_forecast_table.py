@@ -180,8 +180,8 @@ UNSOUND = {
     "of an outcome": (UNEVEN, "events cannot weigh 3 with squared weights that sum to 1.2, in n = 4 cases"),
     "of all": ({"non_event_squares": [0.34, 2.1]}, "n = 4 cases whose squared weights sum to 2.69 cannot weigh 4"),
     "length": ({"event_squares": [0.25]}, "must be as long as forecast, 2 rows; lengths are 1 and 2"),
-    "no event": ({"n_events": 0}, "0 cases cannot make 1 rows with a weight in events"),
-    "no non-event": ({"n_events": 4}, "0 cases cannot make 2 rows with a weight in non_events"),
+    "no event": ({"n_events": 0}, "0 cases cannot fill 1 rows with a positive weight in events"),
+    "no non-event": ({"n_events": 4}, "0 cases cannot fill 2 rows with a positive weight in non_events"),
     "more events than cases": ({"n_events": 5}, "n_events must not exceed n; got 5 of 4 cases"),
     "no number of events": ({"n_events": None}, "a table of weighted cases .*; it lacks n_events"),
 }
@@ -448,7 +448,7 @@ def test_the_noise_of_cumulative_sums_does_not_split_ties():
 def test_scores_of_a_table_take_nothing_beside_it():
     table = ForecastTable.from_predictions([0, 1], [0.1, 0.4])
     assert pr.brier_score(table) == pytest.approx((0.01 + 0.36) / 2)
-    with pytest.raises(InputTypeError, match="pass no y_proba beside it"):
+    with pytest.raises(InputTypeError, match="pass it without y_proba"):
         pr.brier_score(table, [0.1, 0.4])
     with pytest.raises(InputValueError, match="rows with one column per class; got the forecast of one event"):
         pr.mean_score(table, rule=pr.RankedProbability())

@@ -62,7 +62,7 @@ def test_what_cannot_be_a_label_is_refused(label):
 
 @pytest.mark.parametrize("label", [b"a", 1j, dt.date(2020, 1, 1)], ids=repr)
 def test_a_label_that_is_no_number_is_not_one_of_numbers(label):
-    with pytest.raises(InputValueError, match="y_true must hold labels of the kind of pos_label"):
+    with pytest.raises(InputValueError, match="y_true must hold labels of the same type as pos_label"):
         pr.brier_score([0, 0], [0.2, 0.4], pos_label=label)
 
 

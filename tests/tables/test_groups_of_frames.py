@@ -126,7 +126,7 @@ def test_a_missing_label_is_a_group_of_its_own_in_tables_and_refused_in_ledgers(
     frame = FRAME.with_columns(k=pl.when(pl.col("k") == 1).then(None).otherwise("k"))
     tables = ForecastTable.from_frame(engine(frame), outcome="y", forecast="p", by="k")
     assert list(tables) == [0, 2, None]
-    with pytest.raises(MissingValuesError, match="must be known of every case"):
+    with pytest.raises(MissingValuesError, match="must be known for every case"):
         pr.condense(engine(frame), ["p"], outcome="y", by=["k"])
 
 

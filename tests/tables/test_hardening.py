@@ -113,7 +113,7 @@ def test_a_positive_label_is_a_single_one(label):
 
 def test_a_positive_label_of_another_kind_than_the_outcomes_is_refused():
     for y, label in (([1, 1], "1"), (["1", "1"], 1)):
-        with pytest.raises(InputValueError, match=r"labels of the kind of pos_label.*labels="):
+        with pytest.raises(InputValueError, match=r"labels of the same type as pos_label.*labels="):
             pr.brier_score(y, [0.9, 0.9], pos_label=label)
 
 
@@ -136,7 +136,7 @@ def test_beta_regret_near_impossibility():
 
 def test_a_high_order_does_not_underflow():
     assert pr.mean_score([0], [[0.3, 0.3, 0.4]], rule=pr.Pseudospherical(1100)) == pytest.approx(1 / 1099, rel=1e-9)
-    with pytest.raises(InputValueError, match=r"Hint: nearer to 1 the family is the log score"):
+    with pytest.raises(InputValueError, match=r"Hint: closer to 1 the family is the log score"):
         pr.Tsallis(1 + 1e-13)
 
 
@@ -337,7 +337,7 @@ def test_parameters_of_the_wrong_kind_are_told(make):
 
 
 def test_a_table_does_not_know_its_cases():
-    with pytest.raises(InputTypeError, match="no longer knows its cases"):
+    with pytest.raises(InputTypeError, match="holds no individual cases"):
         pr.case_scores(ForecastTable.from_predictions(Y, P), None, rule=pr.Brier())
 
 

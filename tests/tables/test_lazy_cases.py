@@ -206,5 +206,5 @@ def test_labels_that_integers_cannot_be_are_in_no_row(lazy):
     for labels in ([0.5, 1], [0, 10**30]):
         with pytest.raises(InputValueError, match="y_true must hold only the labels"):
             ForecastTable.from_frame(lazy(FRAME), outcome="y", forecast="a", labels=labels)
-    with pytest.raises(InputValueError, match="labels of the kind of pos_label"):
+    with pytest.raises(InputValueError, match="labels of the same type as pos_label"):
         ForecastTable.from_frame(lazy(FRAME), outcome="y", forecast="a", labels=[0, 10**400])

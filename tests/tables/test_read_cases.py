@@ -75,7 +75,7 @@ def test_weights_that_are_all_zero_after_dropping_are_refused():
 @pytest.mark.parametrize(
     ("y", "forecasts", "options", "error", "message"),
     [
-        (ForecastTable.of(Y, P), {"a": P}, {}, InputTypeError, "a ForecastTable no longer knows its cases"),
+        (ForecastTable.of(Y, P), {"a": P}, {}, InputTypeError, "a ForecastTable holds no individual cases"),
         (Y, [P, Q], {"fewest": 2}, InputTypeError, r'Hint: pass \{"a": p, "b": q\}'),
         (Y, {1: P}, {}, InputTypeError, "forecasts must map the names of models"),
         (Y, {}, {}, InputValueError, "forecasts must hold one model or more; got 0"),
@@ -221,7 +221,7 @@ def test_keys_follow_the_rows_that_were_kept():
     ids=["None", "NaN", "NaT", "NA", "masked"],
 )
 def test_missing_keys_are_refused(values):
-    with pytest.raises(MissingValuesError, match=r"cluster must be known of every case; row 1 is missing"):
+    with pytest.raises(MissingValuesError, match=r"cluster must be known for every case; row 1 is missing"):
         read_cases(Y, P, cluster=values)
 
 

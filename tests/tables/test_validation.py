@@ -67,7 +67,7 @@ REFUSED = {
     "generator": ((y for y in Y), P, InputTypeError, r"y_true must be an array .*got a single generator"),
     "ragged rows": (Y, [[0.2, 0.8], [1.0], [0.1, 0.9]], InputValueError, r"equally long"),
     "lazy frame": (Y, pl.LazyFrame({"a": P}), InputTypeError, r"got a lazy LazyFrame.*collect"),
-    "no forecast": (Y, None, InputTypeError, r"y_proba is needed beside y_true"),
+    "no forecast": (Y, None, InputTypeError, r"y_proba is required with y_true"),
     "masked forecast": (Y, np.ma.array(P, mask=[0, 1, 0]), MissingValuesError, r"y_proba .* missing .*row 1"),
     "masked outcome": (np.ma.array(Y, mask=[0, 0, 1]), P, MissingValuesError, r"y_true .* missing .*row 2"),
     "other index": (pd.Series(Y), pd.Series(P, index=[2, 1, 0]), InputValueError, r"carry different indices.*align"),

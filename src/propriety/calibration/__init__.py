@@ -1,1 +1,1 @@
-"""Are the probabilities honest? PAV, reliability curves, decompositions, bands and tests."""
+"""Calibration of forecasts: PAV, reliability curves, decompositions, bands and tests."""

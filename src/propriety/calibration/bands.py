@@ -1,9 +1,9 @@
-"""Bands in a reliability diagram: where noise alone would put the curve, and where the true event rates may lie.
+"""Bands in a reliability diagram: consistency bands around the diagonal and confidence bands around the curve.
 
-A consistency band lies around the diagonal: at each forecast by itself, it holds the curve of a calibrated forecast
-with the stated probability. A confidence band lies around the curve and holds the true event rate, at each forecast
-by itself (pointwise) or at all of them together (simultaneous). Somewhere or other a curve leaves a pointwise band
-far more often than the level suggests: only a simultaneous band can be read as a whole.
+A consistency band contains the curve of calibrated forecasts with the stated probability, at each forecast separately.
+A confidence band contains the true event rate, at each forecast separately (pointwise) or at all forecasts together
+(simultaneous). A curve leaves a pointwise band somewhere far more often than the level suggests; only a simultaneous
+band can be read as a whole.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ __all__ = ["Band", "BandMethod", "band_around_curve", "band_around_diagonal"]
 
 BandMethod: TypeAlias = Literal["auto", "resampling", "discrete", "continuous"]
 
-FEW = 5  # Events or non-events of a block below which Clopper and Pearson's limits are clearly wider than needed.
-POINTS = 101  # Of the continuous asymptotic band, evenly over the range of the forecasts.
+FEW = 5  # Clopper-Pearson limits are clearly too wide with fewer events or non-events.
+POINTS = 101  # Points of the continuous asymptotic band, evenly spaced.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Band(Result):
-    """Lower and upper limits at forecasts, and how they were made.
+    """Lower and upper limits at given forecasts, and the method by which they were computed.
 
     Parameters
     ----------
     forecast, low, high : array of shape (points,)
-        The limits between the points are linear; those of a simultaneous band are steps, the lower one holding up to
-        the next forecast, the upper one from the forecast before.
+        Limits are linear between the points, except for a simultaneous band, whose limits are steps: the lower limit
+        holds up to the next forecast, the upper one from the previous forecast.
     kind : {"consistency", "confidence", "simultaneous"}
-        Around the diagonal, pointwise; around the curve, pointwise; around the curve, for all forecasts at once.
+        Pointwise around the diagonal; pointwise around the curve; around the curve for all forecasts at once.
     level : float
-        Probability with which the band holds: at each forecast by itself, or, if it is simultaneous, at all together.
+        Coverage probability: at each forecast separately or, if simultaneous, at all forecasts together.
     method : str
         "resampling", "discrete" or "continuous" asymptotics, "pooled blocks", or "union bound".
     n_resamples, seed : int, optional
-        Of a resampled band.
+        Number and seed of the draws of a resampled band.
     note : str
-        What to beware of; empty if nothing.
+        A caveat, if any.
     """
 
     forecast: Floats
@@ -65,7 +65,7 @@ class Band(Result):
 
     @property
     def label(self) -> str:
-        """Level and kind in words, which say whether the band is pointwise.
+        """Level and kind as text, which says whether the band is pointwise.
 
         Examples
         --------
@@ -92,7 +92,7 @@ def band_around_diagonal(
 
 
 def band_around_curve(table: ForecastTable, blocks: Blocks, *, level: float) -> Band:
-    """Make the pointwise confidence band of a table with its pooled blocks, at the ends of each block."""
+    """Make the pointwise confidence band of a table from its pooled blocks, at the ends of each block."""
     lower, upper = pointwise_limits(table, blocks, level)
     first, last = blocks.start[:-1], blocks.start[1:] - 1
     ends, block = np.unique(np.concatenate([first, last]), return_index=True)
@@ -109,7 +109,7 @@ def band_around_curve(table: ForecastTable, blocks: Blocks, *, level: float) -> 
 
 
 def _wide(blocks: Blocks, cases_per_weight: float) -> str:
-    """Say in how many blocks the limits are wider than needed, because they pool few events or few non-events."""
+    """Say in how many blocks the limits are too wide because they contain few events or non-events."""
     rarest = np.minimum(blocks.events, blocks.non_events) * cases_per_weight
     few = int(np.count_nonzero(rarest < FEW))
     if not few:
@@ -119,12 +119,12 @@ def _wide(blocks: Blocks, cases_per_weight: float) -> str:
 
 
 def _grid(table: ForecastTable) -> Floats:
-    """Return points over the range of the forecasts; one if they are all the same."""
+    """Return evenly spaced points over the range of the forecasts; one if they are all equal."""
     return np.unique(np.linspace(table.forecast[0], table.forecast[-1], POINTS))
 
 
 def _method_around_diagonal(table: ForecastTable) -> BandMethod:
-    """Choose as Dimitriadis, Gneiting & Jordan (2021) do, by the number of cases and of distinct forecasts."""
+    """Choose the method as Dimitriadis, Gneiting & Jordan (2021) do, by the numbers of cases and distinct forecasts."""
     n, distinct = table.effective_n, len(table)
     if n <= max(1000, min(5000, 50 * distinct)):
         return "resampling"
@@ -161,7 +161,7 @@ def _normal_half_width(table: ForecastTable, level: float) -> Floats:
 
 
 def _chernoff_half_width(table: ForecastTable, at: Floats, level: float) -> Floats:
-    """Half-width for a rate that rises with slope one, by Chernoff's distribution (Wright 1981)."""
+    """Return the half-width for a rate that rises with slope one, from Chernoff's distribution (Wright 1981)."""
     n = table.effective_n
     density = beta_kernel_density(at, table.forecast, table.weights, n=n)
     half: Floats = chernoff_quantile(0.5 + level / 2.0) * np.cbrt(4.0 * at * (1.0 - at) / (n * density))

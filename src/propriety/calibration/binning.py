@@ -1,4 +1,4 @@
-"""Rows of a table gathered into bins, for the diagrams and decompositions that still use them."""
+"""Binning of the rows of a table, for binned diagrams and decompositions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Strategy: TypeAlias = Literal["uniform", "quantile"]
 
 
 def bin_starts(table: ForecastTable, *, bins: int, strategy: Strategy) -> NDArray[np.intp]:
-    """Return the first row of each bin that is not empty.
+    """Return the first row of each non-empty bin.
 
-    Uniform bins are equally wide, closed on the left, the last on both sides. Quantile bins hold about equal
-    weight; equal forecasts are never split, so that there can be fewer than asked for.
+    Uniform bins have equal width and are closed on the left; the last is closed on both sides. Quantile bins have about
+    equal weight. Equal forecasts are never split, so there can be fewer bins than requested.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def bin_starts(table: ForecastTable, *, bins: int, strategy: Strategy) -> NDArra
     check_positive("bins", bins)
     check_choice("strategy", strategy, get_args(Strategy))
     if strategy == "uniform":
-        # Divided, the edges are the floats that a user writes: 3 / 10 is 0.3, and 3 * 0.1 is not.
+        # Division gives the same floats that a user writes: 3 / 10 is 0.3, but 3 * 0.1 is not.
         starts = np.unique(np.searchsorted(table.forecast, np.arange(bins) / bins))
         return starts[starts < len(table)]
     before = np.cumsum(table.weights) - table.weights
@@ -40,7 +40,7 @@ def bin_starts(table: ForecastTable, *, bins: int, strategy: Strategy) -> NDArra
 
 
 def weighted_quantile(values: Floats, weight: Floats, levels: Floats) -> Floats:
-    """Smallest values that at least the given shares of the weight do not exceed.
+    """Return weighted quantiles: the smallest values that at least the given shares of the weight do not exceed.
 
     Examples
     --------
@@ -52,8 +52,8 @@ def weighted_quantile(values: Floats, weight: Floats, levels: Floats) -> Floats:
 
 
 def quantile_of_sorted(values: Floats, share: Floats, levels: Floats) -> Floats:
-    """Return the same of values that are in order, with the sum of the weights up to each."""
-    # A share that is met exactly must not be missed by rounding, hence the little less.
+    """Return the same for sorted values, given the cumulative weights."""
+    # A share that is met exactly must not be missed by rounding, so the levels are reduced slightly.
     reached = np.searchsorted(share, levels * share[-1] * (1.0 - 1e-12))
     quantile: Floats = values[reached]
     return quantile

@@ -1,4 +1,4 @@
-"""How far a grid can be off: the miscalibration of all the cases that it may stand for lies in a bracket."""
+"""Bounds on the miscalibration of the cases behind a grid, which does not hold exact forecasts."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["CalibrationBracket", "calibration_bracket"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CalibrationBracket(Result):
-    """Limits of the miscalibration and the discrimination of the cases behind a grid.
+    """Bounds on the miscalibration and the discrimination of the cases behind a grid.
 
     Parameters
     ----------
     miscalibration_low, miscalibration_high : float
-        What the forecasts, each the mean of its cell, lose to the recalibrated cases: at least, at most.
+        Lower and upper bound of the miscalibration of the forecasts, each the mean of its cell.
     discrimination_low, discrimination_high : float
-        What the recalibrated cases gain on the constant event rate: at least, at most.
+        Lower and upper bound of the discrimination.
     rule : Rule
         The rule.
     n : int
         Number of cases.
     cells : int, optional
-        Cells of the grid; None where the forecasts are exact and the limits are one.
+        Cells of the grid; None if the forecasts are exact and the bounds are equal.
     """
 
     miscalibration_low: float
@@ -44,11 +44,11 @@ class CalibrationBracket(Result):
 
 
 def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> CalibrationBracket:
-    r"""Bracket what isotonic recalibration finds in the cases behind a grid.
+    r"""Bound the miscalibration and the discrimination of the cases behind a grid.
 
-    Recalibration of the cells finds the least, because it cannot part the cases of a cell. It finds the most where all
-    non-events of a cell have lower forecasts than its events, since the cumulative-sum diagram of any other order runs
-    above that one, and so does its hull. The truth lies between:
+    Recalibration of the cells gives the lower bounds, because it cannot separate the cases of a cell. The upper bounds
+    are reached if all non-events of a cell have lower forecasts than its events: the cumulative-sum diagram of any
+    other order runs above that one, and so does its hull. The truth lies in between:
 
     .. math::
 
@@ -57,7 +57,7 @@ def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> Calibrat
     Parameters
     ----------
     table : ForecastTable
-        A plain grid. The limits of an exact or a refined table are one: its blocks are known.
+        A plain grid. The bounds of an exact or a refined table are equal, because its blocks are known.
     rule : Rule
         Any proper rule for one event.
 
@@ -92,13 +92,13 @@ def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> Calibrat
 
 
 def _corners(table: ForecastTable) -> Blocks:
-    """Return the blocks of the cases in the order that favours recalibration: non-events before events in each cell.
+    """Return the blocks for the order that favours recalibration most: non-events before events in each cell.
 
-    Forecasts of 0 and 1 are exact, so that their cases cannot be parted.
+    Forecasts of 0 and 1 are exact, so their cases cannot be separated.
     """
     inner = (table.forecast > 0.0) & (table.forecast < 1.0)
     parted = inner & (table.events > 0.0) & (table.non_events > 0.0)
-    # A cell that is parted becomes two rows: its non-events, and then its events.
+    # A separated cell becomes two rows: its non-events, then its events.
     row = np.repeat(np.arange(len(table)), 1 + parted)
     second = np.diff(row, prepend=-1) == 0
     first = parted[row] & ~second

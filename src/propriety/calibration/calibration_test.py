@@ -1,4 +1,4 @@
-"""A test of calibration with one level, from a forecast table alone: of level and slope, and of shapes beyond them."""
+"""A test of calibration at one level, from a forecast table: of intercept and slope, and of other shapes."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["FEWEST", "CalibrationTest", "calibration_test"]
 
-# Of the level of the test, for one view, for two and for three.
+# Shares of the level of the test for one, two or three components.
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
-FEWEST_UNITS = 10  # Clusters or times below which hardly any error could be found.
-ENOUGH_REACH, MOST_DRAWS = 10, 20  # Draws that reach the statistic, and how often their number is drawn for so many.
-WORK = 20_000_000  # Outcomes of groups that are drawn at most, beyond the draws that are asked for: a second.
-FEWEST = 20.0  # Variance of the number of events below which the law of the test is drawn, and little can be found.
+FEWEST_UNITS = 10  # With fewer clusters or times, hardly any miscalibration could be found.
+ENOUGH_REACH, MOST_DRAWS = 10, 20  # Draws that must reach the statistic; the factor by which draws may grow for that.
+WORK = 20_000_000  # Most group outcomes drawn beyond the requested draws, about a second.
+FEWEST = 20.0  # Below this variance of the number of events, the null distribution is simulated and power is low.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CalibrationTest(Result):
-    r"""Whether forecasts are calibrated, by several views with one level; see `calibration_test`.
+    r"""Result of a test of calibration that combines several components at one level; see `calibration_test`.
 
     Parameters
     ----------
     p_value : float
-        p-value of all views together; 0 if a forecast is refuted, and 1 if there is nothing to test.
+        p-value of all components together; 0 if a forecast is refuted, and 1 if there is nothing to test.
     line_statistic, line_df, line_p_value : float
         Score test of calibration intercept 0 and slope 1.
     shape_df, shape_p_value, fine_df, fine_p_value : float
-        Tests of the shape that intercept and slope do not see, and of finer shapes; where there are too few cases
-        or distinct forecasts for one, it has 0 degrees of freedom and its p-value is NaN: not tested.
+        Tests of the shape beyond intercept and slope, and of finer shapes. If there are too few cases or distinct
+        forecasts for one, it has 0 degrees of freedom and its p-value is NaN: it was not tested.
     information : float
-        :math:`\sum p (1 - p)`, the variance of the number of events if calibrated; of the effective number of
-        weighted or clustered cases.
+        :math:`\sum p (1 - p)`, the variance of the number of events if calibrated; with weights or clusters, that of
+        the effective number of cases.
     dispersion : float
-        By how much clusters or times multiply the variance of level and slope; 1 if cases are independent.
+        Factor by which clusters or times increase the variance of intercept and slope; 1 for independent cases.
     n_certain, n_refuted : float
-        Number (weight, if weighted) of the cases with a forecast of exactly 0 or 1, and of those that did not come
-        true.
+        Number (weight, if weighted) of cases with a forecast of exactly 0 or 1, and of those where the forecast was
+        wrong.
     n, units : int
-        Number of cases, and of clusters or times if cases depend on each other, else of cases.
+        Number of cases, and of independent units: clusters or times if there are any, else cases.
     is_weighted : bool
         Whether the cases have weights.
     method : str
-        The law the statistics are compared with.
+        Reference distribution of the statistics.
     worth : float
-        Number of independent times that the times are worth, if there are times.
+        Effective number of independent times, if there are times.
     """
 
     p_value: float
@@ -75,11 +75,11 @@ class CalibrationTest(Result):
 
     @property
     def is_enough(self) -> bool:
-        """Whether a test that finds nothing says something."""
+        """Whether there are enough data for a non-significant result to be informative."""
         return self.information >= FEWEST and self.units >= FEWEST_UNITS
 
     def views_against(self, alpha: float) -> tuple[bool, bool, bool]:
-        """Return whether line, shape and finer shapes, each by itself, decide a test with level `alpha`."""
+        """Return whether line, shape and finer shapes, each by itself, are decisive at level `alpha`."""
         names = ("line", "shape", "fine")
         views = [(getattr(self, f"{name}_p_value"), getattr(self, f"{name}_df")) for name in names]
         line, shape, fine = (p_value <= alpha for p_value in _shared(views))
@@ -98,10 +98,10 @@ def calibration_test(
 ) -> CalibrationTest:
     r"""Test whether the event happens as often as forecast, at every forecast.
 
-    With the functions :math:`z_j` of `null_scores`, which are uncorrelated, the squared sums of residuals of the first
-    two make Cox's score test of intercept 0 and slope 1, with 2 degrees of freedom, those of the next four a test of
-    the shape, and, where :math:`\sum p (1 - p) \ge 100`, ten more a test of finer shapes. The tests are independent of
-    each other in large samples. Their p-values are joined as
+    The functions :math:`z_j` of `null_scores` are uncorrelated. The squared sums of residuals of the first two give
+    Cox's score test of intercept 0 and slope 1, with 2 degrees of freedom; those of the next four test the shape; and
+    if :math:`\sum p (1 - p) \ge 100`, ten more test finer shapes. The tests are independent of each other in large
+    samples. Their p-values are combined as
 
     .. math:: m = \min_k p_k / a_k , \qquad p = 1 - \prod_k (1 - a_k m)
 
@@ -112,25 +112,25 @@ def calibration_test(
     table : ForecastTable
         Forecasts and outcomes.
     n_resamples, seed : int
-        Number and seed of the draws. Where :math:`\sum p (1 - p) < 20`, too little for a shape to be seen, level and
-        slope are tested alone; against drawn outcomes, if cases are independent and of equal weight. As long as fewer
-        than 10 draws reach the statistic, up to 20 times as many are drawn, so that a small p-value can be told, as it
-        must be if it is adjusted for many classes.
+        Number and seed of the draws. If :math:`\sum p (1 - p) < 20`, too little to detect a shape, only intercept and
+        slope are tested, against simulated outcomes if cases are independent and of equal weight. As long as fewer than
+        10 draws reach the statistic, up to 20 times as many are drawn, so that a small p-value can be resolved, as is
+        needed if it is adjusted for many classes.
     scores : NullScores, optional
-        Those of the table, if they are known.
+        The null scores of the table, if already computed.
     dispersion : ndarray, optional
-        Variance of each sum as clusters or times make it. A statistic is divided by the mean over its view, but not by
-        less than 1, and has fewer degrees of freedom where the variances of a view differ (Rao and Scott).
+        Variance of each sum under clusters or times. A statistic is divided by the mean over its component, but by no
+        less than 1, and has fewer degrees of freedom if the variances of a component differ (Rao and Scott).
     dispersion_df : float
-        Degrees of freedom of each of these variances, if their own noise counts, as that of few times does; then
-        statistics have the law of F.
+        Degrees of freedom of each of these variances, if their own noise matters, as with few times; the statistics
+        then have an F distribution.
     units : int, optional
-        Number of clusters or times, if cases depend on each other.
+        Number of clusters or times, if cases are correlated within them.
 
     Notes
     -----
-    Forecasts of exactly 0 or 1 have no log-odds. Those that came true are left out; a single one that did not come
-    true refutes the forecasts, whatever the others say.
+    Forecasts of exactly 0 or 1 have no log-odds. Those that came true are left out. A single one that did not refutes
+    the forecasts, whatever the others say.
 
     References
     ----------
@@ -186,11 +186,11 @@ class _View(NamedTuple):
 
 
 def _views(scores: NullScores, dispersion: Floats | None, dispersion_df: float) -> Iterator[_View]:
-    """Compare the squared sums of each view with the law of chi-squared, or of F, that has their mean and variance."""
+    """Compare the squared sums of each component with the chi-squared or F distribution of matching moments."""
     end = 0
     for size in scores.sizes:
         part, end = slice(end, end + size), end + size
-        with np.errstate(over="ignore"):  # Of an event that was all but excluded.
+        with np.errstate(over="ignore"):  # An event happened that had a forecast of almost 0.
             statistic, df, factor, noise_df = float((scores.sums[part] ** 2).sum()), float(size), 1.0, math.inf
         if dispersion is not None and size:
             factor = max(1.0, float(dispersion[part].mean()))
@@ -201,14 +201,14 @@ def _views(scores: NullScores, dispersion: Floats | None, dispersion_df: float) 
 
 
 def _tail(statistic: float, df: float, noise_df: float) -> float:
-    """Return the p-value of a sum of squares over a variance that is known, or has so many degrees of freedom."""
+    """Return the p-value of a sum of squares over a variance that is known, or has `noise_df` degrees of freedom."""
     if not df:
         return math.nan
     return float(chdtrc(df, statistic)) if math.isinf(noise_df) else float(fdtrc(df, noise_df, statistic / df))
 
 
 def _shared(views: Iterable[tuple[float, float]]) -> list[float]:
-    """Return, of p-values and degrees of freedom, the p-value of all views if each of them decides."""
+    """Return, for p-values with their degrees of freedom, the combined p-value if each of them is decisive."""
     views = list(views)
     shares = SHARES.get(sum(df > 0.0 for _, df in views), ())
     tested = iter(shares)
@@ -219,14 +219,14 @@ def _shared(views: Iterable[tuple[float, float]]) -> list[float]:
 
 
 def _any_of(chances: list[float]) -> float:
-    """Return the chance that any of independent events happens, with all digits of a small one."""
+    """Return the probability that any of several independent events happens, accurate also if it is small."""
     return 1.0 if max(chances) >= 1.0 else 0.0 - math.expm1(math.fsum(math.log1p(-chance) for chance in chances))
 
 
 def _drawn_line(
     table: ForecastTable, scores: NullScores, statistic: float, n_resamples: int, seed: int
 ) -> tuple[int, int]:
-    """Return how many draws of outcomes, with the forecasts as probabilities, reach the statistic, and of how many."""
+    """Draw outcomes with the forecasts as probabilities; return how many draws reach the statistic, and of how many."""
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
     start = scores.start - int(np.argmax(inside))
     cases, expected = table.weights[inside], table.weights[inside] * table.forecast[inside]
@@ -234,7 +234,7 @@ def _drawn_line(
     mean = np.add.reduceat(expected, start)
     generator, rate = np.random.default_rng(seed), np.minimum(mean / number, 1.0)
     functions = scores.functions[:, : scores.sizes[0]]
-    least = statistic * (1.0 - 1e-9)  # Draws as extreme as the sample must not escape the count by rounding.
+    least = statistic * (1.0 - 1e-9)  # Rounding must not exclude draws as extreme as the sample.
     reached = drawn = 0
     most = min(MOST_DRAWS * n_resamples, WORK // len(number))
     while drawn == 0 or (reached < ENOUGH_REACH and drawn < most):

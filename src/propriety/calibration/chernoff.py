@@ -34,22 +34,23 @@ Floats = NDArray[np.float64]
 
 _HALF = 0.5
 _ROOT = 2.0 ** (1 / 3)
-# The trapezoidal rule errs by exp(-2 pi d / step), where d >= 1.3 is the way to the first zero of Ai, -2.34.
+# The trapezoidal rule has an error of exp(-2 pi d / step), where d >= 1.3 is the distance to the first zero of Ai,
+# -2.34.
 _STEP = 0.2
 _LEFT_CONTOUR = -1.0
 _NEWTON_STEPS = 50
-# Convergence is quadratic: the error that a step this small leaves is far below rounding.
+# Convergence is quadratic: after a step this small, the remaining error is far below rounding.
 _LAST_STEP = 1e-13
 
 
 def _airy_transform(t: Floats, contour: float) -> Floats:
     r"""Return :math:`g(t)` of the module's formula, by the trapezoidal rule on :math:`\Re z = c`.
 
-    The integrand falls like :math:`\exp(-0.47\, |\Im z|^{3/2})`, with conjugate values at conjugate points.
+    The integrand decays like :math:`\exp(-0.47\, |\Im z|^{3/2})`, with conjugate values at conjugate points.
     """
     height = 20.0 + 4.0 * math.sqrt(abs(contour))
     z = contour + 1j * np.arange(0.0, height, _STEP)
-    # The scaled Airy function is e^(2/3 z^(3/2)) Ai(z): its factor joins the exponent, lest it overflow.
+    # The scaled Airy function is e^(2/3 z^(3/2)) Ai(z); its factor is added to the exponent to avoid overflow.
     exponent = 2 / 3 * z**1.5 - _ROOT * np.multiply.outer(t, z)
     integrand = (np.exp(exponent) / airye(z)[0]).real
     integral: Floats = _STEP * (integrand.sum(axis=-1) - integrand[..., 0] / 2)
@@ -58,7 +59,7 @@ def _airy_transform(t: Floats, contour: float) -> Floats:
 
 def _density(t: Floats) -> Floats:
     """Return the density at non-negative points, with full relative accuracy near the smallest of them."""
-    # Through the saddle point, 2^(2/3) t^2, the integrand does not oscillate and so nothing cancels.
+    # Through the saddle point, 2^(2/3) t^2, the integrand does not oscillate, so nothing cancels.
     saddle = _ROOT**2 * float(t.min()) ** 2
     return 0.5 * _airy_transform(t, saddle) * _airy_transform(-t, _LEFT_CONTOUR)
 
@@ -73,13 +74,13 @@ def _unit_quadrature() -> tuple[Floats, Floats]:
 def _tail(x: float) -> tuple[float, float]:
     """Return the probability of exceeding ``x >= 0`` and the density at ``x``."""
     nodes, weights = _unit_quadrature()
-    # The density falls faster than exp(-2/3 t^3): what is left beyond this end is exp(-40) of the whole.
+    # The density decays faster than exp(-2/3 t^3); beyond this end only exp(-40) of the total remains.
     width = float(np.cbrt(x**3 + 60.0)) - x
     density = _density(np.concatenate([[x], x + width * nodes]))
     return width * float(weights @ density[1:]), float(density[0])
 
 
-@functools.lru_cache(maxsize=64)  # Every band of a level asks for the same one.
+@functools.lru_cache(maxsize=64)  # Bands of the same level need the same quantile.
 def chernoff_quantile(probability: float) -> float:
     r"""Quantile function of Chernoff's distribution, the :math:`x` with :math:`F(x) = p`.
 
@@ -95,20 +96,20 @@ def chernoff_quantile(probability: float) -> float:
 
     Notes
     -----
-    Verified against 45-digit arithmetic for 1e-16 <= p <= 1 - 1e-6: the absolute error is below 2e-15. Nearer
-    to 1 the spacing of the floating-point numbers there, not this function, limits the accuracy.
+    Verified against 45-digit arithmetic for 1e-16 <= p <= 1 - 1e-6: the absolute error is below 2e-15. Closer to 1, the
+    accuracy is limited by the spacing of floating-point numbers.
 
     Examples
     --------
     >>> round(chernoff_quantile(0.95), 12)
     0.845081188802
     """
-    # Symmetry: the smaller tail is the one known to full relative accuracy, and the median is exactly zero.
+    # By symmetry, use the smaller tail, which is known to full relative accuracy; the median is exactly zero.
     target = min(float(probability), 1.0 - float(probability))
     if target == _HALF:
         return 0.0
     x = float(np.cbrt(1.5 * math.log(_HALF / target)))
-    # Newton's method converges from any start, the log of the tail being concave as the log density is.
+    # Newton's method converges from any start, because the log of the tail is concave.
     for _ in range(_NEWTON_STEPS):
         tail, density = _tail(x)
         step = math.log(tail / target) * tail / density

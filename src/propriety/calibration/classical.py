@@ -35,11 +35,11 @@ class ClassicalDecomposition(Result):
     uncertainty : float
         Variance of the outcomes.
     within_bin : float
-        Variance of the forecasts inside the bins minus twice their covariance with the outcomes there.
+        Variance of the forecasts within bins minus twice their covariance with the outcomes there.
     strategy : {"uniform", "quantile", "distinct"}
-        What the bins are.
+        How the bins are formed.
     bins, n, dropped : int
-        Number of bins that are not empty, of cases, and of rows left out because of missing values.
+        Number of non-empty bins, of cases, and of rows left out because of missing values.
     """
 
     score: float
@@ -72,8 +72,8 @@ def classical_decomposition(
               + \bar y (1 - \bar y) + \sum_{k,\, i \in k} w_i \bigl[(p_i - \bar p_k)^2
               - 2 (p_i - \bar p_k) (y_i - \bar y_k)\bigr] .
 
-    The parts depend on the bins: narrow ones with few cases inflate reliability and resolution alike, by the same
-    amount. `decompose` needs no bins and is to be preferred.
+    The parts depend on the bins: narrow bins with few cases inflate both reliability and resolution by the same amount.
+    `decompose` needs no bins and is preferable.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def classical_decomposition(
     bins : int
         Number of bins, for the first two strategies.
     strategy : {"uniform", "quantile", "distinct"}
-        Bins of equal width, of about equal weight, or one for each distinct forecast, with nothing left within.
+        Bins of equal width, of about equal weight, or one for each distinct forecast, so that within_bin is 0.
 
     References
     ----------

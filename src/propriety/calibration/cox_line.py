@@ -1,4 +1,4 @@
-"""Cox's recalibration line: intercept and slope of the log-odds of the event on those of the forecast."""
+"""Cox's recalibration line: logistic regression of the event on the log-odds of the forecast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from propriety.tables.identity_cache import IdentityCache
 
 __all__ = ["CoxLine", "cox_line"]
 
-GROUPS = 2**12  # Rows of the first fit, whose coefficients are off by about a millionth of their errors.
+GROUPS = 2**12  # Rows of the first fit, whose coefficients are off by a millionth of their standard errors.
 MOST_STEPS = 20
 LAST_STEP = 1e-8
 
@@ -30,7 +30,7 @@ class CoxLine:
     Parameters
     ----------
     coefficients : ndarray
-        The slope b and the intercept a; or, with the slope fixed at 1, the intercept alone.
+        The slope b and the intercept a; or, with the slope fixed at 1, only the intercept.
     covariance : ndarray
         Inverse of the Fisher information, in which a weight of w counts as w cases.
     converged : bool
@@ -43,10 +43,10 @@ class CoxLine:
 
 
 def cox_line(table: ForecastTable, *, slope: bool) -> CoxLine:
-    """Fit the line to a table, with a free slope or with one of 1; a table is fitted once.
+    """Fit the line to a table, with a free slope or a slope of 1; the fit of a table is cached.
 
-    The likelihood is climbed by Newton's method from the fit of at most 4,096 groups of neighbouring forecasts, so that
-    a large table is passed a few times only.
+    Newton's method starts from the fit to at most 4,096 groups of neighbouring forecasts, so that only a few passes
+    over a large table are needed.
 
     References
     ----------
@@ -91,7 +91,7 @@ def _whole_fit(x: Floats, events: Floats, non_events: Floats, *, slope: bool) ->
 
 
 def _grouped(table: ForecastTable, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Put neighbours together, each with about the same variance of its events; their log-odds are averaged."""
+    """Group neighbouring rows with about equal variance of their events; their log-odds are averaged."""
     if len(table) <= GROUPS:
         return x, table.events, table.non_events
     weight = table.weights * table.forecast * (1.0 - table.forecast)
@@ -101,7 +101,7 @@ def _grouped(table: ForecastTable, x: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _climbed(x: Floats, events: Floats, non_events: Floats, start: Floats, *, slope: bool) -> CoxLine | None:
-    """Climb by Newton's method; None where it does not come to rest."""
+    """Maximise the likelihood by Newton's method; None if it does not converge."""
     weight = events + non_events
     coefficients = start.copy()
     for _ in range(MOST_STEPS):
@@ -120,7 +120,7 @@ def _climbed(x: Floats, events: Floats, non_events: Floats, start: Floats, *, sl
             return None
         step = covariance @ gradient
         coefficients = coefficients + step
-        # Newton's method squares the error: after this step it is far below the rounding error.
+        # Newton's method squares the error: after this step it is far below rounding error.
         if np.abs(step).max() <= LAST_STEP * max(1.0, np.abs(coefficients).max()):
             return CoxLine(coefficients, covariance)
     return None

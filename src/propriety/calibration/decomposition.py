@@ -1,4 +1,4 @@
-"""What a mean score is made of: miscalibration, discrimination and uncertainty."""
+"""Decomposition of a mean score into miscalibration, discrimination and uncertainty."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Decomposition(Result):
     score : float
         Mean score of the forecasts.
     miscalibration : float
-        What they lose to their own recalibrated form; zero if each forecast is the event rate of its cases.
+        How much the score exceeds that of the recalibrated forecasts; zero if each forecast equals its event rate.
     discrimination : float
-        What the recalibrated forecasts gain on the constant event rate; zero if they are constant.
+        How much better the recalibrated forecasts score than the constant event rate; zero if they are constant.
     uncertainty : float
         Mean score of the constant event rate.
     rule : Rule
@@ -55,7 +55,7 @@ class Decomposition(Result):
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     parts : mapping of label to Decomposition, optional
-        For rows of classes, the decomposition of each event, of which this one is the sum or the mean.
+        For classes, the decomposition of each event, of which this one is the sum or the mean.
     threshold, score_curve, miscalibration_curve, discrimination_curve, uncertainty_curve : array, optional
         Regret at each threshold, and its parts; see `decompose`.
     """
@@ -75,7 +75,7 @@ class Decomposition(Result):
     uncertainty_curve: Floats | None = None
 
     def columns(self) -> Mapping[str, Any]:
-        """Columns of the tidy table: the curves where there are any, else one row per event and one in total."""
+        """Columns of the tidy table: the curves if there are any, else one row per event and one in total."""
         if self.threshold is not None:
             return Result.columns(self)
         events = [*(self.parts or {}).values(), self]
@@ -115,33 +115,33 @@ def decompose(
                 - \underbrace{(\bar S_R - \bar S_C)}_{\text{discrimination}}
                 + \underbrace{\bar S_R}_{\text{uncertainty}}
 
-    with the forecasts as they are (X), recalibrated by isotonic regression (C), and replaced by the constant event
-    rate (R). The recalibrated forecasts are the same for every proper rule, and no part is ever negative.
+    where X are the forecasts as they are, C the forecasts recalibrated by isotonic regression, and R the constant event
+    rate. The recalibrated forecasts are the same for every proper rule, and no part is ever negative.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; a ForecastTable takes the place of binary predictions.
+        As in `propriety.mean_score`; a ForecastTable replaces binary predictions.
     rule : Rule
-        Any proper rule for one event; for rows of classes ``Brier()``, which decomposes class by class and sums,
-        or ``RankedProbability()``, which decomposes cut point by cut point and averages. Each event is
-        recalibrated by itself, so that recalibrated rows need not sum to one.
+        Any proper rule for one event. For classes, ``Brier()``, which is decomposed class by class and summed, or
+        ``RankedProbability()``, which is decomposed cut point by cut point and averaged. Each event is recalibrated by
+        itself, so that recalibrated rows need not sum to one.
     curve : bool
-        Whether to decompose also the regret :math:`R^*(c)` at thresholds :math:`c`, whatever the rule: the mean of
-        ``Elementary(c)``, which costs :math:`1 - c` for an event with a forecast below :math:`c` and :math:`c` for
-        a non-event with a forecast of at least :math:`c`. The area under it is half the Brier score.
+        Whether to decompose also the regret :math:`R^*(c)` at thresholds :math:`c`, whatever the rule. It is the mean
+        of ``Elementary(c)``, which costs :math:`1 - c` for an event with a forecast below :math:`c` and :math:`c` for a
+        non-event with a forecast of at least :math:`c`. The area under it is half the Brier score.
     grid : array-like in [0, 1], optional
-        Thresholds at which to evaluate this curve, in place of the whole of it.
+        Thresholds at which to evaluate this curve, instead of all of it.
 
     Notes
     -----
-    With ``curve=True`` the thresholds are 0, 1, all forecasts and all recalibrated forecasts, between which the
-    curves are straight. Where they jump, at each forecast, the threshold occurs twice: first with the value
-    there, then with the limit from above. So straight lines through the points are the exact curves, and the
-    trapezoidal rule gives their exact areas. On a grid the curves have their values there.
+    With ``curve=True`` the thresholds are 0, 1, all forecasts and all recalibrated forecasts, between which the curves
+    are linear. They jump at each forecast, so that threshold occurs twice: first with the value there, then with the
+    limit from above. Straight lines through the points are therefore the exact curves, and the trapezoidal rule gives
+    their exact areas. With `grid`, the curves have their values at these thresholds.
 
-    Under the log score an event that was called impossible makes score and miscalibration infinite; the other
-    parts stay finite.
+    Under the log score, an event with a forecast of 0 makes score and miscalibration infinite; the other parts stay
+    finite.
 
     References
     ----------
@@ -164,7 +164,7 @@ def decompose(
     if pos_label is not None:
         raise laws.event_of_classes()
     if curve or grid is not None:
-        law = "belongs to the forecast of one event"
+        law = "requires the forecast of one event"
         raise InputValueError(
             law,
             argument="curve" if grid is None else "grid",
@@ -173,7 +173,7 @@ def decompose(
         )
     check_proper(rule, classes)
     if type(rule) not in (Brier, RankedProbability):
-        law = f"{rule!r} has no exact decomposition for rows of classes, because it is no sum over events"
+        law = f"{rule!r} has no exact decomposition for class probabilities, because it is not a sum over events"
         hint = Wording(
             "use Brier() or RankedProbability(), or decompose one class, such as y == 2 with {y_proba}[:, 2]."
         )
@@ -183,7 +183,7 @@ def decompose(
 
 
 def summed_decomposition(tables: Mapping[Any, ForecastTable], rule: Rule) -> Decomposition:
-    """Decompose the score of rows from the tables of their classes, a sum, or of their cut points, a mean.
+    """Decompose the score of class probabilities from the tables of classes (a sum) or of cut points (a mean).
 
     Examples
     --------
@@ -206,7 +206,7 @@ def decompose_table(
     curve: bool = False,
     grid: ArrayLike | None = None,
 ) -> Decomposition:
-    """Decompose the mean score of a table, with its pooled blocks where they are known already; see `decompose`.
+    """Decompose the mean score of a table, with its pooled blocks if already computed; see `decompose`.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def decompose_table(
 
 
 def _columns(y_proba: object) -> int | None:
-    """Return the number of classes of rows, or None for the forecast of one event."""
+    """Return the number of classes, or None for the forecast of one event."""
     shape = read_array(y_proba, "y_proba").values.shape
     return None if len(shape) == 1 else int(shape[1])
 
@@ -243,7 +243,7 @@ def _curves(table: ForecastTable, blocks: Blocks, grid: ArrayLike | None) -> dic
         passive_blocks = np.searchsorted(blocks.event_rate, thresholds)
     score = regret_of_errors(thresholds, passive, table.events, table.non_events)
     recalibrated = regret_of_errors(thresholds, passive_blocks, blocks.events, blocks.non_events)
-    # 1 - event rate loses digits where non-events are rare; their own weight does not.
+    # 1 - event rate loses digits if non-events are rare; their own weight does not.
     uncertainty = np.minimum(
         thresholds * (table.non_events.sum() / table.weight), (1.0 - thresholds) * table.event_rate
     )
@@ -257,10 +257,10 @@ def _curves(table: ForecastTable, blocks: Blocks, grid: ArrayLike | None) -> dic
 
 
 def _bends(table: ForecastTable, blocks: Blocks) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
-    """Return all thresholds where a curve bends or jumps, and how many rows and blocks are not acted on there.
+    """Return all thresholds at which a curve bends or jumps, and how many rows and blocks are below each.
 
-    Each forecast occurs twice, first with the value there, then with the limit from above, so that rows that are not
-    acted on can be counted along the thresholds instead of being searched for.
+    Each forecast occurs twice, first with the value there, then with the limit from above, so that the rows below a
+    threshold can be counted instead of searched for.
     """
     others = np.unique(np.concatenate([[0.0, 1.0, table.event_rate], blocks.event_rate]))
     place = np.searchsorted(table.forecast, others)
@@ -274,7 +274,7 @@ def _bends(table: ForecastTable, blocks: Blocks) -> tuple[Floats, NDArray[np.int
 
 
 def regret_of_errors(cost: Floats, passive: NDArray[np.intp], events: Floats, non_events: Floats) -> Floats:
-    """Return the regret at each cost ratio if the first so many rows are not acted on."""
+    """Return the regret at each cost ratio if the first `passive` rows are not acted on."""
     missed = np.concatenate([[0.0], running_sum(events)])[passive]
     alarmed = np.concatenate([running_sum(non_events[::-1])[::-1], [0.0]])[passive]
     regret: Floats = (cost * alarmed + (1.0 - cost) * missed) / (events.sum() + non_events.sum())

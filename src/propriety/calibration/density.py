@@ -1,4 +1,4 @@
-"""Density of forecasts on [0, 1], by a kernel with no mass outside that needs no correction at the ends."""
+"""Density of forecasts on [0, 1], by a kernel with no mass outside and no boundary correction."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,12 +8,12 @@ __all__ = ["beta_kernel_density"]
 
 Floats = NDArray[np.float64]
 
-# Half a megabyte of kernel values: the block stays in the processor's cache, whatever the number of values.
+# Half a megabyte of kernel values, so that a block stays in the processor's cache.
 _BLOCK_CELLS = 2**16
 _CELLS = 2**16
-# A finite stand-in for log 0: times a zero exponent it is 0 (0^0 = 1), times any other it is below the floor.
+# A finite substitute for log 0: times a zero exponent it is 0 (0^0 = 1), times any other it is below the floor.
 _LOG_ZERO = -1e100
-# Arithmetic with subnormal numbers is a hundred times slower, and who divides by a density wants it positive.
+# Arithmetic with subnormal numbers is a hundred times slower, and callers that divide by a density need it positive.
 _LOG_FLOOR = -600.0
 
 
@@ -27,7 +27,7 @@ def _logs(v: Floats) -> Floats:
 
 
 def _in_cells(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Put values that are close to each other together at their mean, if there are many."""
+    """Replace values that are close to each other by their mean, if there are many."""
     if values.size <= _CELLS:
         return values, weight
     cell = np.minimum(values * _CELLS, _CELLS - 1).astype(np.intp)
@@ -56,7 +56,7 @@ def beta_kernel_density(
     values : numpy.ndarray, shape (k,)
         Values :math:`v_i` in [0, 1], in any order.
     weight : numpy.ndarray, shape (k,)
-        Weights :math:`w_i`; those of whole numbers mean the same as repeated values.
+        Weights :math:`w_i`; whole numbers mean the same as repeated values.
     bandwidth : float, optional
         The bandwidth :math:`b > 0`; by default :math:`n^{-2/5}`.
     n : float, optional
@@ -69,8 +69,8 @@ def beta_kernel_density(
 
     Notes
     -----
-    Up to 65,536 values every kernel is evaluated. Of more, those in the same of as many equal cells count as their
-    mean, which changes the density by about a millionth of itself. A kernel below exp(-600) counts as exp(-600).
+    Up to 65,536 values, every kernel is evaluated. More values are averaged within that many equal cells, which changes
+    the density by a relative 1e-6 or so. A kernel below exp(-600) counts as exp(-600).
 
     References
     ----------
@@ -86,7 +86,8 @@ def beta_kernel_density(
     total = float(weight.sum())
     b = (total if n is None else n) ** -0.4 if bandwidth is None else bandwidth
     first, second = at / b, (1.0 - at) / b
-    # The normaliser is taken off in the exponent: the bare product of powers underflows for small bandwidths.
+    # The normalising constant is subtracted in the exponent, because the product of powers underflows for small
+    # bandwidths.
     exponents = np.column_stack([first, second, -betaln(first + 1.0, second + 1.0)])
     block = max(1, _BLOCK_CELLS // max(1, at.size))
     density = np.zeros(at.size)

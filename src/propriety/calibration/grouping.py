@@ -1,4 +1,4 @@
-"""Neighbouring forecasts put together, so that drawing outcomes anew does not take longer with more cases."""
+"""Grouping of neighbouring forecasts, so that redrawing outcomes does not take longer with more cases."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ENDS = 16
 
 
 def rows_of(table: ForecastTable, forecast: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the row of a table that each forecast of its cases is in.
+    """Return the row of a table to which each forecast of its cases belongs.
 
-    A case without weight may have a forecast above all others of the table; it gets the last row.
+    A case of zero weight may have a forecast above all others of the table; it is assigned the last row.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def rows_of(table: ForecastTable, forecast: NDArray[np.float64]) -> NDArray[np.i
 
 
 def starts_by_share(share: NDArray[np.float64], groups: int) -> NDArray[np.intp]:
-    """Return where groups of rows begin that cut their rising shares of something into equal parts.
+    """Return the first row of each group when increasing shares are cut into equal parts.
 
     Examples
     --------
@@ -40,10 +40,10 @@ def starts_by_share(share: NDArray[np.float64], groups: int) -> NDArray[np.intp]
 
 
 def group_starts(table: ForecastTable) -> NDArray[np.intp]:
-    """Return where groups of neighbouring forecasts begin that are much smaller than the blocks that PAV makes.
+    """Return the first row of groups of neighbouring forecasts that are much smaller than the blocks of PAV.
 
-    A block of a curve that rises holds about n^(2/3) cases. Groups of a tenth of that move a band by less than
-    resampling noise does, and make the work grow with the cube root of n. Both ends stay as they are, because the
+    A block of an increasing curve holds about n^(2/3) cases. Groups of a tenth of that move a band by less than
+    resampling noise does, and make the work grow with the cube root of n. Both ends are left ungrouped, because the
     blocks there are small.
     """
     groups = max(int(np.ceil(10.0 * np.cbrt(table.effective_n))), FEWEST_GROUPS)

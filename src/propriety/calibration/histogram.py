@@ -1,4 +1,4 @@
-"""How often which forecast was made: bars for discrete forecasts, a histogram for continuous ones."""
+"""Histogram of the forecasts: bars for discrete forecasts, bins for continuous ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_BINS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ForecastHistogram(Result):
-    """Weight of the forecasts between `left` and `right`; of a single value where the two are equal."""
+    """Weight of the forecasts between `left` and `right`, or of a single value if the two are equal."""
 
     left: Floats
     right: Floats
@@ -27,16 +27,16 @@ class ForecastHistogram(Result):
 
 def is_discrete(table: ForecastTable) -> bool:
     """Whether no two distinct forecasts are closer than 0.01."""
-    few = len(table) <= 1.0 / SMALLEST_GAP + 1.0  # More do not fit between 0 and 1.
-    rounding = 1e-12  # Hundredths differ by a little less than one in floating point.
+    few = len(table) <= 1.0 / SMALLEST_GAP + 1.0  # No more fit between 0 and 1.
+    rounding = 1e-12  # In floating point, hundredths may differ by slightly less than 0.01.
     return len(table) == 1 or (few and bool(np.diff(table.forecast).min() >= SMALLEST_GAP - rounding))
 
 
 def forecast_histogram(table: ForecastTable) -> ForecastHistogram:
-    """Count the forecasts: each value if they are discrete, else in bins by the rule of Freedman and Diaconis.
+    """Count the forecasts: each value if they are discrete, else in bins by the Freedman-Diaconis rule.
 
-    The bins span [0, 1] and are twice the interquartile range over the cube root of the sample size wide, but
-    never more than 200.
+    The bins span [0, 1], and their width is twice the interquartile range over the cube root of the sample size. There
+    are at most 200.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Logistic recalibration: the log-odds of the event as a line or a smooth curve of the forecast's log-odds."""
+"""Logistic recalibration: the log-odds of the event as a linear or smooth function of the forecast's log-odds."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = [
 ]
 
 MAX_STEPS = 50
-# A fit is done when the next step moves no row's log-odds by more than this share of the largest of them.
+# A fit has converged when the next step moves no row's log-odds by more than this share of the largest.
 LAST_STEP = 1e-10
-# Log-odds that a separating direction may move the wrong way, as a share of the most it moves any.
+# Log-odds that a separating direction may move the wrong way, as a share of its largest move.
 SEPARATION = 1e-3
 RANK = 1e-12
 RIDGE = 1e-14
 TINY = 1e-290
 GRID_POINTS = 201
-# Harrell's outermost knots; the others lie between them at equal steps of the quantile level.
+# Harrell's outermost knots; the others are at equally spaced quantile levels between them.
 OUTER_KNOT = {3: 0.1, 4: 0.05, 5: 0.05, 6: 0.05, 7: 0.025}
 
 
@@ -62,7 +62,7 @@ def fit_logistic(design: Floats, events: Floats, non_events: Floats, offset: Flo
     Parameters
     ----------
     design : array of shape (rows, columns)
-        The rows :math:`x_i`; a constant column makes an intercept.
+        The rows :math:`x_i`; include a constant column for an intercept.
     events, non_events : array of shape (rows,)
         Weights :math:`e_i` and :math:`f_i`.
     offset : array of shape (rows,), optional
@@ -76,8 +76,8 @@ def fit_logistic(design: Floats, events: Floats, non_events: Floats, offset: Flo
     Raises
     ------
     InputValueError
-        If the likelihood has no maximum, because all outcomes are of one class or the design separates the two,
-        or no unique one, because columns are linearly dependent.
+        If the likelihood has no maximum, because all outcomes are of one class or the design separates the two, or no
+        unique maximum, because columns are linearly dependent.
 
     References
     ----------
@@ -118,7 +118,7 @@ def fit_logistic(design: Floats, events: Floats, non_events: Floats, offset: Flo
 def natural_spline_basis(x: Floats, knots: Floats) -> Floats:
     r"""Natural (restricted) cubic spline basis: cubic between knots, linear outside, smooth everywhere.
 
-    Beside :math:`x` itself it has, for each of the first :math:`k - 2` of the knots :math:`t_1 < \dots < t_k`,
+    In addition to :math:`x` it has, for each of the first :math:`k - 2` of the knots :math:`t_1 < \dots < t_k`,
 
     .. math:: \frac{(x - t_j)_+^3
               - (x - t_{k-1})_+^3 \frac{t_k - t_j}{t_k - t_{k-1}}
@@ -129,7 +129,7 @@ def natural_spline_basis(x: Floats, knots: Floats) -> Floats:
     x : array of shape (n,)
         Points.
     knots : array of shape (k,)
-        Knots, strictly increasing; two or fewer leave the straight line.
+        Knots, strictly increasing; with two or fewer the basis is a straight line.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def natural_spline_basis(x: Floats, knots: Floats) -> Floats:
 
 
 def smooth_recalibration(table: ForecastTable, knots: int = 4) -> tuple[Floats, Floats]:
-    r"""Event rate as a smooth function of the forecast: a natural spline between their log-odds.
+    r"""Fit the event rate as a smooth function of the forecast: a natural spline on the log-odds scale.
 
     .. math:: \operatorname{logit} P(Y = 1 \mid p) = s(\operatorname{logit} p) .
 
@@ -168,14 +168,14 @@ def smooth_recalibration(table: ForecastTable, knots: int = 4) -> tuple[Floats, 
     table : ForecastTable
         Forecasts strictly between 0 and 1, with outcomes of both classes.
     knots : int
-        Number of knots, 3 to 7, which lie at the weighted quantiles of the forecasts that Harrell recommends: 0.05,
-        0.35, 0.65 and 0.95 for four. Quantiles that coincide are one knot, and a table of k distinct forecasts gets
-        at most k; fewer than three knots leave a straight line, and a single forecast a constant.
+        Number of knots, 3 to 7, at the weighted quantiles of the forecasts that Harrell recommends: 0.05, 0.35, 0.65
+        and 0.95 for four. Equal quantiles give one knot, and a table of k distinct forecasts has at most k knots. Fewer
+        than three knots give a straight line, and a single forecast a constant.
 
     Returns
     -------
     forecast, event_rate : array of shape (points,)
-        The curve at each distinct forecast, or at 201 equally spaced ones where there are more.
+        The curve at each distinct forecast, or at 201 equally spaced points if there are more.
 
     References
     ----------
@@ -197,7 +197,7 @@ def smooth_recalibration(table: ForecastTable, knots: int = 4) -> tuple[Floats, 
         raise InputValueError(law, offender=offender, hint='use method="corp".')
     x = logit(table.forecast)
     places = _knots(x, table.weights, min(knots, len(table)))
-    columns = slice(len(table))  # A single forecast has no slope, and its curve is the constant, the first column.
+    columns = slice(len(table))  # With a single forecast only the constant, the first column, is fitted.
     fit = fit_logistic(_spline_design(x, places)[:, columns], table.events, table.non_events)
     if not fit.converged:
         law = f"the smooth curve did not converge in {MAX_STEPS} steps"
@@ -209,7 +209,7 @@ def smooth_recalibration(table: ForecastTable, knots: int = 4) -> tuple[Floats, 
 
 
 def _knots(x: Floats, weight: Floats, number: int) -> Floats:
-    """Return the distinct knots; they are points of the data, so that the spline's coefficients are determined."""
+    """Return the distinct knots; they are data points, so that the coefficients of the spline are identified."""
     if number < 3:
         return x[:0]
     outer = OUTER_KNOT[number]
@@ -221,11 +221,11 @@ def _spline_design(x: Floats, knots: Floats) -> Floats:
 
 
 def _orthonormal(design: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return a basis of the columns, orthonormal under the weights, and the way back to their coefficients."""
+    """Return an orthonormal basis of the columns under the weights, and the map back to their coefficients."""
     scale = np.sqrt(weight / weight.sum())
     triangle = np.linalg.qr(scale[:, None] * design, mode="r")
     size = np.linalg.norm(triangle, axis=0)
-    # Singular values of columns of unit length: their ratio does not depend on the units of the columns.
+    # Singular values of columns scaled to unit length do not depend on the units of the columns.
     spread = np.linalg.svd(triangle / np.where(size > 0.0, size, 1.0), compute_uv=False)
     if len(design) < design.shape[1] or spread[-1] <= RANK * spread[0]:
         law = "a logistic fit needs linearly independent columns"
@@ -244,14 +244,14 @@ class _Fitted:
 
     @classmethod
     def at(cls, log_odds: Floats, events: Floats, non_events: Floats) -> _Fitted:
-        # Both chances are computed, because one minus the other is not accurate where it is almost zero.
+        # Both probabilities are computed, because one minus the other is inaccurate if it is almost zero.
         event, non_event = expit(log_odds), expit(-log_odds)
         variance = (events + non_events) * event * non_event
         return cls(log_odds, variance, events * non_event - non_events * event)
 
 
 def _information(basis: Floats, fitted: _Fitted) -> Floats:
-    """Return the Fisher information, with a ridge that matters only where all fitted rates are all but certain."""
+    """Return the Fisher information, with a ridge that matters only if all fitted rates are almost 0 or 1."""
     information: Floats = (basis * fitted.variance[:, None]).T @ basis
     np.fill_diagonal(information, information.diagonal() + RIDGE * information.trace() + TINY)
     return information
@@ -263,11 +263,11 @@ def _newton_step(basis: Floats, fitted: _Fitted) -> Floats:
 
 
 def _climb(fitted: _Fitted, move: Floats, events: Floats, non_events: Floats) -> tuple[float, _Fitted]:
-    """Move the log-odds: all the way, unless it leads far beyond the top; return the share that was gone."""
+    """Take a step, shortened if it overshoots the maximum by far; return the share of the step taken."""
     longest = 10.0 + 2.0 * float(np.abs(fitted.log_odds).max())
     share = min(1.0, longest / max(float(np.abs(move).max()), 1.0))
-    # The slope tells an overshoot more accurately than a difference of likelihoods, which is mostly rounding near the
-    # top; at the top itself the slope is rounding too, and need not be positive.
+    # The slope detects an overshoot more accurately than a difference of likelihoods, which is mostly rounding error
+    # near the maximum. At the maximum the slope is rounding error too, and need not be positive.
     slope = float(move @ fitted.residual)
     while True:
         there = _Fitted.at(fitted.log_odds + share * move, events, non_events)
@@ -277,6 +277,6 @@ def _climb(fitted: _Fitted, move: Floats, events: Floats, non_events: Floats) ->
 
 
 def _separates(move: Floats, events: Floats, non_events: Floats, slack: float = 0.0) -> bool:
-    """Whether a move of the log-odds takes events up and non-events down, so that going on always helps."""
+    """Whether a step raises all events and lowers all non-events, so that the likelihood has no maximum."""
     against = slack * np.abs(move).max()
     return bool((move[events > 0.0] >= -against).all() and (move[non_events > 0.0] <= against).all())

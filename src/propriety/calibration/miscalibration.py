@@ -1,4 +1,4 @@
-"""What forecasts lose to their own recalibrated form, and whether chance alone could make them lose as much."""
+"""Miscalibration of forecasts, and a test of whether chance explains it."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ __all__ = ["MiscalibrationTest", "miscalibration_test"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MiscalibrationTest(Result):
-    """How much forecasts are miscalibrated, and how often calibrated forecasts would seem to be as much.
+    """Result of `miscalibration_test`: the miscalibration, and how often calibrated forecasts reach it by chance.
 
     Parameters
     ----------
     statistic : float
         Miscalibration of the score, as in `propriety.decompose`.
     p_value : float
-        Share of the draws from calibrated forecasts with at least that miscalibration, the sample counted in.
+        Share of draws from calibrated forecasts with at least that miscalibration, counting the sample itself.
     spiegelhalter_z, spiegelhalter_p_value : float
-        Spiegelhalter's statistic, standard normal if the forecasts are calibrated and cases many, and its
-        two-sided p-value; NaN where all forecasts are 0, 1/2 or 1 and came true as they say.
+        Spiegelhalter's statistic, standard normal for calibrated forecasts in large samples, and its two-sided p-value;
+        NaN if all forecasts are 0, 1/2 or 1 and those of 0 and 1 came true.
     rule : Rule
         The rule.
     n, dropped : int
@@ -72,16 +72,16 @@ def miscalibration_test(
     missing: Missing = "raise",
     progress: bool = False,
 ) -> MiscalibrationTest:
-    r"""Test whether forecasts are calibrated, or miss the event rates by more than chance explains.
+    r"""Test whether forecasts are calibrated, or deviate from the event rates by more than chance explains.
 
-    If forecasts are calibrated, the event happens with the forecast probability. So outcomes are drawn anew
-    with the forecasts as probabilities, as counts per distinct forecast, and the miscalibration of each draw is
-    compared with that of the sample:
+    If forecasts are calibrated, the event happens with the forecast probability. Outcomes are therefore redrawn with
+    the forecasts as probabilities, as counts per distinct forecast, and the miscalibration of each draw is compared
+    with that of the sample:
 
     .. math:: p = \frac{1 + \#\{\mathrm{MCB}^* \ge \mathrm{MCB}\}}{1 + B} .
 
-    Given the forecasts, and independent cases, a p-value of at most :math:`\alpha` then has a probability of at
-    most :math:`\alpha`, in samples of any size. The result also holds Spiegelhalter's test, which is fast but does not
+    Given the forecasts, and for independent cases, the p-value is at most :math:`\alpha` with a probability of at most
+    :math:`\alpha`, in samples of any size. The result also contains Spiegelhalter's test, which is fast but does not
     detect errors that cancel:
 
     .. math:: z = \frac{\sum_i (y_i - p_i) (1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}} .
@@ -101,11 +101,11 @@ def miscalibration_test(
 
     Notes
     -----
-    With `sample_weight` a case keeps its forecast and its weight and draws its outcome. This asks that weights say
-    nothing about outcomes beyond the forecasts. Weights of cases and controls do, and the test is not valid
-    with them; nor does it take whole numbers as counts of cases, which belong into the `events` and
-    `non_events` of a ForecastTable. A weighted ForecastTable is refused, because it no longer knows the
-    weights of its cases.
+    With `sample_weight`, a case keeps its forecast and its weight and only its outcome is drawn. This assumes that,
+    given the forecasts, weights carry no information about outcomes. Weights of cases and controls do, and the test is
+    not valid with them. Whole-number weights are not read as counts of cases; pass counts as `events` and `non_events`
+    of a ForecastTable. A weighted ForecastTable is rejected with an error, because it does not hold the weights of
+    individual cases.
 
     References
     ----------
@@ -134,7 +134,7 @@ def miscalibration_test(
         events = cells.draw(generator)
         scores[draw] = forecasts.scores(events, np.maximum(table.weights - events, 0.0))
     _, miscalibration, _, uncertainty = parts_of(binary, scores).T
-    # Draws that are as miscalibrated as the sample must not escape the count by rounding.
+    # Rounding must not exclude draws that are as miscalibrated as the sample.
     as_much = miscalibration[1:] >= miscalibration[0] * (1.0 - NOISE) - NOISE * uncertainty[0]
     z, p_value = _spiegelhalter(table, cells)
     return MiscalibrationTest(
@@ -153,7 +153,7 @@ def miscalibration_test(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
-    """Cases that share a forecast and a weight: the row of the table they are in, and how many they are."""
+    """Cases that share a forecast and a weight: their row in the table, and their number."""
 
     row: NDArray[np.intp]
     forecast: Floats
@@ -161,9 +161,9 @@ class _Cells:
     count: NDArray[np.int64]
 
     def draw(self, generator: np.random.Generator) -> Floats:
-        """Return the weight of the events in each row of the table, drawn with the forecasts as probabilities."""
+        """Draw outcomes with the forecasts as probabilities; return the weight of the events in each table row."""
         several = self.count > 1
-        events = (generator.random(len(self.count)) < self.forecast).astype(np.float64)  # A tenth of a binomial's time.
+        events = (generator.random(len(self.count)) < self.forecast).astype(np.float64)  # Faster than binomials.
         if several.any():
             events[several] = generator.binomial(self.count[several], self.forecast[several])
         summed: Floats = np.bincount(self.row, weights=events * self.weight).astype(np.float64, copy=False)
@@ -194,6 +194,6 @@ def _spiegelhalter(table: ForecastTable, cells: _Cells) -> tuple[float, float]:
     excess = float((table.events - table.weights * table.forecast) @ (1.0 - 2.0 * table.forecast))
     spread = (1.0 - 2.0 * cells.forecast) ** 2 * cells.forecast * (1.0 - cells.forecast)
     variance = float((cells.count * cells.weight**2) @ spread)
-    with np.errstate(divide="ignore", invalid="ignore"):  # Certain forecasts have no variance to divide by.
+    with np.errstate(divide="ignore", invalid="ignore"):  # Certain forecasts have zero variance.
         z = float(np.divide(excess, np.sqrt(variance)))
     return z, math.erfc(abs(z) / math.sqrt(2.0))

@@ -1,4 +1,4 @@
-"""Sums of residuals by which calibration is tested: of level and slope, and of the shape beyond them."""
+"""Sums of residuals for tests of calibration: of intercept and slope, and of the shape beyond them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["NullScores", "group_of_cases", "log_weight_ratio", "null_scores", "residual_variance", "weighted_variance"]
 
-GROUPS = 2**12  # Neighbouring forecasts are put together to so many groups, over which the functions hardly change.
+GROUPS = 2**12  # Number of groups of neighbouring forecasts, within which the functions hardly change.
 DEGREES = (2, 3, 4, 5)
 FINE_DEGREES = tuple(range(6, 16))
-ENOUGH = 100.0  # Variance of the number of events from which fine shapes can be seen.
-KURTOSIS = 1.0  # Excess of a sum above which its law is not close to normal.
-BINS = 10  # In which the weights of events are compared with those of non-events.
-SAME = 1e-9  # A function with a smaller part of its own is a combination of those before it.
+ENOUGH = 100.0  # Variance of the number of events needed to detect fine shapes.
+KURTOSIS = 1.0  # With a larger excess kurtosis, a sum is not close to normal.
+BINS = 10  # Bins in which the weights of events and non-events are compared.
+SAME = 1e-9  # With a smaller residual, a function is a combination of those before it.
 
 
 class NullScores(NamedTuple):
@@ -29,15 +29,15 @@ class NullScores(NamedTuple):
     Parameters
     ----------
     sums : ndarray of shape (k,)
-        The sums: of level and slope, of the shape beyond them, and of finer shapes.
+        The sums: of intercept and slope, of the shape beyond them, and of finer shapes.
     functions : ndarray of shape (groups, k)
         The functions :math:`z_j`.
     start : ndarray of int
-        First row of the table in each group; forecasts of exactly 0 or 1 are in none.
+        First row of the table in each group; forecasts of exactly 0 or 1 are in no group.
     sizes : (int, int, int)
-        How many of the sums are of each of the three kinds.
+        Number of sums of each of the three kinds.
     information : float
-        Variance of the number of events if calibrated; of weighted cases, of the effective number.
+        Variance of the number of events if calibrated; with weights, that of the effective number of cases.
     """
 
     sums: Floats
@@ -48,12 +48,12 @@ class NullScores(NamedTuple):
 
 
 def null_scores(table: ForecastTable) -> NullScores:
-    r"""Return the sums of residuals times functions of the forecast, made uncorrelated one after the other.
+    r"""Return the sums of residuals times functions of the forecast, orthogonalised one after the other.
 
     The functions are 1 and the log-odds x; the Legendre polynomials :math:`P_2, \dots, P_5` of the share of the
-    variance :math:`\sum w p (1 - p)` up to a forecast; and :math:`P_6, \dots, P_{15}`, where there is enough to see
-    them; each free of what those before it explain. A shape that a few cases alone decide, such as those with the
-    highest of some rounded forecasts, is left out, because its sum is far from normal.
+    variance :math:`\sum w p (1 - p)` up to a forecast; and, if the variance suffices, :math:`P_6, \dots, P_{15}`. Each
+    is orthogonal to those before it. A shape that depends on a few cases only, such as those with the highest of some
+    rounded forecasts, is left out, because its sum is far from normal.
     """
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
     first = int(np.argmax(inside))
@@ -85,14 +85,15 @@ def null_scores(table: ForecastTable) -> NullScores:
 
 
 def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, heavy: Floats) -> list[Floats]:
-    """Return uncorrelated columns with more of them, those left out that others explain, or that see few cases.
+    """Add columns to uncorrelated ones, leaving out those that others explain or that depend on few cases.
 
-    The excess kurtosis of a sum is about that of `heavy` times the fourth power of its function. Level and slope stay.
+    The excess kurtosis of a sum is about that of `heavy` times the fourth power of its function. Intercept and slope
+    are always kept.
     """
     kept, first = list(kept), not kept
     for column in columns:
         rest = column
-        for _ in range(2):  # Twice, because once leaves rounding error of the size of what is removed.
+        for _ in range(2):  # Twice, because one pass leaves rounding error proportional to what it removes.
             for one in kept:
                 rest = rest - one * float(spread @ (one * rest))
         size = float(spread @ rest**2)
@@ -104,7 +105,7 @@ def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, heav
 
 
 def group_of_cases(scores: NullScores, table: ForecastTable, forecast: Floats) -> NDArray[np.intp]:
-    """Return the group of each forecast; -1 for those of exactly 0 or 1, which are in none."""
+    """Return the group of each forecast; -1 for forecasts of exactly 0 or 1, which are in no group."""
     row = rows_of(table, forecast)
     group = np.maximum(np.searchsorted(scores.start, row, side="right") - 1, 0)
     return np.where((forecast > 0.0) & (forecast < 1.0), group, -1)
@@ -113,12 +114,12 @@ def group_of_cases(scores: NullScores, table: ForecastTable, forecast: Floats) -
 def residual_variance(table: ForecastTable, rows: slice, variance: Floats) -> Floats:
     r"""Return the variance of the sum of weighted residuals of each row if the forecasts are calibrated.
 
-    Without weights this is :math:`N p (1 - p)`. With weights whose logarithm is higher by b for events than for
-    non-events, and sums :math:`A_1, A_0` of the squared weights of both, it is estimated by
+    Without weights this is :math:`N p (1 - p)`. If the log-weights of events exceed those of non-events by b, and
+    :math:`A_1, A_0` are the sums of the squared weights of both, it is estimated by
 
     .. math:: p (1 - p) \{A_1 [(1 - p) + p e^{-b}] + A_0 [(1 - p) e^b + p]\} ,
 
-    which uses events and non-events alike, where the sum of squared residuals rests on the few events.
+    which uses both events and non-events, whereas the sum of squared residuals depends on the few events.
     """
     if not table.is_weighted or not variance.any():
         return variance
@@ -135,16 +136,16 @@ def weighted_variance(p: Floats, event_squares: Floats, non_event_squares: Float
 
 
 def log_weight_ratio(table: ForecastTable) -> float:
-    """Return by how much the log-weights of events exceed those of non-events with like forecasts, on average."""
+    """Return the mean excess of the log-weights of events over those of non-events with similar forecasts."""
     variance = table.weights * table.forecast * (1.0 - table.forecast)
     return _log_ratio(table, slice(None), variance) if variance.any() else 0.0
 
 
 def _log_ratio(table: ForecastTable, rows: slice, variance: Floats) -> float:
-    """Return the mean difference of log-weights between events and non-events of like forecasts.
+    """Return the mean difference of log-weights between events and non-events with similar forecasts.
 
-    The logarithm of a mean weight is biased by how few cases it is of, so that both sides are cut into runs with about
-    the same effective number of cases, single cases where each row is one.
+    The logarithm of a mean weight has a bias that depends on the number of cases. Both sides are therefore cut into
+    runs with about the same effective number of cases; these are single cases if each row is one.
     """
     place = np.minimum(BINS * np.cumsum(variance) / variance.sum(), BINS - 1.0).astype(np.intp)
     sides = []
@@ -169,7 +170,7 @@ def _log_ratio(table: ForecastTable, rows: slice, variance: Floats) -> float:
 def _by_bin(
     place: NDArray[np.intp], weight: Floats, squares: Floats, size: Floats, length: float
 ) -> tuple[Floats, Floats]:
-    """Return the effective number of cases and the sum of their log-weights, taken run by run, in each bin."""
+    """Return the effective number of cases and the sum of their log-weights, computed run by run, in each bin."""
     run = np.floor((np.cumsum(size) - size / 2.0) / length)
     start = np.flatnonzero((np.diff(run, prepend=-1.0) != 0.0) | (np.diff(place, prepend=-1) != 0))
     number = np.add.reduceat(size, start)

@@ -19,7 +19,7 @@ POOLED: IdentityCache[Blocks] = IdentityCache()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
-    """Runs of rows of a table that isotonic regression gives one event rate, which rises from run to run.
+    """Blocks of isotonic regression: runs of rows with one event rate, which increases from block to block.
 
     `start` holds the first row of each block and, at the end, the number of rows. The arrays are read-only.
     """
@@ -30,7 +30,7 @@ class Blocks:
 
     @classmethod
     def of(cls, events: Floats, non_events: Floats) -> Blocks:
-        """Pool rows in the order of their forecasts, given by the weight of their events and non-events."""
+        """Pool rows in the order of their forecasts, given the weights of their events and non-events."""
         start = isotonic_starts(events, non_events)
         return cls(start, *(np.add.reduceat(column, start[:-1]) for column in (events, non_events)))
 
@@ -57,10 +57,10 @@ class Blocks:
 
 
 def pool_adjacent_violators(table: ForecastTable) -> Blocks:
-    """Pool the rows of a table until their event rates rise; a table is pooled once, and its blocks are kept with it.
+    """Pool the rows of a table until their event rates increase. The blocks of a table are cached.
 
-    The regression minimises the Brier score, and every other proper score, over all forecasts that are a
-    nondecreasing function of the given ones.
+    The regression minimises the Brier score, and every other proper score, over all nondecreasing functions of the
+    forecasts.
 
     References
     ----------

@@ -1,25 +1,25 @@
 r"""Confidence limits of the event rate at each forecast, from the pooled blocks.
 
-Isotonic regression pools the cases into blocks, and block j of :math:`n_j` cases has an event rate :math:`\hat r_j`.
-For each block take the limits of Clopper and Pearson at :math:`\alpha = 2\,(1 - \Phi(c))`. A rate that does not fall
-with the forecast lies above the lower limits of all blocks before it and below the upper limits of all blocks after
-it, so at a forecast in block J the highest lower limit of the blocks up to J and the lowest upper limit of those from
-J on are taken. With r the true rate at the forecast, and for large blocks, they hold it unless
+Isotonic regression pools the cases into blocks; block j with :math:`n_j` cases has an event rate :math:`\hat r_j`. For
+each block take the Clopper-Pearson limits at :math:`\alpha = 2\,(1 - \Phi(c))`. If the rate does not decrease with the
+forecast, it lies above the lower limits of all earlier blocks and below the upper limits of all later ones. At a
+forecast in block J, the limits are therefore the highest lower limit of the blocks up to J and the lowest upper limit
+of those from J on. With r the true rate at the forecast, and for large blocks, they contain it unless
 
 .. math:: \frac{1}{\sqrt{r (1 - r)}} \max\Bigl(\max_{j \le J} \sqrt{n_j}\,(\hat r_j - r),\;
           \max_{j \ge J} \sqrt{n_j}\,(r - \hat r_j)\Bigr) > c .
 
-The blocks are chosen by the outcomes, so this is not a normal variable. But, as Deng, Han and Zhang found for block J
-alone, its law in large samples depends only on how the curve runs at the forecast, rising or flat: neither its slope
-nor the density of the forecasts has to be estimated. `CRITICAL` has the larger of its quantiles where the curve
-rises, and where it is flat and 5% of the cases lie to one side, as simulated in `studies/pointwise.py`, rounded up to
-a tenth.
+The blocks are chosen by the outcomes, so this is not a normal variable. But, as Deng, Han and Zhang found for block J,
+its distribution in large samples depends only on whether the curve rises or is flat at the forecast; neither its slope
+nor the density of the forecasts has to be estimated. `CRITICAL` has the larger of two simulated quantiles
+(`studies/pointwise.py`), rounded up to a tenth: that of a rising curve, and that of a flat curve with 5% of the cases
+on one side.
 
-Clopper and Pearson's limits are wider than needed where a block has few events or few non-events. In
-`studies/pointwise.py` 95% limits hold in 93 to 99% of samples with rates away from 0 and 1, and in 97 to 100% where the
-rate is close to 0 or 1: at both ends of a steep curve, and where 2% are events and cases are few.
+Clopper-Pearson limits are wider than needed if a block has few events or few non-events. In `studies/pointwise.py`, 95%
+limits cover the true rate in 93 to 99% of samples with rates away from 0 and 1, and in 97 to 100% if the rate is close
+to 0 or 1: at both ends of a steep curve, and with 2% events and few cases.
 
-Drawing samples from the isotonic regression is no way to such limits: that bootstrap is inconsistent (Sen, Banerjee and
+Resampling from the isotonic regression does not give valid limits: that bootstrap is inconsistent (Sen, Banerjee and
 Woodroofe).
 
 References
@@ -41,11 +41,11 @@ from propriety.tables.forecast_table import ForecastTable
 __all__ = ["CRITICAL", "critical_value", "pointwise_limits"]
 
 CRITICAL = {0.5: 0.9, 0.6: 1.1, 0.7: 1.3, 0.8: 1.5, 0.9: 1.9, 0.95: 2.2, 0.98: 2.7, 0.99: 3.1, 0.995: 3.5, 0.999: 4.3}
-LEAST = 1e-12  # Stands for no event, for which the quantile of the beta distribution is not defined.
+LEAST = 1e-12  # Replaces zero events, for which the beta quantile is not defined.
 
 
 def critical_value(level: float) -> float:
-    """Return the quantile c of the module; between the levels of the table it is linear in the normal quantile.
+    """Return the critical value c of the module; between tabulated levels it is linear in the normal quantile.
 
     Examples
     --------
@@ -66,11 +66,11 @@ def pointwise_limits(table: ForecastTable, blocks: Blocks, level: float) -> tupl
     Parameters
     ----------
     table : ForecastTable
-        The forecasts and outcomes. A block of weighted cases counts as :math:`(\sum w)^2 / \sum w^2` of them.
+        Forecasts and outcomes. A block of weighted cases counts as :math:`(\sum w)^2 / \sum w^2` cases.
     blocks : Blocks
-        Those of isotonic regression of the table.
+        The blocks of isotonic regression of the table.
     level : float
-        Probability with which the limits hold at each forecast by itself, from 0.5 to 0.999.
+        Coverage probability of the limits at each forecast separately, from 0.5 to 0.999.
 
     Examples
     --------
@@ -89,6 +89,6 @@ def pointwise_limits(table: ForecastTable, blocks: Blocks, level: float) -> tupl
 
 
 def _least_rate(hits: Floats, misses: Floats, tail: float) -> Floats:
-    """Return Clopper and Pearson's lower limit of a rate; 0 without a hit."""
+    """Return the lower Clopper-Pearson limit of a rate; 0 without a hit."""
     limit = special.betaincinv(np.maximum(hits, LEAST), misses + 1.0, tail)
     return np.where(hits > 0.0, limit, 0.0)

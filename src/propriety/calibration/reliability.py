@@ -1,4 +1,4 @@
-"""Reliability curves: the event rate that belongs to each forecast."""
+"""Reliability curves: the event rate as a function of the forecast."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ReliabilityCurve(Result):
     weight : array of shape (rows,)
         Weight of the cases of the row; NaN on a smooth curve, whose rows are points.
     method : {"corp", "bins", "smooth"}
-        How the rows were made.
+        How the rows were computed.
     discrete : bool
         Whether no two forecasts are closer than 0.01.
     n, dropped : int
@@ -48,7 +48,7 @@ class ReliabilityCurve(Result):
     decomposition : Decomposition
         Miscalibration, discrimination and uncertainty of the Brier score.
     histogram : ForecastHistogram
-        How often which forecast was made.
+        Histogram of the forecasts.
     bands : tuple of Band
         Bands added by the `with_...` methods.
     """
@@ -69,7 +69,7 @@ class ReliabilityCurve(Result):
     blocks: Blocks = field(metadata={"hidden": True})
 
     def at(self, forecast: ArrayLike) -> Floats:
-        """Return the event rate that belongs to any forecast: linear between blocks, NaN outside their range.
+        """Return the event rate at any forecast: linear between blocks, NaN outside their range.
 
         Examples
         --------
@@ -93,22 +93,22 @@ class ReliabilityCurve(Result):
         seed: int | None = None,
         progress: bool = False,
     ) -> ReliabilityCurve:
-        """Add the pointwise band around the diagonal, which holds a calibrated curve at each forecast by itself.
+        """Add the pointwise band around the diagonal, which contains a calibrated curve at each forecast separately.
 
-        The whole curve leaves it somewhere far more often than the level suggests, calibrated or not. To judge the
-        whole, take `propriety.miscalibration_test`, or see whether the diagonal leaves `with_simultaneous_band`.
+        The whole curve leaves it somewhere far more often than the level suggests, calibrated or not. To assess the
+        whole curve, use `propriety.miscalibration_test`, or see whether the diagonal leaves `with_simultaneous_band`.
 
         Parameters
         ----------
         level : float
-            Probability with which the band holds at each forecast by itself.
+            Coverage probability of the band at each forecast separately.
         method : {"auto", "resampling", "discrete", "continuous"}
-            "auto" resamples small samples and uses asymptotics for large ones, as published: resampling up to
-            max(1000, min(5000, 50 k)) cases with k distinct forecasts, discrete asymptotics from 8 k^2 cases on,
-            continuous ones between.
+            "auto" resamples in small samples and uses asymptotics in large ones, as published: resampling up to
+            max(1000, min(5000, 50 k)) cases with k distinct forecasts, discrete asymptotics from 8 k^2 cases, and
+            continuous asymptotics in between.
         n_resamples : int
-            Number of samples drawn. Where there are many distinct forecasts, neighbours are pooled into groups
-            of a tenth of n^(2/3) cases, far smaller than the blocks of the curve.
+            Number of samples drawn. If there are many distinct forecasts, neighbours are pooled into groups of a tenth
+            of n^(2/3) cases, far smaller than the blocks of the curve.
         seed : int, optional
             Seed of the draws. By default a new seed is drawn and stored in the band.
         progress : bool
@@ -140,28 +140,28 @@ class ReliabilityCurve(Result):
         return self._with_band(band)
 
     def with_confidence_band(self, *, level: float = 0.9) -> ReliabilityCurve:
-        """Add the pointwise band around the curve: at each forecast by itself it holds the true event rate.
+        """Add the pointwise band around the curve, which contains the true event rate at each forecast separately.
 
-        It reads off a single rate. For a statement about the whole curve take `with_simultaneous_band`.
+        It is for reading off a single rate. For a statement about the whole curve use `with_simultaneous_band`.
 
         Parameters
         ----------
         level : float
-            Probability, from 0.5 to 0.999, with which the band holds at each forecast by itself.
+            Coverage probability of the band at each forecast separately, from 0.5 to 0.999.
 
         Notes
         -----
-        The limits are Clopper and Pearson's for the events and cases of the pooled blocks, with a critical value that
-        accounts for blocks having been chosen by the outcomes (1.9 instead of 1.64 at 90%); see
-        `propriety.calibration.pointwise`. They assume that the rate does not fall as the forecast rises, and need
-        nothing but the table: no draws, no seed.
+        The limits are Clopper-Pearson limits for the events and cases of the pooled blocks, with a critical value that
+        allows for the choice of the blocks by the outcomes (1.9 instead of 1.64 at 90%); see
+        `propriety.calibration.pointwise`. They assume that the rate does not decrease with the forecast, and need only
+        the table: no draws, no seed.
 
-        In simulations 90% limits held 0.89 to 0.97 of the time, and more where events are few or the rate is close to 0
-        or 1, because Clopper and Pearson's limits are wide there (`studies/pointwise.py`).
+        In simulations, 90% limits covered the true rate 0.89 to 0.97 of the time, and more if events are few or the
+        rate is close to 0 or 1, because Clopper-Pearson limits are wide there (`studies/pointwise.py`).
 
-        A block of weighted cases counts as (sum of weights)^2 / (sum of squared weights) of them. This is wider than
-        needed where weights depend on the outcome, as in a case-control study, and too narrow where they differ much
-        between the forecasts of a block. The cases are taken to be independent; in clusters the band is too narrow.
+        A block of weighted cases counts as (sum of weights)^2 / (sum of squared weights) cases. This is wider than
+        needed if weights depend on the outcome, as in a case-control study, and too narrow if they differ much between
+        the forecasts of a block. Cases are assumed to be independent; with clusters the band is too narrow.
 
         References
         ----------
@@ -180,12 +180,12 @@ class ReliabilityCurve(Result):
         return self._with_band(band_around_curve(self.table, self.blocks, level=level))
 
     def with_simultaneous_band(self, *, level: float = 0.9) -> ReliabilityCurve:
-        """Add the band that holds the whole true curve at once, assuming only that it does not fall.
+        """Add the band that contains the whole true curve at once, assuming only that it does not decrease.
 
-        Where the diagonal leaves it, the forecasts are miscalibrated, and to say so is wrong with a probability of at
-        most 1 - level, however many forecasts there are. See `propriety.calibration.simultaneous` for the
-        construction. It needs no draws and is wider than the others: the price of a statement about all forecasts
-        together.
+        Where the diagonal leaves it, the forecasts are miscalibrated, and this conclusion is wrong with a probability
+        of at most 1 - level, however many forecasts there are. See `propriety.calibration.simultaneous` for the
+        construction. It needs no draws. It is wider than the other bands, because it makes a statement about all
+        forecasts together.
 
         References
         ----------
@@ -224,16 +224,16 @@ def reliability_curve(
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> ReliabilityCurve:
-    """Event rate that belongs to each forecast, by default as the CORP approach estimates it.
+    """Estimate the event rate as a function of the forecast, by default with the CORP approach.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
     method : {"corp", "bins", "smooth"}
-        "corp" pools adjacent violators: consistent, optimally binned, reproducible, without a choice to make. For
-        comparison there are "bins", which depend on their number and place, and "smooth", a logistic
-        recalibration with a natural spline, which assumes that the curve is smooth.
+        "corp" pools adjacent violators: consistent, optimally binned, reproducible, and without tuning parameters. For
+        comparison there are "bins", which depend on their number and position, and "smooth", a logistic recalibration
+        with a natural spline, which assumes that the curve is smooth.
     bins, strategy
         Number and kind ("uniform" or "quantile") of bins, for ``method="bins"``.
 

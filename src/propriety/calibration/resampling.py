@@ -1,4 +1,4 @@
-"""Resampled reliability curves: counts drawn for the rows of a table, never for its cases."""
+"""Resampled reliability curves: counts are drawn for the rows of a table, never for its cases."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from propriety.result import Floats
 
 __all__ = ["pav_of_draws", "quantiles", "resampled_curves"]
 
-BLOCK = 2**21  # Table cells drawn at a time: bounds the memory, whatever the number of replicates.
+BLOCK = 2**21  # Table cells drawn at a time, which bounds the memory.
 
 
 def resampled_curves(
     forecast: Floats, weight: Floats, rate: Floats, *, cases: int, n_resamples: int, seed: int, progress: bool = False
 ) -> Floats:
-    """Draw samples and return their recalibrated rates at the forecasts, shape (n_resamples, rows).
+    """Draw samples and return their recalibrated rates at the forecasts, of shape (n_resamples, rows).
 
-    Each sample has `cases` cases, spread over the forecasts in proportion to `weight` with replacement; the
-    event happens at `rate`.
+    Each sample has `cases` cases, drawn with replacement from the forecasts in proportion to `weight`; the event
+    happens with probability `rate`.
     """
     generator = np.random.default_rng(seed)
     share = weight / weight.sum()
@@ -37,14 +37,14 @@ def resampled_curves(
 def pav_of_draws(forecast: Floats, drawn: NDArray[np.integer], events: NDArray[np.integer]) -> Floats:
     """Return the recalibrated rate of each draw (a row of counts) at every forecast.
 
-    Where a forecast was not drawn, the curve is interpolated linearly between those that were, and is NaN
-    outside their range; a draw of a single forecast is constant.
+    At a forecast that was not drawn, the curve is interpolated linearly between those that were, and is NaN outside
+    their range. A draw of a single forecast is constant.
     """
-    from scipy.optimize import isotonic_regression  # Imported here, because it takes most of the time of an import.
+    from scipy.optimize import isotonic_regression  # Imported here, because it is slow to import.
 
     draws, columns = np.nonzero(drawn)
     counts = drawn[draws, columns].astype(np.float64)
-    # Every draw stands two higher than the one before, so that one regression keeps them apart.
+    # Each draw is shifted up by two, so that one regression keeps the draws apart.
     offset = 2.0 * draws
     fitted = isotonic_regression(events[draws, columns] / counts + offset, weights=counts).x - offset
     curves = np.full(drawn.shape, np.nan)
@@ -53,7 +53,7 @@ def pav_of_draws(forecast: Floats, drawn: NDArray[np.integer], events: NDArray[n
 
 
 def quantiles(curves: Floats, levels: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return two quantiles of each column, linear between order statistics (type 7), without its NaN."""
+    """Return two quantiles of each column, linear between order statistics (type 7), ignoring NaN."""
     ordered = np.sort(curves, axis=0)
     last = np.count_nonzero(~np.isnan(curves), axis=0) - 1
     columns = np.arange(curves.shape[1])
@@ -70,7 +70,7 @@ def quantiles(curves: Floats, levels: tuple[float, float]) -> tuple[Floats, Floa
 
 
 def _interpolated(forecast: Floats, curves: Floats) -> Floats:
-    """Fill the gaps of each curve from its neighbours on both sides."""
+    """Interpolate the gaps of each curve from its neighbours on both sides."""
     known = ~np.isnan(curves)
     columns = np.arange(curves.shape[1])
     before = np.maximum.accumulate(np.where(known, columns, -1), axis=1)

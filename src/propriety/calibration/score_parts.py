@@ -1,4 +1,4 @@
-"""The three scores behind a decomposition: of forecasts, of their recalibrated form, and of the constant event rate."""
+"""The three scores of a decomposition: of the forecasts, the recalibrated forecasts and the constant event rate."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = [
     "scores_of",
 ]
 
-NOISE = 1e-12  # A part below zero by no more than this share of the scores is rounding error.
+NOISE = 1e-12  # A negative part no larger than this share of the scores is rounding error.
 BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedForecasts:
-    """Forecasts with their losses under a rule, to be scored with many draws of their outcomes."""
+    """Forecasts with their losses under a rule, to be scored for many draws of outcomes."""
 
     rule: BinaryRule
     event_loss: Floats
@@ -46,8 +46,8 @@ class FixedForecasts:
         return cls(rule, rule.loss(forecast, event=True), rule.loss(forecast, event=False))
 
     def scores(self, events: Floats, non_events: Floats) -> tuple[float, float, float]:
-        """Return the mean scores of the forecasts, of their recalibrated form, and of the constant event rate."""
-        from scipy.optimize import isotonic_regression  # Imported here, because it takes most of the time of an import.
+        """Return the mean scores of the forecasts, the recalibrated forecasts and the constant event rate."""
+        from scipy.optimize import isotonic_regression  # Imported here, because it is slow to import.
 
         weight = events + non_events
         total = weighted_sum(self.event_loss, events) + weighted_sum(self.non_event_loss, non_events)
@@ -61,19 +61,19 @@ class FixedForecasts:
 
 
 def scores_of(table: ForecastTable, blocks: Blocks, rule: BinaryRule) -> tuple[float, float, float]:
-    """Return the three mean scores of a table with its pooled blocks; of calibrated forecasts the first two are one."""
+    """Return the three mean scores of a table with its pooled blocks; the first two are equal if calibrated."""
     score = mean_loss(rule, table.forecast, table.events, table.non_events)
     return score, *recalibrated_scores(rule, blocks.events, blocks.non_events)
 
 
 def recalibrated_scores(rule: BinaryRule, events: Floats, non_events: Floats) -> tuple[float, float]:
-    """Return the mean scores of blocks that are forecast at their own event rates, and all at the common one."""
+    """Return the mean scores of blocks forecast at their own event rates, and all at the overall rate."""
     common = (events.sum(keepdims=True), non_events.sum(keepdims=True))
     return _mean_loss_of_rates(rule, events, non_events), _mean_loss_of_rates(rule, *common)
 
 
 def parts_of(rule: BinaryRule, scores: Floats) -> Floats:
-    """Turn rows of the three scores into rows of score, miscalibration, discrimination and uncertainty."""
+    """Convert rows of the three scores to rows of score, miscalibration, discrimination and uncertainty."""
     score, recalibrated, reference = scores.T
     worst = rule.properties().worst
     size = np.abs(np.append(scores, 0.0 if worst is None else worst))
@@ -83,17 +83,17 @@ def parts_of(rule: BinaryRule, scores: Floats) -> Floats:
 
 
 def cleared(part: Floats, noise: float) -> Floats:
-    """Return the part with zero where rounding error made it negative; a larger violation is left to show."""
+    """Return the part with rounding errors below zero set to zero; larger violations are kept visible."""
     return np.where((part < 0.0) & (part >= -noise), 0.0, part)
 
 
 def miscalibrations(
     rule: BinaryRule, group: NDArray[np.intp], forecast: Floats, events: Floats, non_events: Floats
 ) -> Floats:
-    """Return the miscalibration of each of several tables whose rows stand one after another, told apart by `group`.
+    """Return the miscalibration of each of several tables whose rows are stacked and identified by `group`.
 
-    One isotonic regression serves all: from each group to the next 2 is added to the event rates, so that no block
-    reaches across groups.
+    One isotonic regression serves all: the event rates are shifted by 2 from each group to the next, so that no block
+    spans two groups.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def miscalibrations(
     >>> miscalibrations(Brier(), np.array([0, 0, 0, 0, 1]), forecast, events, 1.0 - events).round(6)
     array([0.05, 0.25])
     """
-    from scipy.optimize import isotonic_regression  # Imported here, because it takes most of the time of an import.
+    from scipy.optimize import isotonic_regression  # Imported here, because it is slow to import.
 
     weight = events + non_events
     blocks = isotonic_regression(events / weight + 2.0 * group, weights=weight).blocks
@@ -110,7 +110,7 @@ def miscalibrations(
     recalibrated = np.repeat(_rates(happened, not_happened), np.diff(blocks))
     lost, scores = np.zeros(len(group)), np.zeros(len(group))
     for happens, met in ((True, events), (False, non_events)):
-        own = met > 0.0  # A loss that no case meets does not count, even where it is infinite.
+        own = met > 0.0  # A loss of zero weight does not count, even if infinite.
         losses = np.broadcast_to(rule.loss(forecast[own], event=happens), int(own.sum()))
         scores[own] += met[own] * losses
         lost[own] += met[own] * (losses - rule.loss(recalibrated[own], event=happens))
@@ -121,31 +121,31 @@ def miscalibrations(
 
 
 def check_proper(rule: Rule, classes: int | None) -> None:
-    """Reject a rule that is not declared proper, for so many classes or, with None, for one event."""
+    """Raise an error if a rule is not declared proper, for K classes or, with None, for one event."""
     check_rule(rule)
     proper = rule.properties(classes).proper
     if proper:
         return
-    law = f"a decomposition needs a proper rule, or its parts may be negative; {rule!r} "
+    law = f"a decomposition needs a proper rule, otherwise its parts may be negative; {rule!r} "
     if proper is None:
         law += "does not declare whether it is proper"
-        hint = "let propriety.audit try it, and declare proper=True in its properties if the claim stands."
+        hint = "check it with propriety.audit, and declare proper=True in its properties if no violation is found."
     else:
         law += "is declared improper"
         hint = "propriety.audit shows a lie that beats the truth."
     if isinstance(rule, ShiftedBrier):
         hint = f"ShiftedBrier({rule.mu!r}, weighted=True) is the proper form."
     elif isinstance(rule, SquaredAbsoluteRankedProbability):
-        hint = "RankedProbability() is proper and knows the order of the classes."
+        hint = "RankedProbability() is proper and takes the order of the classes into account."
     raise ImproperRuleError(law, hint=hint)
 
 
 def proper_binary_rule(rule: Rule) -> BinaryRule:
-    """Return the rule if it scores the forecast of one event and is declared proper, else refuse it."""
+    """Return the rule if it scores the forecast of one event and is declared proper, else raise an error."""
     check_proper(rule, None)
     if isinstance(rule, BinaryRule):
         return rule
-    law = f"{rule!r} scores rows with one column per class and has no exact decomposition from the table of one event"
+    law = f"{rule!r} scores class probabilities and has no exact decomposition from the table of one event"
     raise InputValueError(law, hint="use a rule for one event, such as Brier() or Log().")
 
 
@@ -156,5 +156,5 @@ def _mean_loss_of_rates(rule: BinaryRule, events: Floats, non_events: Floats) ->
 def _rates(events: Floats, non_events: Floats) -> Floats:
     """Return the event rates of blocks."""
     rate = events / (events + non_events)
-    # A rate that weights of very different size round to 1 is not certain, as the log score would take it to be.
+    # A rate that rounds to 1 under weights of very different size is not certain, as the log score would assume.
     return np.where(non_events > 0.0, np.minimum(rate, BELOW_ONE), rate)

@@ -1,22 +1,22 @@
-r"""A band that holds the whole calibration curve at once, and assumes only that the curve does not fall.
+r"""A band that contains the whole calibration curve at once, assuming only that the curve does not decrease.
 
-Take any interval of forecasts, with n cases and z events. Where the curve does not fall, no case of the interval has
-a higher chance of the event than the curve has at the interval's right end or beyond. So the lower Clopper-Pearson
-limit :math:`L_\delta(z, n)` of a proportion exceeds the curve there with a probability of at most :math:`\delta`, and
-the upper limit :math:`U_\delta(z, n)` falls below the curve at the left end or before it no more often. Take a set of
-K intervals and :math:`\delta = (1 - \text{level}) / (2 K)`. Then, with a probability of at least `level`, none of the
-2 K limits fails, and
+Take any interval of forecasts, with n cases and z events. If the curve does not decrease, no case of the interval has a
+higher probability of the event than the curve has at the interval's right end or beyond. So the lower Clopper-Pearson
+limit :math:`L_\delta(z, n)` exceeds the curve there with a probability of at most :math:`\delta`, and the upper limit
+:math:`U_\delta(z, n)` falls below the curve at the left end or before it no more often. Take a set of K intervals and
+:math:`\delta = (1 - \text{level}) / (2 K)`. Then, with a probability of at least `level`, none of the 2 K limits fails,
+and
 
 .. math:: \max_{I \le x} L_\delta(z_I, n_I) \;\le\; P(Y = 1 \mid \text{forecast} = x)
           \;\le\; \min_{I \ge x} U_\delta(z_I, n_I) \quad \text{for all } x .
 
-This holds for every number of cases, given the forecasts, if the outcomes are independent. Any set of intervals will do
-that is chosen without a look at the outcomes. Dimitriadis et al. take those between all pairs of distinct forecasts.
-Here, a sparse system stands for them, as in Rivera and Walther: the cases, in the order of their forecasts, are cut
-into :math:`2^l` blocks of equal size for every l, down to blocks of about :math:`n^{1/3}` cases, ties kept together,
-and an interval is a run of 1 to 8 adjacent blocks. They are fewer than :math:`16\, n^{2/3}`, instead of
-:math:`n^2 / 2`. With fewer limits to be right about, each may be closer: beside being faster, the band is 13 to 20 per
-cent narrower on average with a thousand distinct forecasts, and about as wide with fifty.
+This holds for any number of cases, given the forecasts, if the outcomes are independent. Any set of intervals can be
+used that is chosen without looking at the outcomes. Dimitriadis et al. use those between all pairs of distinct
+forecasts. Here a sparse system is used, as in Rivera and Walther: the cases, in the order of their forecasts, are cut
+into :math:`2^l` blocks of equal size for every l, down to blocks of about :math:`n^{1/3}` cases, without splitting
+ties, and an interval is a run of 1 to 8 adjacent blocks. There are fewer than :math:`16\, n^{2/3}` of them, instead of
+:math:`n^2 / 2`. With fewer limits, each can be tighter: besides being faster to compute, the band is 13 to 20 per cent
+narrower on average with a thousand distinct forecasts, and about as wide with fifty.
 
 References
 ----------
@@ -44,7 +44,7 @@ __all__ = ["simultaneous_band"]
 Places = NDArray[np.intp]
 
 LONGEST_RUN = 8
-# Finest blocks beyond which more would cost time and change nothing that could be seen: 1 / 65,536 of the cases.
+# Finer blocks than 1 / 65,536 of the cases would cost time without a visible effect.
 FINEST = 16
 BATCH = 2**12
 
@@ -52,22 +52,22 @@ BATCH = 2**12
 def simultaneous_band(table: ForecastTable, level: float = 0.9) -> tuple[Floats, Floats, Floats]:
     r"""Confidence band for the whole calibration curve :math:`x \mapsto P(Y = 1 \mid \text{forecast} = x)`.
 
-    With a probability of at least `level`, the curve lies within the band at all forecasts together. This holds for
-    any number of cases, whatever the curve, if it does not fall and the outcomes are independent given the forecasts;
-    see the module for the construction.
+    With a probability of at least `level`, the curve lies within the band at all forecasts together. This holds for any
+    number of cases and any curve that does not decrease, if the outcomes are independent given the forecasts; see the
+    module for the construction.
 
     Parameters
     ----------
     table : ForecastTable
         Forecasts and outcomes of unweighted cases.
     level : float
-        Probability, strictly between 0 and 1, with which the band holds the curve.
+        Coverage probability of the band, strictly between 0 and 1.
 
     Returns
     -------
     forecast, low, high : array of shape (rows,)
-        The distinct forecasts and the limits there, which do not fall and lie in [0, 1]. Between two forecasts
-        the lower limit is that of the left one and the upper limit that of the right one.
+        The distinct forecasts and the limits there, which do not decrease and lie in [0, 1]. Between two forecasts, the
+        lower limit is that of the left one and the upper limit that of the right one.
 
     Raises
     ------
@@ -76,12 +76,12 @@ def simultaneous_band(table: ForecastTable, level: float = 0.9) -> tuple[Floats,
 
     Notes
     -----
-    Event rates that clearly fall as the forecasts rise contradict the assumption: the limits may then cross, or exclude
-    the isotonic regression. There the band is widened to reach from one limit to the other and to hold the
-    regression, which keeps the guarantee. So the band always holds the CORP curve.
+    Event rates that clearly decrease as the forecasts increase contradict the assumption: the limits may then cross, or
+    exclude the isotonic regression. There the band is widened to span both limits and the regression, which keeps the
+    guarantee. The band therefore always contains the CORP curve.
 
-    The curve of a calibrated forecast is the diagonal: where the diagonal leaves the band, the forecast is
-    miscalibrated, and to say so anywhere is wrong with a probability of at most ``1 - level``.
+    The curve of calibrated forecasts is the diagonal. Where the diagonal leaves the band, the forecasts are
+    miscalibrated, and this conclusion is wrong with a probability of at most ``1 - level``.
 
     References
     ----------
@@ -97,13 +97,13 @@ def simultaneous_band(table: ForecastTable, level: float = 0.9) -> tuple[Floats,
     check_level(level)
     if table.is_weighted:
         law = "a simultaneous band needs cases without weights, because its guarantee is about counts of cases"
-        raise InputValueError(law, hint="use the confidence band, which takes weights.")
+        raise InputValueError(law, hint="use the confidence band, which supports weights.")
     cases = np.concatenate([[0.0], np.cumsum(table.weights)])
     events = np.concatenate([[0.0], np.cumsum(table.events)])
     start, stop = _intervals(_block_ends(cases))
     delta = (1.0 - level) / (2.0 * len(start))
     lower = _lower_limits(events, cases, start, stop, delta)
-    # In the mirror, where the order is reversed and non-events are the events, upper limits are lower ones.
+    # Reversing the order and swapping events and non-events turns upper limits into lower ones.
     mirrored, rows = (events - cases)[::-1], len(table)
     upper = 1.0 - _lower_limits(mirrored, -cases[::-1], rows - stop, rows - start, delta)[::-1]
     held = np.stack([lower[1:], upper[:-1], pool_adjacent_violators(table).per_row()])
@@ -111,7 +111,7 @@ def simultaneous_band(table: ForecastTable, level: float = 0.9) -> tuple[Floats,
 
 
 def _block_ends(cases: Floats) -> Places:
-    """Return where the finest blocks end, as numbers of table rows; `cases` are those in so many rows."""
+    """Return the ends of the finest blocks as numbers of table rows; `cases` is the cumulative number of cases."""
     n = float(cases[-1])
     blocks = 2 ** min(int(math.log2(n) * 2.0 / 3.0), FINEST)
     ends: Places = np.searchsorted(cases, n * np.arange(blocks + 1) / blocks)
@@ -119,7 +119,7 @@ def _block_ends(cases: Floats) -> Places:
 
 
 def _intervals(ends: Places) -> tuple[Places, Places]:
-    """Return the distinct runs of adjacent blocks, of the finest ones, of their pairs, of the pairs of these, ..."""
+    """Return the distinct runs of adjacent blocks: of the finest ones, of their pairs, of pairs of these, and so on."""
     rows = int(ends[-1])
     keys = []
     while True:
@@ -133,12 +133,12 @@ def _intervals(ends: Places) -> tuple[Places, Places]:
 
 
 def _lower_limits(events: Floats, cases: Floats, start: Places, stop: Places, delta: float) -> Floats:
-    """Return the highest limit of the intervals that end after at most 0, 1, ... rows."""
+    """Return the highest lower limit of the intervals that end after at most 0, 1, ... rows."""
     z, n = events[stop] - events[start], cases[stop] - cases[start]
     order = np.argsort(-n, kind="stable")
     order = order[z[order] > 0.0]
     limit = np.zeros(len(cases))
-    # Long intervals come first: after them few of the many short ones raise the limit and need the costly inverse.
+    # Long intervals come first: after them, few of the many short ones raise the limit and need the costly inverse.
     for batch in np.split(order, range(BATCH, len(order), BATCH)):
         end, successes, others = stop[batch], z[batch], n[batch] - z[batch] + 1.0
         higher = betainc(successes, others, limit[end]) < delta

@@ -1,4 +1,4 @@
-"""Miscalibration and discrimination under the Brier score, less the noise of the sample, with limits from a table."""
+"""Bias-corrected miscalibration and discrimination under the Brier score, with limits, from a table."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from propriety.tables.identity_cache import IdentityCache
 
 __all__ = ["Distance", "Part", "Regression", "Spread", "squared_distance"]
 
-GROUPS = 2**10  # Neighbouring forecasts are put together; eight groups a step where there are steps.
+GROUPS = 2**10  # Groups of neighbouring forecasts; eight per step if there are steps.
 NEGLIGIBLE = 1e-12  # A smaller share of the distance is rounding error.
-SAME = 1e-10  # Combinations of functions with a smaller share of their variance are left out.
+SAME = 1e-10  # Combinations of functions with a smaller variance share are left out.
 CASES_PER_BIN = 10.0
 CLUSTERS_PER_BIN = 40
 FEWEST_BINS, FINE_BINS, MOST_BINS = 16, 32, 256
-FINE_CASES, CASES_PER_FINE = 10.0, 40.0  # Cases that a fine step must have, on average, and has if many are wanted.
-# Standard deviations by which finer steps must find more, to be used and to be told, and the level of a first look.
+FINE_CASES, CASES_PER_FINE = 10.0, 40.0  # Mean number of cases that a fine step needs, and has in large samples.
+# Standard deviations by which finer steps must find more, to be used and to be reported, and the level of a first
+# check.
 CLEARLY, TOLD, LOOK = 3.0, 2.0, 0.05
 
 _KNOWN: IdentityCache[dict[int | None, _Groups]] = IdentityCache()
@@ -34,10 +35,10 @@ Part: TypeAlias = Literal["miscalibration", "discrimination"]
 
 
 class Distance(NamedTuple):
-    """A squared distance without the noise of the sample, with its limits, which always hold it.
+    """A bias-corrected squared distance with its limits, which always contain it.
 
-    Of jumps in the event rate steps see a part only: `unseen` is about how much of the distance they may miss, by which
-    the upper limit is higher; 0 where there is no sign of any. `jumps` says whether any are found.
+    Steps capture only part of a jump in the event rate. `unseen` is an estimate of what they miss, by which the upper
+    limit is raised; it is 0 if there is no sign of jumps. `jumps` says whether any were found.
     """
 
     value: float
@@ -49,7 +50,7 @@ class Distance(NamedTuple):
 
 
 class Regression(NamedTuple):
-    r"""Residuals of the outcomes regressed on functions of the forecast; what clusters are to add up case by case.
+    r"""Residuals of the outcomes regressed on functions of the forecast, from which cluster sums are computed.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class Regression(NamedTuple):
     centre : ndarray of shape (groups,)
         What the outcomes are compared with: the forecast, or the event rate.
     fitted : ndarray of shape (groups,)
-        Fitted distance from it.
+        Fitted difference from the centre.
     around_forecast : bool
         Whether the centre of a case is its forecast.
     """
@@ -73,7 +74,7 @@ class Regression(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Covariance of the coefficients, and variances of the linear parts of the distance: all of it, and noise alone."""
+    """Covariance of the coefficients, and variances of the linear parts of the distance: total, and of noise only."""
 
     covariance: Floats
     linear: float
@@ -91,19 +92,19 @@ def squared_distance(
 ) -> Distance:
     r"""Estimate :math:`E (P(Y = 1 \mid p) - p)^2`, or :math:`E (P(Y = 1 \mid p) - P(Y = 1))^2`, with limits.
 
-    The outcomes less the forecast, r, are regressed on functions of the forecast that are orthonormal over the cases:
-    :math:`1, p, p (1 - p), p (1 - p) \operatorname{logit} p`, Legendre polynomials of the share of the variance, and
-    in large samples steps. With coefficients c, and C the covariance that noise gives them,
+    The residuals r, outcome minus forecast, are regressed on functions of the forecast that are orthonormal over the
+    cases: :math:`1, p, p (1 - p), p (1 - p) \operatorname{logit} p`, Legendre polynomials of the share of the variance,
+    and in large samples steps. With coefficients c and their covariance C due to noise,
 
     .. math:: T = \frac{n}{n - 1} (c^\top c - \operatorname{tr} C)
 
-    is free of the bias of fitting noise. The limits solve, for the distance :math:`\theta`,
+    is free of the bias from fitting noise. The limits solve, for the distance :math:`\theta`,
 
     .. math:: (T - \theta)^2 = z^2 (4 \theta \kappa + \tau^2) + 2 q^2 \operatorname{tr} C^2 ,
 
-    where :math:`4 \theta \kappa` is the variance of the part that is linear in the noise and :math:`\tau^2` that of
-    the distances of the cases from the forecast. Below, C is that of calibrated forecasts and q a quantile of
-    chi-squared, because close to 0 the law is skew.
+    where :math:`4 \theta \kappa` is the variance of the part that is linear in the noise and :math:`\tau^2` that of the
+    distances of the cases from the forecast. For the lower limit, C is that of calibrated forecasts and q a quantile of
+    chi-squared, because the distribution is skewed near 0.
 
     Parameters
     ----------
@@ -114,9 +115,9 @@ def squared_distance(
     level : float
         Level of the limits.
     units : int, optional
-        Number of clusters, if cases depend on each other.
+        Number of clusters, if cases are correlated within them.
     spread_of : callable, optional
-        For such cases: returns the spread of a regression as the clusters make it.
+        Returns the spread of a regression under clusters, if there are any.
     """
     groups = _groups(table, units)
     around = groups.forecast if part == "miscalibration" else np.full(len(groups.start), table.event_rate)
@@ -148,7 +149,7 @@ def squared_distance(
         bernoulli = table.weights * table.forecast * (1.0 - table.forecast)
         variance = residual_variance(table, slice(0, len(table)), bernoulli)
         null = (functions * np.add.reduceat(variance, groups.start)[:, None]).T @ functions / total**2
-    if not (null**2).any():  # Forecasts of 0 and 1 alone allow no noise, and yet that of the sample counts.
+    if not (null**2).any():  # Forecasts of only 0 and 1 imply no noise; that of the sample is used.
         null = spread.covariance
     skew, squares = float(np.trace(null)), float((null**2).sum())
     low = value
@@ -172,7 +173,7 @@ class _Groups(NamedTuple):
 
 
 def _groups(table: ForecastTable, units: int | None) -> _Groups:
-    """Return groups of neighbouring forecasts with their functions, which are computed once for a table."""
+    """Return groups of neighbouring forecasts with their functions; the result is cached for a table."""
     known = _KNOWN.setdefault(table, {})
     if units not in known:
         known[units] = _chosen(table) if units is None else _grouped(table, _bins(table, units))
@@ -180,7 +181,7 @@ def _groups(table: ForecastTable, units: int | None) -> _Groups:
 
 
 def _bins(table: ForecastTable, units: int | None) -> int:
-    """Return the number of steps beside the smooth functions; few of them add nothing."""
+    """Return the number of steps added to the smooth functions; a small number adds nothing."""
     information = float((table.weights * table.forecast * (1.0 - table.forecast)).sum())
     bins = int((information * table.effective_n / table.weight) ** (2.0 / 3.0) / CASES_PER_BIN)
     bins = bins if units is None else min(bins, units // CLUSTERS_PER_BIN)
@@ -188,9 +189,9 @@ def _bins(table: ForecastTable, units: int | None) -> int:
 
 
 def _chosen(table: ForecastTable) -> _Groups:
-    """Return functions with more steps where these find a distance that the others do not see, such as a staircase.
+    """Return functions with more steps if these find a distance that the others miss, such as that of a staircase.
 
-    Half as many steps miss about twice as much of a jump, which tells how much of it is unseen.
+    Half as many steps miss about twice as much of a jump, which shows how much of it is unseen.
     """
     bins = _bins(table, None)
     plain = _grouped(table, bins)
@@ -208,7 +209,7 @@ def _chosen(table: ForecastTable) -> _Groups:
 
 
 def _more(table: ForecastTable, coarse: _Groups, fine: _Groups) -> tuple[float, float]:
-    """Return how much more of the distance fine steps find than coarse ones, and the standard deviation of noise."""
+    """Return how much more distance fine steps find than coarse ones, and the standard deviation of its noise."""
     residual = table.events * (1.0 - table.forecast) - table.non_events * table.forecast
     squares = table.event_squares * (1.0 - table.forecast) ** 2 + table.non_event_squares * table.forecast**2
     found = []
@@ -222,7 +223,7 @@ def _more(table: ForecastTable, coarse: _Groups, fine: _Groups) -> tuple[float, 
 
 
 def _has_fine_shapes(table: ForecastTable) -> bool:
-    """Return whether the residuals have fine shapes by a quick look, without which a finer regression finds nothing."""
+    """Whether the residuals have fine shapes by a quick check, without which a finer regression finds nothing."""
     scores = null_scores(table)
     fine = scores.sums[sum(scores.sizes[:2]) :]
     return bool(len(fine) and chdtrc(len(fine), float(fine @ fine)) < LOOK)
@@ -233,7 +234,7 @@ def _grouped(table: ForecastTable, bins: int) -> _Groups:
     variance = weights * p * (1.0 - p)
     information = float(variance.sum())
     share = (np.cumsum(weights) - weights / 2.0) / table.weight
-    if information > 0.0:  # Half by cases, half by the variance of their outcomes.
+    if information > 0.0:  # Half by number of cases, half by the variance of their outcomes.
         share = (share + (np.cumsum(variance) - variance / 2.0) / information) / 2.0
     groups = max(GROUPS, 8 * bins)
     start = starts_by_share(share, groups)
@@ -253,7 +254,7 @@ def _grouped(table: ForecastTable, bins: int) -> _Groups:
 
 
 def _orthonormal(columns: Floats, share: Floats) -> Floats:
-    """Centre columns and make them orthonormal over the cases; what they explain of each other is left out."""
+    """Centre columns and make them orthonormal over the cases, leaving out what they explain of each other."""
     root = np.sqrt(share)[:, None]
     centred = (columns - share @ columns) * root
     size = np.sqrt((centred**2).sum(axis=0))
@@ -265,7 +266,7 @@ def _orthonormal(columns: Floats, share: Floats) -> Floats:
 
 
 def _spread(table: ForecastTable, given: Regression, per_row: Floats, total: float) -> Spread:
-    """Return the spread of independent cases, weighted or not."""
+    """Return the spread for independent cases, weighted or not."""
     fitted = np.repeat(given.fitted, np.diff(given.start, append=len(table)))
     up, down = 1.0 - per_row, -per_row
     squares = np.add.reduceat(table.event_squares * up**2 + table.non_event_squares * down**2, given.start)

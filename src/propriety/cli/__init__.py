@@ -1,4 +1,4 @@
-"""The command line; `propriety --help` says what it does."""
+"""The command line; see `propriety --help`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NEEDED = ("click", "duckdb", "pyarrow", "rich")
 
 
 def main() -> None:
-    """Run the command line; what it needs beyond the package is the extra `cli`."""
-    lacking = [name for name in NEEDED if find_spec(name) is None]
-    if lacking:
-        sys.stderr.write(f'Error: The command line needs {", ".join(lacking)}. Hint: pip install "propriety[cli]".\n')
+    """Run the command line; its dependencies are the extra `cli`."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        sys.stderr.write(f'Error: The command line needs {", ".join(missing)}. Hint: pip install "propriety[cli]".\n')
         sys.exit(3)
     try:
         from propriety.cli.program import run
 
         run()
-    except KeyboardInterrupt:  # Before the program has begun, or after it has ended.
+    except KeyboardInterrupt:  # Before the program starts, or after it ends.
         sys.exit(130)

@@ -21,7 +21,7 @@ DECISIONS, OUTCOMES, NEEDS = (click.Choice(get_args(kind)) for kind in (advice.D
 
 
 @click.command(
-    short_help="Say which measures fit a decision.",
+    short_help="Recommend measures for a decision.",
     epilog=block(
         "Examples",
         "propriety advise",
@@ -34,7 +34,7 @@ DECISIONS, OUTCOMES, NEEDS = (click.Choice(get_args(kind)) for kind in (advice.D
     type=DECISIONS,
     default="independent",
     show_default=True,
-    help="Whether each case is decided for itself, or a capacity is shared.",
+    help="Whether each case is decided independently, or the decisions share a limited capacity.",
 )
 @threshold_options
 @click.option("--outcome", type=OUTCOMES, default="binary", show_default=True, help="What is forecast.")
@@ -44,17 +44,17 @@ DECISIONS, OUTCOMES, NEEDS = (click.Choice(get_args(kind)) for kind in (advice.D
     type=NEEDS,
     default="probabilities",
     show_default=True,
-    help="What is used of the forecasts: their values, their order, or only whether to act.",
+    help="What the forecasts are used for: their values, their ranking, or only the decision to act.",
 )
 @json_option
 @click.pass_context
 def advise(ctx: click.Context, /, json_file: str | None, **options: Any) -> None:
-    """Say which measures fit a decision, with the calls to make, and which mislead there.
+    """Recommend measures for a decision, with the calls that compute them, and list those that would mislead.
 
-    Without options, at a terminal, it asks.
+    Without options, on a terminal, it asks for them.
     """
     check_targets([json_file])
-    if _is_asked_to_ask(ctx):
+    if _is_interactive(ctx):
         options = _answers()
     found = advice.advise(**options)
     if json_file is not None:
@@ -63,17 +63,19 @@ def advise(ctx: click.Context, /, json_file: str | None, **options: Any) -> None
         say(repr(found))
 
 
-def _is_asked_to_ask(ctx: click.Context) -> bool:
+def _is_interactive(ctx: click.Context) -> bool:
     silent = all(ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE for name in ctx.params)
     return silent and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _answers() -> dict[str, Any]:
-    """Ask for what the options say."""
+    """Ask for the values of the options."""
     outcome = click.prompt("What is forecast?", type=OUTCOMES, default="binary")
-    need = click.prompt("What is used of the forecasts?", type=NEEDS, default="probabilities")
+    need = click.prompt("What are the forecasts used for?", type=NEEDS, default="probabilities")
     decisions = click.prompt(
-        "Is each case decided for itself (independent), or is a capacity shared?", type=DECISIONS, default="independent"
+        "Is each case decided independently, or do the decisions share a limited capacity?",
+        type=DECISIONS,
+        default="independent",
     )
     answers: dict[str, Any] = {
         "outcome": outcome,
@@ -85,7 +87,7 @@ def _answers() -> dict[str, Any]:
     if outcome != "binary":
         return answers
     answers["rare"] = click.confirm("Is the event rare, below about one in ten?", default=False)
-    question = "From which probability would somebody act? One number, two for an interval, or nothing if unknown"
+    question = "From which probability would you act? One number, two for a range, or nothing if unknown"
     found = click.prompt(question, value_proc=_numbers, default="", show_default=False)
     if found:
         answers["thresholds"] = found[0] if len(found) == 1 else found

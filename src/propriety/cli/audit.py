@@ -1,4 +1,4 @@
-"""`propriety audit`: a search for violations of what a rule claims to be."""
+"""`propriety audit`: search for counterexamples to the declared properties of a scoring rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["audit"]
 
 
 @click.command(
-    short_help="Try what a scoring rule claims to be.",
+    short_help="Check the declared properties of a scoring rule.",
     epilog=block(
         "Examples",
         "propriety audit propriety:Brier",
@@ -27,16 +27,17 @@ __all__ = ["audit"]
     ),
 )
 @click.argument("rule", metavar="MODULE:RULE")
-@click.option("--classes", type=click.IntRange(min=2), metavar="K", help="Try the rule on rows of K classes.")
+@click.option("--classes", type=click.IntRange(min=2), metavar="K", help="Check the rule for forecasts of K classes.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Seed of the points tried."
+    "--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Seed of the forecasts tried."
 )
 @json_option
 def audit(rule: str, classes: int | None, seed: int, json_file: str | None) -> None:
-    """Search for a violation of each property that a scoring rule claims to have.
+    """Search for a counterexample to each declared property of a scoring rule.
 
-    MODULE is imported, and so run: name only code that you trust. It is looked for among the installed modules, then in
-    the current folder. RULE is a rule of it, or a class that needs no arguments. The exit code is 1 if a claim fails.
+    MODULE is imported and thereby executed, so name only code that you trust. It is looked up among the installed
+    modules, then in the current folder. RULE is a rule, or a class that needs no arguments. The exit code is 1 if a
+    declared property does not hold.
     """
     check_targets([json_file])
     report = _audited(_loaded(rule), rule, classes, seed)
@@ -62,15 +63,14 @@ def _audited(rule: Rule, name: str, classes: int | None, seed: int) -> AuditRepo
         return audit_rule(rule, classes=classes, seed=seed)
     except ProprietyError:
         raise
-    except Exception as error:  # The formula is the user's own.
-        told = f"{type(error).__name__}: {error}"
-        raise InputValueError(f"{name} cannot be tried; {told}") from error
+    except Exception as error:  # The formula is the user's.
+        raise InputValueError(f"{name} cannot be checked; {type(error).__name__}: {error}") from error
 
 
 def _print(report: AuditReport) -> None:
     of = "one event" if report.classes is None else f"{report.classes} classes"
-    bears_out = "bears out every claim" if report.agrees else "refutes a claim"
-    say(f"{report.rule} of {of}: the search {bears_out}.")
+    result = "agrees with every" if report.agrees else "contradicts a"
+    say(f"{report.rule} for {of}: the search {result} declared property.")
     rows = report.columns()
     found = ["holds" if holds else "fails" for holds in rows["holds"]]
     cells = list(zip(rows["property"], rows["declared"], found, rows["counterexample"], strict=True))

@@ -1,4 +1,4 @@
-"""From the options of a command to the columns and labels that the package is to read."""
+"""Convert the options of a command to the columns and labels that the package reads."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["Cases"]
 
 Models: TypeAlias = dict[str, str | list[str]]
 
-IN_MEMORY = 1_000_000  # Rows up to which cases are read.
+IN_MEMORY = 1_000_000  # Rows up to which cases are read into memory.
 
-# What stands in CSV for a truth value and is read as one.
+# Text in CSV that is read as a boolean.
 TRUTHS = {"true": True, "t": True, "yes": True, "y": True, "false": False, "f": False, "no": False, "n": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cases:
-    """Which columns of the files are what, as it was typed."""
+    """The columns of the files by role, as typed by the user."""
 
     outcome: str | None = None
     forecasts: Sequence[str] = ()
@@ -43,7 +43,7 @@ class Cases:
     time: str | None = None
 
     def given(self) -> list[str]:
-        """Return the options that only files of cases have."""
+        """Return the given options that apply only to files of cases."""
         options = {
             "--outcome": self.outcome,
             "--forecast": self.forecasts,
@@ -57,7 +57,7 @@ class Cases:
         return [option for option, value in options.items() if value]
 
     def labels(self) -> dict[str, LabelRole]:
-        """Return the columns of labels, which in CSV must not be read as numbers that merge some of them."""
+        """Return the columns of labels, which in CSV must not be read as numbers that would merge some of them."""
         keys: list[str | None] = [*self.by, self.cluster]
         named = self.classes is not None or self.pos_label is not None
         values = [self.time, self.outcome if named else None]
@@ -65,14 +65,14 @@ class Cases:
         return roles | {name: "value" for name in values if name is not None}
 
     def numbers(self) -> list[str]:
-        """Return the columns that hold numbers, as far as their names were typed."""
+        """Return the names of the columns that must contain numbers."""
         listed = [name for typed in self.forecasts for name in (typed, *typed.partition("=")[2].split(","))]
         return [name for name in (*listed, self.weight) if name]
 
     def arguments(self, opened: Opened, *, in_memory: bool = False) -> dict[str, Any]:
         """Return the arguments of `propriety.evaluate`, with the frame as `y_true`.
 
-        Many rows stay in their files, where they are counted; few are read, because some analyses need every case.
+        Many rows stay in their files and are counted by DuckDB; few are read, because some analyses need every case.
         """
         models = self._models(opened)
         shared = {"cluster": self.cluster, "time": self.time, "sample_weight": self.weight}
@@ -86,13 +86,13 @@ class Cases:
         """Return the arguments of `ForecastTable.from_frame`, with the frame still in its files."""
         models = list(self._models(opened).values())
         if len(models) > 1 or not isinstance(models[0], str):
-            message = "A forecast table is of one column: pass one --forecast."
+            message = "A forecast table has the forecasts of one column: pass one --forecast."
             raise click.UsageError(message)
         frame = opened.frame.to_native()
         return {"frame": frame, "forecast": models[0], "weight": self.weight, **self._labels(opened)}
 
     def _labels(self, opened: Opened) -> dict[str, Any]:
-        """Return the column of the outcomes, its labels, and what to do with missing values."""
+        """Return the column of the outcomes, its labels, and the treatment of missing values."""
         kind = checked_columns(opened.frame, [str(self.outcome)])[str(self.outcome)]
         return {
             "outcome": self.outcome,
@@ -104,9 +104,9 @@ class Cases:
         }
 
     def _models(self, opened: Opened) -> Models:
-        """Return the columns of each model; what is itself the name of a column is that column."""
+        """Return the columns of each model; text that is the name of a column means that column."""
         if self.outcome is None or not self.forecasts:
-            message = "--outcome and at least one --forecast are needed."
+            message = "--outcome and at least one --forecast are required."
             raise click.UsageError(message)
         schema = opened.frame.collect_schema()
         models: Models = {}
@@ -124,7 +124,7 @@ class Cases:
         forecasts = [name for own in models.values() for name in ([own] if isinstance(own, str) else own)]
         names = dict.fromkeys(name for name in (self.outcome, *forecasts, *shared) if name is not None)
         schema = checked_columns(opened.frame, list(names))
-        # Warehouses keep probabilities as decimals, which arrays do not know; keys stay what they are.
+        # Databases may store probabilities as decimals, which arrays do not support; keys are not converted.
         numbers = {self.outcome, *forecasts, self.weight} - {*self.by, self.cluster, self.time}
         cast = {name for name in numbers if name is not None and schema[name].is_decimal()}
         columns = [nw.col(name).cast(nw.Float64) if name in cast else nw.col(name) for name in names]
@@ -132,7 +132,7 @@ class Cases:
 
 
 def _parts(listed: str) -> list[str]:
-    """Split a list at its commas; a part in double quotes may hold one.
+    """Split a list at its commas; a part in double quotes may contain commas.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def _parts(listed: str) -> list[str]:
 
 
 def _label(text: str, kind: nw.dtypes.DType, option: str = "--classes") -> str | float | bool:
-    """Return a label that was typed as the column of the outcomes holds it.
+    """Convert a label to the type of the column of the outcomes.
 
     Examples
     --------

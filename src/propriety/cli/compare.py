@@ -1,4 +1,4 @@
-"""`propriety compare`: by how much models differ, and whether chance alone could do that."""
+"""`propriety compare`: by how much models differ, and whether the difference could be due to chance."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ __all__ = ["compare"]
 def compare(files: Sequence[str], json_file: str | None, **asked: Any) -> None:
     """Compare models on the same cases, pair by pair, by the score that fits the outcome and the thresholds.
 
-    Differences are tested with what the cases share: nothing, a --cluster such as the patient, or their --time. FILEs
-    are those of `propriety evaluate`.
+    The tests assume independent cases unless --cluster, such as the patient, or --time is given. FILEs are those of
+    `propriety evaluate`.
     """
     check_targets([json_file])
     stages = Stages()
@@ -48,8 +48,12 @@ def compare(files: Sequence[str], json_file: str | None, **asked: Any) -> None:
         with evaluation_of_files(paths, stages, **asked) as evaluation, stages.stage("comparison"):
             found = evaluation.comparison
     if found is None:
-        law = "compare needs two models or more of the same cases"
-        hint = "repeat --forecast." if len(evaluation.models) < 2 else "forecast tables no longer know their cases."
+        law = "compare needs two or more models of the same cases"
+        hint = (
+            "repeat --forecast."
+            if len(evaluation.models) < 2
+            else "forecast tables do not contain the cases; pass the files of cases."
+        )
         raise InputValueError(law, hint=hint)
     if json_file is not None:
         write(json_file, written(document("comparison", found.to_dict())))

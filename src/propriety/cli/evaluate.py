@@ -1,4 +1,4 @@
-"""`propriety evaluate`: from files to words, a table, a report, and an exit code."""
+"""`propriety evaluate`: evaluate the forecasts in files, with a summary, a table, a report and an exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from propriety.cli.cases import Cases
 from propriety.cli.files import open_relation
-from propriety.cli.gates import judge, parse_gate
+from propriety.cli.gates import check_gates, parse_gate
 from propriety.cli.imports import imported_measure
 from propriety.cli.inputs import are_tables, found_files
 from propriety.cli.interrupts import held
@@ -35,7 +35,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
 
 
 @click.command(
-    short_help="Judge models: scores, calibration, decisions, groups.",
+    short_help="Evaluate models: scores, calibration, decisions, groups.",
     epilog=block(
         "Examples",
         "propriety evaluate predictions.parquet --outcome y --forecast a --forecast b",
@@ -50,40 +50,41 @@ __all__ = ["evaluate", "evaluation_of_files"]
 @file_arguments
 @case_options
 @problem_options
-@click.option(
-    "--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. Repeat it for several columns."
-)
+@click.option("--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. May be repeated.")
 @click.option(
     *("--measure", "measures"),
     multiple=True,
     metavar="MODULE:NAME",
-    help="A measure of your own, or one of propriety: an object, or a class without arguments. MODULE is imported, and "
-    "so run: name only code that you trust. It is looked for among the installed modules, then in the current folder. "
-    "May be repeated.",
+    help="An additional measure, your own or one of propriety: an object, or a class without arguments. MODULE is "
+    "imported and thereby executed, so name only code that you trust. It is looked up among the installed modules, "
+    "then in the current folder. May be repeated.",
 )
 @click.option(
-    "--html", type=click.Path(allow_dash=True), metavar="FILE", help="Write the report, one page that works offline."
+    "--html",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="Write the report, a single page that works offline.",
 )
 @json_option
 @click.option(
     "--fail-if",
     multiple=True,
     metavar="CONDITION",
-    help='End with exit code 1 if it is so, such as "miscalibrated", "auc<0.7" or "a/brier_low>=0.2". The keys are '
-    "those of `metrics` in the JSON; without a model they are those of every model. A number that is not known fails. "
-    "May be repeated.",
+    help='Exit with code 1 if the condition is true, such as "miscalibrated", "auc<0.7" or "a/brier_low>=0.2". The '
+    "keys are those of `metrics` in the JSON; a key without a model applies to every model. A number that could not be "
+    "computed also fails. May be repeated.",
 )
 def evaluate(
     files: Sequence[str], html: str | None, json_file: str | None, fail_if: Sequence[str], **asked: Any
 ) -> None:
-    """Judge models by their forecasts: scores with intervals, calibration, decisions, comparisons, groups.
+    """Evaluate models by their forecasts: scores with intervals, calibration, decisions, comparisons, groups.
 
-    FILEs are Parquet, CSV (plain, gzip or zstd) or Arrow files, known by their content; globs in quotes; or - for what
-    is piped in. Several files are one set of cases, with columns matched by name. Or they are forecast tables that
-    `propriety table` made: each is then one model, named as its file is, and needs no --outcome and no --forecast.
+    FILEs are Parquet, CSV (plain, gzip or zstd) or Arrow files, identified by their content. Write globs in quotes, and
+    - for the standard input. Several files are one set of cases, with columns matched by name. Forecast tables written
+    by `propriety table` need neither --outcome nor --forecast: each file is one model, which has the name of the file.
 
-    More than a million rows are not read into memory but counted where they lie. The scores are the same; there is no
-    ranking of the models by thresholds then, and with weights or clusters some scores have no interval.
+    More than a million rows are not read into memory; DuckDB counts them. The scores are the same, but there is no
+    ranking of the models by thresholds, and with weights or clusters some scores have no confidence interval.
     """
     gates = [parse_gate(text) for text in fail_if]
     check_targets([html, json_file])
@@ -93,7 +94,7 @@ def evaluate(
         check_targets([html, json_file], paths)
         with evaluation_of_files(paths, stages, **asked) as evaluation:
             _compute(evaluation, stages)
-            verdicts = judge(gates, evaluation.to_dict(), evaluation.models)
+            verdicts = check_gates(gates, evaluation.to_dict(), evaluation.models)
             if html is not None:
                 with stages.stage("report"):
                     page = evaluation.to_html()
@@ -122,14 +123,14 @@ def evaluation_of_files(
     in_memory: bool = False,
     **columns: Any,
 ) -> Iterator[Evaluation]:
-    """Evaluate cases or forecast tables; the files stay open, because the analyses are made when they are asked for."""
+    """Evaluate cases or forecast tables; the files stay open, because analyses are computed when they are accessed."""
     options: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed, "measures": measures}
     options["thresholds"] = thresholds
     cases = Cases(**columns)
     if are_tables(files):
         if ordered or cases.given():
             given = "--ordered" if ordered else cases.given()[0]
-            raise InputValueError(f"{given} belongs to files of cases; these are forecast tables")
+            raise InputValueError(f"{given} is for files of cases; these are forecast tables")
         yield evaluate_cases(_tables(files), **options)
         return
     with open_relation(files, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
@@ -140,18 +141,18 @@ def evaluation_of_files(
 
 
 def _tables(files: Sequence[Path]) -> dict[str, ForecastTable]:
-    """Read the table of each model, which has the name of its file."""
+    """Read the table of each model; the name of the model is that of the file."""
     tables: dict[str, ForecastTable] = {}
     for path in files:
         if path.stem in tables:
-            law = f"forecast tables must have distinct names, as each is one model; {path.stem!r} is there twice"
+            law = f"each forecast table is one model, so names must be distinct; {path.stem!r} occurs twice"
             raise InputValueError(law, hint="`propriety merge` adds the tables of one model.")
         tables[path.stem] = ForecastTable.from_parquet(path)
     return tables
 
 
 def _compute(evaluation: Evaluation, stages: Stages) -> None:
-    """Make what every answer needs, so that each part shows as a stage."""
+    """Compute the parts of the evaluation, each shown as a stage."""
     for name in ("scores", "decompositions", "comparison", "slices"):
         with stages.stage(name):
             getattr(evaluation, name)
@@ -162,17 +163,17 @@ def _print(evaluation: Evaluation) -> None:
     rows = []
     for measure in evaluation.problem.measures:
         found = [evaluation.estimates[model][measure.key] for model in evaluation.models]
-        # Most of them are losses, of which lower is better.
+        # Most measures are losses: lower is better.
         merit = f" ({merit_in_words(measure)})" if measure.higher_is_better or hasattr(measure, "ideal") else ""
         rows.append([f"{measure.label}{merit}", *(estimate(one.value, one.low, one.high) for one in found)])
     show_table(["", *evaluation.models], rows, numbers=range(1, len(evaluation.models) + 1))
     if evaluation.slices is not None:
         _print_slices(evaluation.slices)
-    say(f"Seed {evaluation.seed}; {percent(evaluation.level, 6)} intervals.")
+    say(f"Seed {evaluation.seed}; {percent(evaluation.level, 6)} confidence intervals.")
 
 
 def _print_slices(found: Slices) -> None:
-    # No mapping, because a key may have the name of another column.
+    # Not a mapping, because a key may have the name of another column.
     columns: list[tuple[str, list[str]]] = [
         ("model", found.model.tolist()),
         (found.by[0] if len(found.by) == 1 else "group", found.group.tolist()),
@@ -180,7 +181,7 @@ def _print_slices(found: Slices) -> None:
         (found.measure.label, _estimates(found.value, found.low, found.high)),
     ]
     if found.excess is not None:
-        columns.append(("events beyond forecast", _estimates(found.excess, found.excess_low, found.excess_high)))
+        columns.append(("observed - forecast", _estimates(found.excess, found.excess_low, found.excess_high)))
     if found.net_benefit is not None and found.thresholds is not None:
         net = _estimates(found.net_benefit, found.net_benefit_low, found.net_benefit_high)
         columns.append((NetBenefit(found.thresholds).label, net))

@@ -1,4 +1,4 @@
-"""Compressed text that is far longer than what was sent: refused before it keeps the reader busy for hours."""
+"""A limit on the length of compressed text, so that a small file cannot keep the program busy for hours."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from propriety.tables.frames import pyarrow
 
 __all__ = ["check_expansion"]
 
-FREE = 2**30  # Bytes of text that any file may hold.
-FOLD = 500  # How much longer than the file its text may be; forecasts come to about ten.
+FREE = 2**30  # Bytes of text that any file may contain.
+FOLD = 500  # Largest ratio of the text to the file; for forecasts it is about ten.
 BLOCK = 2**22
 
 
 def check_expansion(path: Path, name: str, form: Literal["none", "gzip", "zstd"], *, free: int = FREE) -> None:
-    """Read compressed text through, keeping nothing of it, and refuse what is not the text of cases."""
+    """Decompress a text without storing it, and raise an error if it is too long."""
     if form == "none":
         return
     pa, _ = pyarrow()
@@ -30,6 +30,6 @@ def check_expansion(path: Path, name: str, form: Literal["none", "gzip", "zstd"]
             else:
                 return
     except (pa.ArrowException, OSError):
-        return  # What is broken is for the reader of the cases to say.
+        return  # The reader of the cases reports a broken file.
     law = f"compressed text must be at most {FOLD} times as long as its file; that of {name} is longer"
-    raise InputValueError(law, hint="if you trust it, decompress it first, and name or pipe in the text.")
+    raise InputValueError(law, hint="if you trust it, decompress it first.")

@@ -1,4 +1,4 @@
-"""Cases in files, read by DuckDB; nothing else in the package knows that."""
+"""Cases in files, read by DuckDB; no other module depends on this."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Opened", "open_relation"]
 
 LINES = 3
-LETTERS = 200  # Of a line of what DuckDB says, which may quote a line of the file.
-MEMORY = "400MB"  # What DuckDB may hold; what is more goes to a temporary folder.
+LETTERS = 200  # Of a line of an error of DuckDB, which may quote a line of the file.
+MEMORY = "400MB"  # Limit of DuckDB; beyond it, DuckDB writes to a temporary folder.
 TEXT: dict[Format, Compression] = {"csv": "none", "gzip": "gzip", "zstd": "zstd"}
 SETTINGS = {
     # A file must not make the program fetch code.
@@ -43,8 +43,8 @@ SETTINGS = {
 class Opened:
     """Cases that are still in their files.
 
-    `rows` is their number, where the files tell it without being read; `scanned()` is the share of the files that the
-    running query has scanned, and None while none runs.
+    `rows` is their number, if the files give it without being read; `scanned()` is the share of the files that the
+    running query has scanned, or None if no query is running.
     """
 
     frame: nw.LazyFrame[Any]
@@ -52,7 +52,7 @@ class Opened:
     scanned: Callable[[], float | None]
 
     def count(self) -> int:
-        """Return the number of rows, by a query where the files do not tell it."""
+        """Return the number of rows, by a query if necessary."""
         return int(self.frame.select(nw.len()).collect().item()) if self.rows is None else self.rows
 
 
@@ -64,10 +64,10 @@ def open_relation(
     labels: Mapping[str, LabelRole] | None = None,
     numbers: Sequence[str] = (),
 ) -> Iterator[Opened]:
-    """Open the files as one lazy frame; nothing is read but their beginnings, and columns of labels in CSV.
+    """Open the files as one lazy frame; only their beginnings, and columns of labels in CSV, are read.
 
-    `nulls` are texts that mean a missing value in CSV, beside an empty field; the columns `labels` stay text in it
-    unless nothing is lost, and the columns `numbers` must be such.
+    `nulls` are texts that mean a missing value in CSV, in addition to empty fields. In CSV, the columns `labels` stay
+    text unless they can be converted without loss, and the columns `numbers` must contain numbers.
     """
     with held():
         import duckdb
@@ -82,7 +82,7 @@ def open_relation(
         connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": folder})
         with stopped_by_interrupt(connection.interrupt) as interrupted:
             try:
-                # Progress is measured only where a bar is asked for; ours is drawn elsewhere.
+                # DuckDB measures progress only if its bar is enabled; `stages` draws the bar.
                 connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
                 if texts is None:
                     relation = _relation(connection, files, form)
@@ -95,8 +95,8 @@ def open_relation(
                     raise KeyboardInterrupt from error
                 if not isinstance(error, duckdb.Error):
                     raise
-                told = None if texts is None else texts.reason(error)
-                raise told or _reason(error) from error
+                reason = None if texts is None else texts.reason(error)
+                raise reason or _reason(error) from error
             finally:
                 connection.close()
 
@@ -112,21 +112,21 @@ def _relation(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], form
             cases = dataset.dataset([os.fspath(path) for path in files], format="ipc")
             check_columns(len(cases.schema))
             return connection.from_arrow(cases)
-        # A stream is read once, and queries are several; mapped memory is not counted as ours until it is touched.
+        # A stream can be read only once, but there are several queries; mapped memory is loaded only when it is used.
         streams = [pa.ipc.open_stream(pa.memory_map(os.fspath(path))) for path in files]
         check_columns(max(len(stream.schema) for stream in streams))
         return connection.from_arrow(pa.concat_tables([stream.read_all() for stream in streams]))
     except (pa.ArrowException, OSError) as error:
-        raise InputValueError("files must be whole Arrow files", offender=str(error).rstrip(".")) from error
+        raise InputValueError("files must be complete Arrow files", offender=str(error).rstrip(".")) from error
 
 
 def _literal(path: Path) -> str:
-    """Write a path so that DuckDB finds this file alone, whatever signs its name holds."""
-    return glob.escape(os.path.abspath(path))  # noqa: PTH100  (a `~` or a scheme at the beginning is a name here)
+    """Escape a path so that DuckDB finds only this file, whatever characters its name contains."""
+    return glob.escape(os.path.abspath(path))  # noqa: PTH100  (a leading `~` or scheme is part of the name)
 
 
 def _rows(files: Sequence[Path]) -> int | None:
-    """Return the number of rows where the files themselves tell it."""
+    """Return the number of rows if the files store it."""
     if any(format_of(path) != "parquet" for path in files):
         return None
     return sum(int(checked_footer(path, shown(path)).num_rows) for path in files)
@@ -137,15 +137,15 @@ def _share(percent: float) -> float | None:
 
 
 def _reason(error: Exception) -> InputValueError:
-    """Return an error with the first lines of what DuckDB says, up to a list or advice on options of its own."""
+    """Return an error with the first lines of that of DuckDB, without lists and advice on its options."""
     if type(error).__name__ == "OutOfMemoryException":
         law = f"the files cannot be read in {MEMORY} of memory"
-        return InputValueError(law, hint="keep the columns of the outcomes and forecasts, or write them as Parquet.")
+        return InputValueError(law, hint="keep only the columns of outcomes and forecasts, or write them as Parquet.")
     if "Maximum line size" in str(error):
         return line_too_long()
     lines = [_cut(line.strip().rstrip(".")) for line in str(error).splitlines() if line.strip()]
-    told = itertools.takewhile(lambda line: not line.endswith(":") and not line.startswith("Possible"), lines[:LINES])
-    return InputValueError(f"the files cannot be read: {'; '.join(map(_cut, told))}")
+    first = itertools.takewhile(lambda line: not line.endswith(":") and not line.startswith("Possible"), lines[:LINES])
+    return InputValueError(f"the files cannot be read: {'; '.join(map(_cut, first))}")
 
 
 def _cut(line: str) -> str:

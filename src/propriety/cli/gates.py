@@ -1,4 +1,4 @@
-"""Conditions under which a pipeline is to stop, such as "miscalibrated" or "brier>0.2"."""
+"""Conditions under which a pipeline fails, such as "miscalibrated" or "brier>0.2"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from propriety.errors import InputValueError
 
-__all__ = ["Gate", "Verdict", "judge", "parse_gate"]
+__all__ = ["Gate", "Verdict", "check_gates", "parse_gate"]
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -21,7 +21,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }
 WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 VERDICT = "miscalibrated"
-# Greedy, because a name of a model may hold such signs, too, and the last one counts.
+# Greedy, because the name of a model may also contain these signs, and the last one counts.
 CONDITION = re.compile(r"\s*(?P<key>.*[^\s<>=])\s*(?P<sign><=|>=|<|>)\s*(?P<limit>[^\s<>=]+)\s*", re.DOTALL)
 
 
@@ -39,7 +39,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a gate says of one number."""
+    """The result of a gate for one number."""
 
     gate: Gate
     key: str
@@ -59,12 +59,12 @@ class Verdict:
             return f"{head}{model} {'is' if self.value else 'was not found to be'} miscalibrated."
         condition = f"{WORDS[self.gate.sign]} {self.gate.limit:.15g}"
         if math.isnan(self.value):
-            return f"{head}{self.key} is not known, so it may be {condition}."
+            return f"{head}{self.key} could not be computed, so it may be {condition}."
         return f"{head}{self.key} is {self.value:.6g}, {'which is' if self.failed else 'not'} {condition}."
 
 
 def parse_gate(text: str) -> Gate:
-    """Read a condition; a verdict alone, such as "miscalibrated", fails where it is found.
+    """Read a condition: a comparison with a number, or a verdict such as "miscalibrated".
 
     Examples
     --------
@@ -86,24 +86,24 @@ def parse_gate(text: str) -> Gate:
     return Gate(parts["key"], parts["sign"], limit)
 
 
-def judge(gates: Sequence[Gate], numbers: Mapping[str, float], models: Sequence[str]) -> list[Verdict]:
-    """Try every gate on the numbers of `Evaluation.to_dict`; without a model it is tried on each.
+def check_gates(gates: Sequence[Gate], numbers: Mapping[str, float], models: Sequence[str]) -> list[Verdict]:
+    """Check every gate against the numbers of `Evaluation.to_dict`; a gate without a model applies to each.
 
-    A number that is not known fails its gate, because nothing shows that it may pass.
+    A number that is NaN fails its gate, because nothing shows that it would pass.
     """
     return [verdict for gate in gates for verdict in _verdicts(gate, numbers, models)]
 
 
 def _verdicts(gate: Gate, numbers: Mapping[str, float], models: Sequence[str]) -> list[Verdict]:
     keys = [key for key in (gate.key, *(f"{model}/{gate.key}" for model in models)) if key in numbers]
-    # Of one model the numbers have no prefix, and yet it may be named.
+    # The keys of a single model have no prefix, but a gate may name the model.
     bare = gate.key.removeprefix(f"{models[0]}/")
     if not keys and len(models) == 1 and bare in numbers:
         keys = [bare]
     if not keys:
         law = "must name a number of the evaluation"
         raise InputValueError(
-            law, argument="--fail-if", offender=f"got {gate.key!r}", hint=f"there are {', '.join(numbers)}."
+            law, argument="--fail-if", offender=f"got {gate.key!r}", hint=f"its numbers are {', '.join(numbers)}."
         )
     return [Verdict(gate, key, numbers[key], _fails(gate, numbers[key])) for key in keys]
 

@@ -1,4 +1,4 @@
-"""Rules and measures of the user's own, imported by their names."""
+"""Rules and measures of the user, imported by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEEDED = ("key", "label", "higher_is_better", "value")
 
 
 def imported(name: str, what: str) -> Any:
-    """Import an object, or make one of a class without arguments, by ``package.module:name``; errors say `what` it is.
+    """Import an object, or a class that is then called, by ``package.module:name``; errors call it `what`.
 
     Examples
     --------
@@ -30,22 +30,21 @@ def imported(name: str, what: str) -> Any:
     """
     module, colon, attribute = name.partition(":")
     if not (colon and module and attribute):
-        hint = "my_code:Own is Own in the file my_code.py of this folder, or in the installed module my_code."
+        hint = "my_code:Own means Own in the installed module my_code, or in the file my_code.py of this folder."
         raise InputValueError(f"{what} must be named as MODULE:NAME; got {name!r}", hint=hint)
-    # Last, so that a file of the folder cannot stand in for a module that is installed.
+    # Last, so that a file in the folder cannot replace an installed module.
     sys.path.append(str(Path.cwd()))
     try:
         found = getattr(import_module(module), attribute)
         return found() if isinstance(found, type) else found
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise InputValueError(f"{name} cannot be loaded; {told}") from error
+        raise InputValueError(f"{name} cannot be loaded; {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop()
 
 
 def imported_measure(name: str) -> Measure:
-    """Import a measure, a scoring rule or a function of a table, and try it.
+    """Import a measure, a scoring rule or a function of a table, and test it.
 
     Examples
     --------
@@ -64,12 +63,12 @@ def imported_measure(name: str) -> Measure:
 
 
 def _try(measure: Measure, name: str) -> None:
-    """Compute a measure of a few cases, so that a mistake in its formula is told before the work begins."""
+    """Compute a measure of a few cases, so that an error in its formula is found before the work begins."""
     try:
-        value = measure.value(ForecastTable(forecast=[0.25, 0.75], events=[1, 2], non_events=[2, 1]))  # type: ignore[arg-type]  # lists do, too
+        value = measure.value(ForecastTable(forecast=[0.25, 0.75], events=[1, 2], non_events=[2, 1]))  # type: ignore[arg-type]  # lists work, too
     except (ProprietyError, ArithmeticError):
-        return  # These cases may have no value.
-    except Exception as error:  # The formula is the user's own.
+        return  # The measure may be undefined for these cases.
+    except Exception as error:  # The formula is the user's.
         raise InputValueError(f"{name} cannot be computed; {type(error).__name__}: {error}") from error
     if not isinstance(value, Real | np.bool_):
         raise InputTypeError(f"{name} must return a number; it returned {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""The files that a command reads: found by name or glob or piped in, and known by their first bytes."""
+"""The files that a command reads, found by name or glob or from the standard input, and their formats."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ READABLE = "files must be Parquet, CSV or Arrow"
 
 @contextmanager
 def found_files(names: Sequence[str]) -> Iterator[list[Path]]:
-    """Hand out the files of names, globs and "-", the standard input, which is kept in a file meanwhile."""
+    """Yield the files of names, globs and "-", the standard input, which is copied to a temporary file."""
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
         files: list[Path] = []
         seen: set[Identity] = set()
@@ -48,7 +48,7 @@ def found_files(names: Sequence[str]) -> Iterator[list[Path]]:
 
 
 def format_of(path: Path) -> Format:
-    """Tell the format of a file by its first bytes, whatever its name."""
+    """Return the format of a file by its first bytes, whatever its name."""
     with path.open("rb") as file:
         beginning = file.read(LOOK)
     for mark, form in BEGINNINGS.items():
@@ -56,43 +56,43 @@ def format_of(path: Path) -> Format:
             return form
     if not beginning:
         raise InputValueError(READABLE, offender=f"{shown(path)} is empty")
-    # UTF-16 is text with zero bytes; its mark at the beginning says so.
+    # UTF-16 is text with zero bytes; its byte order mark identifies it.
     if b"\0" in beginning and not beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputValueError(READABLE, offender=f"{shown(path)} is none of them")
+        raise InputValueError(READABLE, offender=f"{shown(path)} is in another format")
     return "csv"
 
 
 def are_tables(files: Sequence[Path]) -> bool:
-    """Whether the files are forecast tables; some may not be that while others are not."""
+    """Return whether the files are forecast tables; a mixture is an error."""
     marks = [_is_table(path) for path in files]
     if any(marks) and not all(marks):
         one, other = files[marks.index(True)], files[marks.index(False)]
-        law = f"files must all be forecast tables, or none; {shown(one)} is one and {shown(other)} is not"
+        law = f"files must be either all forecast tables or none; {shown(one)} is one and {shown(other)} is not"
         raise InputValueError(law)
     return all(marks)
 
 
 def _is_table(path: Path) -> bool:
-    """Whether `ForecastTable.to_parquet` wrote the file."""
+    """Return whether `ForecastTable.to_parquet` wrote the file."""
     if format_of(path) != "parquet":
         return False
     facts = (checked_footer(path, shown(path)).metadata or {}).get(METADATA_KEY)
     try:
         return facts is not None and json.loads(facts).get("schema") == ForecastTable.schema
-    except (ValueError, AttributeError):  # Somebody else's mark of the same name.
+    except (ValueError, AttributeError):  # Metadata of another program under the same key.
         return False
 
 
 def _once(files: Iterator[Path], seen: set[Identity]) -> Iterator[Path]:
-    """Refuse a file that is named twice, by whatever names, because its cases would count twice.
+    """Raise an error if a file is named twice, even by different names, because its cases would count twice.
 
-    Each is judged as it is found, so that a glob through links in a circle ends.
+    Each file is checked as it is found, so that a glob through circular links ends.
     """
     for path in files:
         try:
             os.fspath(path).encode()
         except UnicodeEncodeError as error:
-            raise InputValueError(f"names of files must be UTF-8; got {os.fspath(path)!r}") from error
+            raise InputValueError(f"file names must be UTF-8; got {os.fspath(path)!r}") from error
         if identity(path) in seen:
             raise InputValueError(f"each file must be named once; {shown(path)} is named again")
         seen.add(identity(path))
@@ -100,16 +100,16 @@ def _once(files: Iterator[Path], seen: set[Identity]) -> Iterator[Path]:
 
 
 def _matches(name: str) -> Iterator[Path]:
-    """Yield the file of a name, or the files of a glob; a file whose name looks like a glob comes first."""
+    """Yield the file of a name, or the files of a glob; an existing file is not read as a glob."""
     if not name:
-        raise InputValueError("names of files must not be empty")
+        raise InputValueError("file names must not be empty")
     path = Path(name)
     if path.is_dir():
         law = f"{name} is a folder, not a file"
         raise InputValueError(law, hint=f"name its files, such as '{path}/*.parquet'.")
     if path.exists() and not path.is_file():
         law = f"{name} must be a regular file"
-        raise InputValueError(law, hint="pipe it in and name it - instead.")
+        raise InputValueError(law, hint="pipe it to the standard input and write - for its name.")
     is_glob = glob.has_magic(name) and not path.is_file()
     found = glob.iglob(name, recursive=True) if is_glob else [name]  # noqa: PTH207  (absolute globs too)
     yield from (Path(one) for one in found if Path(one).is_file())
@@ -118,20 +118,20 @@ def _matches(name: str) -> Iterator[Path]:
 def _in_order(name: str, found: Iterator[Path]) -> list[Path]:
     files = sorted(found, key=os.fspath)
     if not files:
-        hint = "only files on this machine are read; fetch it first, or call propriety from Python with your engine."
+        hint = "only local files are read; download it first, or use propriety from Python with your engine."
         raise InputValueError(f"there is no file {name!r}", hint=hint if "://" in name else "")
     return files
 
 
 def _piped(folder: Path) -> Path:
-    """Keep what is piped in, because it is read more than once."""
+    """Copy the standard input to a file, because it is read more than once."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise InputValueError("- reads what is piped in, and nothing is", hint="propriety ... - < file.csv")
+        raise InputValueError("- reads the standard input, but nothing is piped in", hint="propriety ... - < file.csv")
     path = folder / "standard input"
     with path.open("wb") as kept:
         kept.write(sys.stdin.buffer.read(LOOK))
         kept.flush()
-        format_of(path)  # What cannot be read is not kept to its end, which it may not have.
+        format_of(path)  # An unreadable stream is not copied to its end, which it may not have.
         shutil.copyfileobj(sys.stdin.buffer, kept, 2**20)
     return path
 

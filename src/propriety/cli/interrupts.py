@@ -1,4 +1,4 @@
-"""Ctrl-C: heard at once while a query runs, kept out of libraries that it would break, and heard to the end."""
+"""Ctrl-C and other signals: they stop a running query at once, but not a library while it is being loaded."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from contextlib import contextmanager, suppress
 
 __all__ = ["check_interrupt", "exit_code", "hear_signals", "held", "stopped_by_interrupt", "was_interrupted"]
 
-# A closed terminal, which Windows does not tell, is one of them.
+# SIGHUP, for a closed terminal, does not exist on Windows.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-AGAIN = 0.1  # Seconds after which the next query is stopped, too.
+AGAIN = 0.1  # Seconds after which the next query is also stopped.
 
 _heard = threading.Event()
-_first: list[int] = []  # The number of the signal that was heard first.
+_first: list[int] = []  # The numbers of the signals; the first one counts.
 _holding = threading.Event()
 
 
 def hear_signals() -> None:
     """Let the signals raise KeyboardInterrupt in this process, and remember them.
 
-    Left to itself, SIGTERM would end the process without removing what it was writing. A signal that whoever started
-    the process wants ignored, as `nohup` does, stays ignored.
+    By default, SIGTERM would end the process without removing incomplete files. A signal that is already ignored, as by
+    `nohup`, stays ignored.
     """
 
     def interrupt(number: int, _: object) -> None:
@@ -39,26 +39,26 @@ def hear_signals() -> None:
 
 
 def was_interrupted() -> bool:
-    """Whether there was a signal."""
+    """Return whether there was a signal."""
     return _heard.is_set()
 
 
 def exit_code() -> int:
-    """Return what shells expect of a program that a signal has stopped: 128 and the number of the signal."""
+    """Return the exit code of a program that was stopped by a signal: 128 plus the number of the signal."""
     return 128 + (_first[0] if _first else signal.SIGINT)
 
 
 def check_interrupt() -> None:
-    """Raise KeyboardInterrupt if there was a signal; a library that was just being imported may have swallowed it."""
+    """Raise KeyboardInterrupt if there was a signal; a library that was being imported may have caught it."""
     if _heard.is_set():
         raise KeyboardInterrupt
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Raise a first signal only at the end, because one that is raised while an extension loads may take all down.
+    """Raise a first signal only at the end, because raising it while an extension is loaded may crash the process.
 
-    Queries are stopped meanwhile; see `stopped_by_interrupt`.
+    Queries are stopped nevertheless; see `stopped_by_interrupt`.
     """
     _holding.set()
     try:
@@ -70,10 +70,10 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def stopped_by_interrupt(stop: Callable[[], object]) -> Iterator[threading.Event]:
-    """Call `stop` as soon as a signal arrives, and again for whatever begins after it; set the event handed out.
+    """Call `stop` as soon as a signal arrives, and again for later queries; the yielded event is then set.
 
-    Python notes signals by a byte to a socket at once, though its own handlers wait until the main thread is out of
-    the query.
+    Python writes a byte to a socket as soon as a signal arrives; its handlers wait until the main thread has left the
+    query.
     """
     heard = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,4 @@
-"""Answers for machines: JSON with the name and version of its schema."""
+"""JSON output with the name and version of its schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import MOST_EVENTS
-from propriety.inference.calibration_summary import judged_together
+from propriety.inference.calibration_summary import tested_jointly
 from propriety.result import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
@@ -18,14 +18,14 @@ VERSIONS = {"evaluation": 4, "comparison": 2, "advice": 1, "audit": 2, "recalibr
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the name and version of the schema before the fields."""
+    """Return the fields after the name and version of the schema."""
     return {"schema": f"propriety.{kind}", "version": VERSIONS[kind], **fields}
 
 
 def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> dict[str, Any]:
     """Return an evaluation as plain data.
 
-    `metrics` has the flat keys that gates go by, `scores` one entry per model and measure, with all there is to know.
+    `metrics` has the flat keys that gates use, and `scores` one entry per model and measure with all details.
     """
     found = evaluation.slices
     groups = None if found is None else {"by": found.by, "measure": found.measure.key, "rows": _records(found)}
@@ -53,12 +53,12 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
 
 
 def _calibration(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the verdict on calibration of each model, of classes with one level for all; of many classes nothing."""
+    """Return the calibration verdict of each model, adjusted for the number of classes; omitted if there are many."""
     return {
         model: {
             str(label): one.to_dict()
             | {"p_adjusted": p_adjusted, "words": replace(one, p_value=p_adjusted).summary(model)}
-            for label, (one, p_adjusted) in zip(own, judged_together(list(own.values())), strict=True)
+            for label, (one, p_adjusted) in zip(own, tested_jointly(list(own.values())), strict=True)
         }
         for model, own in evaluation.calibration.items()
         if len(own) <= MOST_EVENTS
@@ -66,7 +66,7 @@ def _calibration(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def written(data: Mapping[str, Any]) -> str:
-    """Write JSON that every reader takes: what is not a number is null, and infinities are strings.
+    """Write strict JSON: NaN is null, and infinities are strings.
 
     Examples
     --------
@@ -84,6 +84,6 @@ def written(data: Mapping[str, Any]) -> str:
 
 
 def _records(result: Result) -> list[dict[str, Any]]:
-    """Return the rows of a result, each with the names of the columns."""
+    """Return the rows of a result, each as a mapping from the names of the columns."""
     columns = result.columns()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

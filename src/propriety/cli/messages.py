@@ -1,4 +1,4 @@
-"""What is said at the terminal: plain words and tables on the output, errors and progress beside it."""
+"""Text for the terminal: sentences and tables on the standard output, errors and progress on the standard error."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from propriety.tables import laws
 
 __all__ = ["beside", "block", "estimate", "one_line", "output", "say", "show_table", "visible"]
 
-WIDE = 200  # Columns of output that nobody watches, so that no table is folded.
+WIDE = 200  # Columns of output that is not a terminal, so that no table is folded.
 
-LOOK_FOR_WORDS = "look for words among the numbers; --null names one that means a missing value, such as NA."
+LOOK_FOR_WORDS = "look for text among the numbers; --null names text that means a missing value, such as NA."
 
-# What the command line calls the parameters of the package, and how it words what has another remedy here.
+# Names of the parameters on the command line, and hints that differ from those of the Python functions.
 NAMES = {
     "y_true": "the outcome",
     "y_proba": "the forecast",
@@ -54,15 +54,15 @@ NAMES = {
     "its columns are {columns}.": "their columns are {columns}.",
     "pass {labels=}[other, event] to name both.": "pass --classes OTHER,EVENT to name both.",
     "pass {y_true} == {event!r} to score one class against the rest.": (
-        "to score one class against the rest, make a column that is 1 where the outcome is {event!r} and else 0."
+        "to score one class against the rest, make a column that is 1 if the outcome is {event!r} and 0 otherwise."
     ),
-    laws.EVENT_HINT.template: "name the column of the event alone.",
+    laws.EVENT_HINT.template: "name only the column of the event.",
     laws.NUMBERS_HINT: LOOK_FOR_WORDS,
     laws.CAST_HINT: LOOK_FOR_WORDS,
     "belongs to a 1-D {y_proba}; rows of probabilities name their columns by {labels=}": (
         "is for the forecast of one event; --classes names the columns of several classes"
     ),
-    "must name the two classes of a 1-D {y_proba}": "must name two classes where the forecast is of one event",
+    "must name the two classes of a 1-D {y_proba}": "must name two classes if the forecast is of one event",
     'for ISO dates pass numpy.array({time}, dtype="datetime64[s]").': "write dates as 2024-01-31.",
     laws.ROUNDING_HINT: "this looks like rounding error; if it is, clip the forecasts to [0, 1] yourself.",
     laws.ROW_SUM_HINT.template: "divide each row by its sum.",
@@ -71,15 +71,15 @@ NAMES = {
 
 
 class Output(Console):
-    """The standard output; that nobody reads it any longer is for the program to judge."""
+    """The standard output; the program handles a closed pipe."""
 
     def on_broken_pipe(self) -> None:
-        """Pass the error on."""
+        """Raise the error."""
         raise BrokenPipeError
 
 
 def output() -> Console:
-    """Return the standard output, with colours only where somebody sees them and NO_COLOR does not forbid them."""
+    """Return the standard output, with colours only on a terminal and if NO_COLOR is not set."""
     console = Output(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = WIDE
@@ -87,17 +87,17 @@ def output() -> Console:
 
 
 def beside() -> Console:
-    """Return the standard error, where progress and errors go."""
+    """Return the standard error, for progress and errors."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def say(text: str) -> None:
-    """Print lines as they are; the terminal wraps them."""
+    """Print lines without wrapping; the terminal wraps them."""
     output().print(visible(text), soft_wrap=True)
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Iterable[int] = ()) -> None:
-    """Print a table; the columns at the places `numbers` stand to the right."""
+    """Print a table; the columns at the indices `numbers` are right-aligned."""
     right = set(numbers)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for place, name in enumerate(columns):
@@ -120,19 +120,19 @@ def estimate(value: float, low: float, high: float) -> str:
 
 
 def visible(text: object) -> str:
-    r"""Return a text in which no character can steer the terminal.
+    r"""Return a text without control characters, which could change the terminal.
 
     Examples
     --------
     >>> visible("a\x1b[2Jb")
     'a\\x1b[2Jb'
     """
-    # A name in a file may hold escape sequences, which would rewrite what the reader sees.
+    # A name in a file may contain escape sequences, which would change what the reader sees.
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in str(text))
 
 
 def one_line(error: BaseException) -> str:
-    r"""Return what an error says, with its notes, in one line and in the words of the command line.
+    r"""Return the text of an error, with its notes, in one line and with the names of the command line.
 
     Examples
     --------
@@ -144,11 +144,11 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return visible(f"{where}{error.strerror}.")
-    text = error.told(NAMES) if isinstance(error, ProprietyError) else str(error)
+    text = error.with_names(NAMES) if isinstance(error, ProprietyError) else str(error)
     parts = [text or type(error).__name__, *getattr(error, "__notes__", ())]
     return visible(" ".join(" ".join(parts).split()))
 
 
 def block(title: str, *lines: str) -> str:
-    """Return a part of a help text whose lines click is to leave as they are, which a backspace tells it."""
+    """Return a part of a help text whose lines click does not wrap; the backspace marks it."""
     return "\n  ".join([f"\b\n{title}:", *lines])

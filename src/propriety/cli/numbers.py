@@ -1,4 +1,4 @@
-"""Options that take several numbers: one, two or more of them, with spaces or commas between."""
+"""Options that take one or more numbers, separated by spaces or commas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPTIONS = ("--thresholds", "--grid")
 
 
 def numbers_of(text: str) -> tuple[float, ...]:
-    """Read numbers with spaces or commas between.
+    """Read numbers that are separated by spaces or commas.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def numbers_of(text: str) -> tuple[float, ...]:
 
 
 def numbers_joined(arguments: Sequence[str]) -> list[str]:
-    """Join the numbers that follow such an option into one argument, because click takes a fixed number of them.
+    """Join the numbers that follow such an option into one argument, because click requires a fixed number of them.
 
     Examples
     --------
@@ -45,13 +45,13 @@ def numbers_joined(arguments: Sequence[str]) -> list[str]:
 
 
 class _Numbers(click.ParamType[Any]):
-    """Numbers, of which there may be so many."""
+    """One or more numbers, up to a maximum."""
 
     def __init__(self, name: str, most: int | None = None) -> None:
         self.name, self.most = name, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return one number as it is and several as a tuple."""
+        """Return one number as a float and several as a tuple."""
         if not isinstance(value, str):
             return value
         try:

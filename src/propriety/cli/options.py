@@ -27,99 +27,120 @@ FILE = click.Path(allow_dash=True)
 
 
 def file_arguments(command: Decorated) -> Decorated:
-    """Take one file or more."""
+    """Take one or more files."""
     return click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")(command)
 
 
 def case_options(command: Decorated) -> Decorated:
-    """Say which columns of the files are what."""
+    """Take the columns of the files by role."""
     return _all(
         command,
-        click.option("--outcome", metavar="COLUMN", help="Column of what happened."),
+        click.option("--outcome", metavar="COLUMN", help="Column of the outcomes."),
         click.option(
             *("--forecast", "forecasts"),
             multiple=True,
             metavar="COLUMN",
-            help="Column of the probability of the event; NAME=COLUMN to name the model; NAME=COLUMN,COLUMN,... with "
-            "one column per class. Repeat it for every model.",
+            help="Column of the forecasts of an event. NAME=COLUMN also names the model; NAME=COLUMN,COLUMN,... gives "
+            "one column per class. Repeat the option for every model.",
         ),
         click.option("--weight", metavar="COLUMN", help="Column of the weights of the cases."),
         click.option(
             "--classes",
             metavar="A,B,...",
-            help="Labels of the classes in the order of their columns; not needed where they are 0, 1, 2, ...",
+            help="Labels of the classes in the order of their columns; not needed if they are 0, 1, 2, ...",
         ),
-        click.option("--pos-label", metavar="LABEL", help="Label of the event; not needed where outcomes are 0 and 1."),
+        click.option(
+            "--pos-label", metavar="LABEL", help="Label of the event; not needed if the outcomes are 0 and 1."
+        ),
         click.option(
             "--missing",
             type=click.Choice(["raise", "drop"]),
             default="raise",
             show_default=True,
-            help="Whether a missing value is an error, or its row is left out and counted.",
+            help="Whether a missing value is an error, or its row is dropped and counted.",
         ),
         click.option(
             *("--null", "nulls"),
             multiple=True,
             metavar="TEXT",
-            help="Text that means a missing value in CSV, such as NA, beside an empty field. May be repeated.",
+            help="Text that means a missing value in CSV, such as NA, in addition to empty fields. May be repeated.",
         ),
     )
 
 
 def threshold_options(command: Decorated) -> Decorated:
-    """Say at which probabilities somebody would act."""
+    """Take the threshold, or the threshold range."""
     return _all(
         command,
         click.option(
             "--thresholds",
             type=THRESHOLDS,
             metavar="P | LOW HIGH",
-            help="The probability from which somebody would act, or the range it lies in.",
+            help="The probability from which you would act, or the range of such probabilities.",
         ),
     )
 
 
 def dependence_options(command: Decorated) -> Decorated:
-    """Say what the cases share."""
+    """Take the column of clusters, or of times."""
     return _all(
         command,
-        click.option("--cluster", metavar="COLUMN", help="Column of clusters, whose cases may depend on each other."),
-        click.option("--time", metavar="COLUMN", help="Column of times; neighbours may depend on each other."),
+        click.option(
+            "--cluster",
+            metavar="COLUMN",
+            help="Column of clusters, such as the patient; cases of a cluster may be correlated.",
+        ),
+        click.option(
+            "--time", metavar="COLUMN", help="Column of times; cases that follow each other may be correlated."
+        ),
     )
 
 
 def seed_option(command: Decorated) -> Decorated:
-    """Make draws again."""
+    """Take the seed of random draws."""
     return click.option(
-        "--seed", type=click.IntRange(min=0), metavar="N", help="Seed of all draws; the same seed, the same numbers."
+        "--seed",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Seed of all random draws; the same seed gives the same numbers.",
     )(command)
 
 
 def problem_options(command: Decorated) -> Decorated:
-    """Say what the forecasts are for and what the cases share."""
+    """Take what determines the measures, the intervals and the tests."""
     return _all(
         command,
         threshold_options,
-        click.option("--ordered", is_flag=True, help="The classes have an order, that of their columns."),
+        click.option("--ordered", is_flag=True, help="The classes are ordered grades, in the order of their columns."),
         dependence_options,
         click.option(
-            "--level", type=float, metavar="P", default=0.95, show_default=True, help="Level of all intervals."
+            "--level",
+            type=float,
+            metavar="P",
+            default=0.95,
+            show_default=True,
+            help="Level of all confidence intervals.",
         ),
         click.option(
-            "--resamples", type=int, metavar="N", default=1000, show_default=True, help="Number of draws of intervals."
+            "--resamples",
+            type=int,
+            metavar="N",
+            default=1000,
+            show_default=True,
+            help="Number of resamples for confidence intervals.",
         ),
         seed_option,
     )
 
 
 def json_option(command: Decorated) -> Decorated:
-    """Write the answer for machines."""
+    """Take the file for JSON output."""
     return click.option(
         *("--json", "json_file"),
         type=FILE,
         metavar="FILE",
         help="Write JSON with a versioned schema, in which NaN is null and infinities are strings; - writes it to the "
-        "output, and nothing else.",
+        "standard output, without any other text.",
     )(command)
 
 

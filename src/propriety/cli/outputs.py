@@ -1,4 +1,4 @@
-"""Files that a command writes: whole or not at all."""
+"""Files that a command writes, completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ STDOUT = "-"
 
 
 def check_targets(targets: Sequence[str | None], files: Sequence[Path] = ()) -> None:
-    """Refuse, before the work begins, a place that cannot be written to, or that holds what is to be read.
+    """Raise an error before the work begins if a file cannot be written, or if it is also an input.
 
-    The standard output, "-", takes one text.
+    Only one text can be written to the standard output, "-".
     """
     taken: dict[Identity | str, str] = {identity(path): "it is one of the files that are read" for path in files}
     for target in targets:
@@ -41,11 +41,11 @@ def check_targets(targets: Sequence[str | None], files: Sequence[Path] = ()) -> 
 
 @contextmanager
 def replaced(target: str) -> Iterator[Path]:
-    """Hand out a new file beside the target, and put it in its place once it is whole."""
-    path = followed(target)  # A link stays a link, and what it leads to is replaced.
+    """Yield a new file in the folder of the target, and move it to the target once it is complete."""
+    path = followed(target)  # A link is kept, and the file that it points to is replaced.
     beside = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
     try:
-        # Unlike that of `tempfile`, a file made so has the permissions of any other new file.
+        # Unlike a file of `tempfile`, this one has the usual permissions of a new file.
         os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         if path.exists():
             beside.chmod(stat.S_IMODE(path.stat().st_mode))
@@ -62,7 +62,7 @@ def replaced(target: str) -> Iterator[Path]:
 
 
 def write(target: str, text: str) -> None:
-    """Write a text to a file, or to the output for "-"."""
+    """Write a text to a file, or to the standard output for "-"."""
     if target == STDOUT:
         click.echo(text)
         return
@@ -76,11 +76,11 @@ def _check_place(path: Path, target: str) -> None:
     if path.is_dir() or target.endswith(("/", os.sep)):
         raise InputValueError(f"{target} cannot be written; it is a folder")
     if path.exists() and not path.is_file():
-        hint = "- writes JSON to the output."
+        hint = "- writes to the standard output."
         raise InputValueError(f"{target} cannot be written; it is not a regular file", hint=hint)
     if path.exists() and not os.access(path, os.W_OK):
-        raise InputValueError(f"{target} cannot be written; it is marked as read-only")
+        raise InputValueError(f"{target} cannot be written; it is read-only")
     if not path.parent.is_dir():
         raise InputValueError(f"{target} cannot be written; there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise InputValueError(f"{target} cannot be written; the folder {path.parent} does not allow it")
+        raise InputValueError(f"{target} cannot be written; the folder {path.parent} is read-only")

@@ -1,4 +1,4 @@
-"""Places in the file system: where a name leads, and what tells one file from another."""
+"""Places in the file system: the target of a name, and the identity of a file."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Identity: TypeAlias = tuple[int, int] | Path
 
 
 def followed(name: str) -> Path:
-    """Return the place that a name leads to, past all links, whether or not there is a file yet."""
-    # Not `Path.resolve`, whose answer to links in a circle differs between versions of Python.
+    """Return the place that a name points to, with all links resolved, whether or not the file exists."""
+    # Not `Path.resolve`, whose result for circular links depends on the version of Python.
     place = Path(os.path.realpath(name))
     if place.is_symlink():
-        raise InputValueError(f"{name} cannot be followed; its links lead in a circle")
+        raise InputValueError(f"{name} cannot be resolved; its links are circular")
     return place
 
 
 def identity(place: Path) -> Identity:
-    """Return what tells a file from every other, whatever its names; without a file it is the place itself."""
+    """Return what identifies a file, whatever its names; if there is no file, its place."""
     try:
         found = place.stat()
     except FileNotFoundError:
         return place
-    # Some systems of files have no numbers.
+    # Some file systems have no inode numbers.
     return (found.st_dev, found.st_ino) if found.st_ino else place

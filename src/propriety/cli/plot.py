@@ -1,4 +1,4 @@
-"""`propriety plot`: one picture of an evaluation in a file."""
+"""`propriety plot`: draw a figure of an evaluation to a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ON_A_GRID = ("decision", "murphy")
 
 
 @click.command(
-    short_help="Draw the models.",
+    short_help="Draw figures of the models.",
     epilog=block(
         "Examples",
         "propriety plot predictions.parquet --outcome y --forecast a --forecast b -o page.pdf",
@@ -45,25 +45,33 @@ ON_A_GRID = ("decision", "murphy")
 @file_arguments
 @case_options
 @problem_options
-@click.option("--kind", type=click.Choice(KINDS), default="page", show_default=True, help="What to draw.")
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="page",
+    show_default=True,
+    help="Kind of figure; page draws all of them.",
+)
 @click.option(
     "--grid",
     type=GRID,
     metavar="P P ...",
-    help="Thresholds at which to evaluate the curves of --kind decision or murphy.",
+    help="Thresholds at which to compute the curves of --kind decision or murphy.",
 )
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Picture: .png, .svg or .pdf.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Figure to write: .png, .svg or .pdf."
+)
 def plot(files: Sequence[str], kind: str, grid: float | tuple[float, ...] | None, output: str, **asked: Any) -> None:
-    """Draw the models: a page of pictures, or one of them.
+    """Draw a page of figures of the models, or one of these figures.
 
-    Rows of classes have the page alone. FILEs are those of `propriety evaluate`.
+    For several classes, only the page is available. FILEs are those of `propriety evaluate`.
     """
     suffix = Path(output).suffix.lower()
     if suffix not in FORMATS:
         law = f"must end in {', '.join(FORMATS)}"
         raise InputValueError(law, argument="--output", offender=f"got {output!r}")
     if grid is not None and kind not in ON_A_GRID:
-        raise InputValueError(f"belongs to --kind {' or '.join(ON_A_GRID)}", argument="--grid", offender=f"got {kind}")
+        raise InputValueError(f"is for --kind {' or '.join(ON_A_GRID)}", argument="--grid", offender=f"got {kind}")
     check_targets([output])
     _draw_unseen()
     stages = Stages()
@@ -82,12 +90,12 @@ def _figure(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] |
     if kind == "page":
         return evaluation.plot()
     if evaluation.kind != "binary":
-        raise InputValueError(f"--kind {kind} is of one event; rows of classes have --kind page")
-    return _axes(evaluation, kind, grid).figure.figure  # The whole, also where the axes are on a part of a figure.
+        raise InputValueError(f"--kind {kind} is for one event; use --kind page for several classes")
+    return _axes(evaluation, kind, grid).figure.figure  # The whole figure, even if the axes are in a subfigure.
 
 
 def _axes(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] | None) -> Axes:
-    """Draw one of the pictures of an event."""
+    """Draw one of the figures for an event."""
     from propriety import plots
 
     events = {model: own["event"] for model, own in evaluation.tables.items()}
@@ -95,7 +103,7 @@ def _axes(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] | N
     match kind:
         case "reliability":
             curves = {model: own["event"] for model, own in evaluation.reliability.items()}
-            # Alone, a curve has room for its band and its decomposition.
+            # A single curve is drawn with its band and its decomposition.
             return next(iter(curves.values())).plot() if len(curves) == 1 else plots.plot_curves(curves)
         case "decision":
             return plots.plot_decision_curves(
@@ -105,20 +113,22 @@ def _axes(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] | N
             return plots.plot_murphy_curves({model: murphy_curve(table, **options) for model, table in events.items()})
         case "roc":
             if not evaluation.roc_curves:
-                raise InputValueError("--kind roc needs both outcomes; all cases have the same")
+                raise InputValueError(
+                    "--kind roc needs cases with and without the event; all cases have the same outcome"
+                )
             return plots.plot_roc_curves(evaluation.roc_curves)
         case _:
             if evaluation.ranking is None:
                 hint = "" if len(evaluation.models) > 1 else "repeat --forecast."
-                law = "--kind ranking needs two models or more of the same cases, and no forecast tables"
+                law = "--kind ranking needs the cases of two or more models, not forecast tables"
                 raise InputValueError(law, hint=hint)
             return evaluation.ranking.plot()
 
 
 def _draw_unseen() -> None:
-    """Draw for files alone, without a screen."""
+    """Select a backend that draws to files only."""
     import matplotlib as mpl
 
-    from propriety import plots  # noqa: F401  (first, because it says what to install)
+    from propriety import plots  # noqa: F401  (first, because its error says what to install)
 
     mpl.use("agg")

@@ -1,4 +1,4 @@
-"""The program: its commands, its exit codes, and errors in one line."""
+"""The program: its commands, its exit codes, and error messages of one line."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from propriety.errors import MissingDependencyError, ProprietyError
 
 __all__ = ["program", "run"]
 
-STOPPED = "Interrupted; nothing is left half-written."
-USAGE, EXTRA, FAULT, PIPE = 2, 3, 70, 141
-LONGEST = 4000  # Letters of an error, which may list every column of a file.
+STOPPED = "Interrupted; no incomplete files are left."
+USAGE, EXTRA, BUG, PIPE = 2, 3, 70, 141
+LONGEST = 4000  # Characters of an error message, which may list every column of a file.
 
 
 class Program(click.Group):
-    """A group of commands whose errors take one line and have their own exit codes."""
+    """A group of commands with error messages of one line and exit codes by type of error."""
 
     def main(self, *args: Any, **extra: Any) -> Never:
-        """Run a command and leave with its exit code."""
+        """Run a command and exit with its exit code."""
         extra["standalone_mode"] = False
         try:
             code = super().main(*args, **extra)
@@ -48,12 +48,12 @@ class Program(click.Group):
             code = _fail(one_line(error), EXTRA)
         except (ProprietyError, OSError) as error:
             code = _fail(one_line(error), USAGE)
-        except Exception:  # noqa: BLE001  (the last resort: a fault of the program must not look like a failed gate)
+        except Exception:  # noqa: BLE001  (the last resort: a bug must not look like a failed gate)
             code = _last_resort()
         sys.exit(code if isinstance(code, int) else 0)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; some options take one number or more."""
+        """Read the arguments; some options take one or more numbers."""
         return super().parse_args(ctx, numbers_joined(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's)
@@ -61,11 +61,11 @@ class Program(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; end quietly when nobody reads the output any longer."""
+        """Run a command; exit without an error message if the reader of the output has closed the pipe."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Python flushes the output once more at its end, which must go somewhere.
+            # Python flushes the output at exit, which must not fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(PIPE)
 
@@ -82,18 +82,18 @@ class Program(click.Group):
             ),
             block(
                 "Exit codes",
-                "0    fine",
-                "1    a gate of --fail-if failed, or a rule is not what it claims to be",
-                "2    wrong usage or bad input; the error says which",
-                "3    an optional library is missing; the error says what to install",
-                "70   a fault of the program itself",
-                "129  the terminal was closed (SIGHUP); nothing is left half-written",
-                "130  interrupted (Ctrl-C), likewise",
-                "143  stopped (SIGTERM), likewise",
-                "141  whoever read the output stopped reading (a closed pipe)",
+                "0    success",
+                "1    a condition of --fail-if is true, or a scoring rule does not have a declared property",
+                "2    wrong usage or invalid input; the error message says which",
+                "3    an optional library is missing; the error message says what to install",
+                "70   a bug in propriety",
+                "129  the terminal was closed (SIGHUP); no incomplete files are left",
+                "130  interrupted (Ctrl-C); no incomplete files are left",
+                "143  terminated (SIGTERM); no incomplete files are left",
+                "141  the program that read the output closed the pipe",
             ),
             block(
-                "Completion of commands and options by the shell",
+                "Shell completion of commands and options",
                 'bash  eval "$(_PROPRIETY_COMPLETE=bash_source propriety)"     in ~/.bashrc',
                 'zsh   eval "$(_PROPRIETY_COMPLETE=zsh_source propriety)"      in ~/.zshrc',
                 "fish  _PROPRIETY_COMPLETE=fish_source propriety | source      in ~/.config/fish/config.fish",
@@ -106,14 +106,14 @@ class Program(click.Group):
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")
 def program() -> None:
-    """Judge probability forecasts by what they are for: honest probabilities and good decisions.
+    """Evaluate probability forecasts: scores, calibration, decisions and comparisons, with confidence intervals.
 
-    Output has no colours where it is not a terminal, or where NO_COLOR is set.
+    Output is coloured only on a terminal, and not if NO_COLOR is set.
     """
 
 
 def run() -> None:
-    """Run the program as a process of its own."""
+    """Run the program as a separate process."""
     hear_signals()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -122,26 +122,26 @@ def run() -> None:
         program.main(prog_name="propriety")
     except SystemExit as end:
         if was_interrupted() and end.code == exit_code():
-            # All is put away. At Python's own end libraries that were stopped midway would still have words to say.
+            # Files are cleaned up. A normal exit would let interrupted libraries print errors of their own.
             sys.stderr.flush()
             os._exit(exit_code())
         raise
 
 
 def _usage(error: click.ClickException) -> str:
-    told = one_line(Exception(error.format_message()))
+    message = one_line(Exception(error.format_message()))
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return told if context is None else f"{told.rstrip('.')}. See '{context.command_path} --help'."
+    return message if context is None else f"{message.rstrip('.')}. See '{context.command_path} --help'."
 
 
 def _last_resort() -> int:
-    if was_interrupted():  # A library may turn the interrupt into an error of its own.
+    if was_interrupted():  # A library may turn the interrupt into another error.
         return _fail(STOPPED, exit_code())
     traceback.print_exc()
-    return _fail("This is a fault of propriety itself; please report it with the lines above.", FAULT)
+    return _fail("This is a bug in propriety; please report it with the lines above.", BUG)
 
 
 def _fail(message: str, code: int) -> int:
-    told = visible(message)
-    click.echo(f"Error: {told if len(told) <= LONGEST else f'{told[:LONGEST]}...'}", err=True)
+    text = visible(message)
+    click.echo(f"Error: {text if len(text) <= LONGEST else f'{text[:LONGEST]}...'}", err=True)
     return code

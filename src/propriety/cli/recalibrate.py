@@ -1,4 +1,4 @@
-"""`propriety recalibrate` and `propriety apply`: fit a map to forecasts in files, and use it on others."""
+"""`propriety recalibrate` and `propriety apply`: fit a map to forecasts in files, and apply it to others."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SUFFIXES = (".parquet", ".csv")
 
 
 @click.command(
-    short_help="Fit a recalibration map, and say what it gains.",
+    short_help="Fit a recalibration map and estimate its gain.",
     epilog=block(
         "Examples",
         "propriety recalibrate predictions.parquet --outcome y --forecast p --output map.json",
@@ -62,13 +62,17 @@ SUFFIXES = (".parquet", ".csv")
     type=click.Choice([*METHODS, CHOOSE]),
     default="auto",
     show_default=True,
-    help="The map; choose takes the simplest near the best.",
+    help="Kind of map; choose takes the simplest one whose score is close to the best.",
 )
 @click.option("--folds", type=int, default=10, show_default=True, metavar="N", help="Number of folds.")
-@click.option("--id", "id_column", metavar="COLUMN", help="Column whose hash tells the fold of a case.")
-@click.option("--level", type=float, metavar="P", default=0.95, show_default=True, help="Level of the intervals.")
+@click.option("--id", "id_column", metavar="COLUMN", help="Column whose hash determines the fold of a case.")
+@click.option(
+    "--level", type=float, metavar="P", default=0.95, show_default=True, help="Level of the confidence intervals."
+)
 @seed_option
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Map to write, for propriety apply.")
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="FILE", help="File to write the map to, for propriety apply."
+)
 @json_option
 def recalibrate(
     files: Sequence[str],
@@ -78,11 +82,11 @@ def recalibrate(
     json_file: str | None,
     **asked: Any,
 ) -> None:
-    """Fit a map from forecasts to what they should have been, and say what it gains on cases that it has not seen.
+    """Fit a recalibration map, and estimate by cross-fitting how much it improves the score on new cases.
 
-    The default is a rising curve in log-odds that is shrunk towards the forecasts by how much evidence there is against
-    them. Gains are measured by the log score, or where somebody would act, at the --thresholds. FILEs are those of
-    `propriety evaluate`; forecast tables of folds will do, too.
+    The default is an increasing curve in log-odds, shrunk towards the original forecasts if there is little evidence
+    against them. Gains are measured by the log score, or at the --thresholds if they are given. FILEs are those of
+    `propriety evaluate`, or the forecast tables of the folds.
     """
     check_targets([output, json_file])
     options = {name: asked.pop(name) for name in ("method", "folds", "level", "seed")}
@@ -101,7 +105,7 @@ def recalibrate(
 
 
 @click.command(
-    short_help="Recalibrate forecasts by a map.",
+    short_help="Recalibrate forecasts with a map.",
     epilog=block(
         "Examples",
         "propriety apply map.json new.parquet --forecast p --output recalibrated.parquet",
@@ -117,9 +121,10 @@ def recalibrate(
 )
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Parquet or CSV file to write.")
 def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: Sequence[str], output: str) -> None:
-    """Add a column with the recalibrated forecasts, by a map that `propriety recalibrate` wrote.
+    """Add a column with the recalibrated forecasts, using a map that `propriety recalibrate` wrote.
 
-    Rows without a forecast in [0, 1] have none in the new column, and are counted. FILEs are never read into memory.
+    Rows without a forecast in [0, 1] are left empty in the new column, and are counted. FILEs are never read into
+    memory.
     """
     if not output.endswith(SUFFIXES):
         raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
@@ -131,7 +136,7 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: 
             stages.watch(opened)
             checked_columns(opened.frame, [forecast])
             if name in opened.frame.collect_schema():
-                raise InputValueError(f"names a column that is there; got {name!r}", argument="--name")
+                raise InputValueError(f"must not be the name of an existing column; got {name!r}", argument="--name")
             frame = opened.frame.with_columns(own.expression(forecast).alias(name))
             with stages.stage("writing"), held(), replaced(output) as path:
                 relation: Any = frame.to_native()
@@ -139,8 +144,8 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: 
             with stages.stage("counting"), held():
                 count = frame.select(rows=nw.len(), empty=nw.col(name).is_null().cast(nw.Int64).sum()).collect()
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
-    lacking = f"; {empty:,} of them hold no forecast in [0, 1] and have none" if empty else ""
-    say(f"{rows:,} rows recalibrated{lacking}.")
+    invalid = f"; {empty:,} of them have no forecast in [0, 1] and are left empty" if empty else ""
+    say(f"{rows:,} rows recalibrated{invalid}.")
 
 
 def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
@@ -153,7 +158,7 @@ def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
 def _of_tables(paths: Sequence[Path], cases: Cases, options: dict[str, Any]) -> Recalibration:
     given = cases.given()
     if given:
-        raise InputValueError(f"forecast tables hold outcomes and forecasts already; {given[0]} is for files of cases")
+        raise InputValueError(f"{given[0]} is for files of cases; these are forecast tables")
     tables = {str(path): ForecastTable.from_parquet(path) for path in paths}
     return recalibrated(next(iter(tables.values())) if len(tables) == 1 else tables, **options)
 

@@ -1,4 +1,4 @@
-"""What is being done, and how far it is, on a line beside the output."""
+"""A progress line on the standard error."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ Scanned: TypeAlias = tuple[float, int | None]
 
 
 class Stages:
-    """A line that names the stage of the work, with a bar of the rows that the running query has scanned.
+    """A line with the name of the current stage and a bar of the rows that the running query has scanned.
 
-    It is shown only at a terminal, and leaves nothing behind.
+    It is shown only on a terminal, and removed at the end.
     """
 
     def __init__(self) -> None:
         self._opened: Opened | None = None
 
     def watch(self, opened: Opened) -> None:
-        """Show from now on how far queries of these files are."""
+        """Show the progress of queries of these files from now on."""
         self._opened = opened
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Show a stage while it lasts."""
+        """Show a stage while it is running."""
         console = beside()
         if console.is_terminal:
             with Progress(*self._columns(), console=console, transient=True) as bar:
                 bar.add_task(name, total=None)
                 yield
-        else:  # Older versions of rich end a line that is not shown with an empty one.
+        else:  # Older versions of rich would print an empty line.
             yield
         check_interrupt()
 
@@ -60,7 +60,7 @@ class Stages:
 
 
 class RowsColumn(ProgressColumn):
-    """The rows that the running query has scanned; whenever the line is drawn, it asks how far the query is.
+    """The rows that the running query has scanned, updated whenever the line is drawn.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class RowsColumn(ProgressColumn):
         self._scanned = scanned
 
     def render(self, task: Task) -> Text:
-        """Write the rows, or the share where the files do not tell their number."""
+        """Return the number of rows, or the share if the total is not known."""
         found = self._scanned()
         if found is None:
             task.total = None

@@ -1,4 +1,4 @@
-"""`propriety table` and `propriety merge`: forecasts condensed where they lie, and added up."""
+"""`propriety table` and `propriety merge`: condense forecasts in files, and add forecast tables."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ cells_option = click.option(
     "--cells",
     type=int,
     metavar="N",
-    help="Pool forecasts in so many equal cells, a power of two, at the mean of each, so that tables stay small and of "
-    "any number of cases can be added.",
+    help="Pool forecasts in N equal cells, a power of two, at the mean of each. Tables then stay small, whatever the "
+    "number of cases, and can be added.",
 )
 
 
@@ -45,8 +45,9 @@ cells_option = click.option(
 def table(files: Sequence[str], cells: int | None, output: str, **columns: Any) -> None:
     """Condense the forecasts of one model into a forecast table, a small Parquet file.
 
-    It holds, for each distinct forecast, the weight of the cases with and without the event. `propriety evaluate` reads
-    it, `propriety merge` adds several. FILEs are those of `propriety evaluate`; they are never read into memory.
+    It contains, for each distinct forecast, the weight of the cases with and without the event. `propriety evaluate`
+    reads it, and `propriety merge` adds several. FILEs are those of `propriety evaluate`, and are never read into
+    memory.
     """
     _check_name(output)
     stages, cases = Stages(), Cases(**columns)
@@ -76,12 +77,12 @@ def table(files: Sequence[str], cells: int | None, output: str, **columns: Any) 
 @cells_option
 @output_option
 def merge(files: Sequence[str], cells: int | None, output: str) -> None:
-    """Add forecast tables of one model: the table of all their cases."""
+    """Add the forecast tables of one model; the result is the table of all their cases."""
     _check_name(output)
     with found_files(files) as paths:
         check_targets([output], paths)
         if not are_tables(paths):
-            hint = "`propriety table` makes them."
+            hint = "`propriety table` makes forecast tables."
             raise InputValueError("merge adds forecast tables; these are files of cases", hint=hint)
         tables = [ForecastTable.from_parquet(path) for path in paths]
     if cells is not None:
@@ -91,7 +92,7 @@ def merge(files: Sequence[str], cells: int | None, output: str) -> None:
 
 def _check_name(output: str) -> None:
     if output == STDOUT:
-        raise InputValueError("must be a file; a table cannot go to the output", argument="--output")
+        raise InputValueError("must be a file; a table cannot be written to the standard output", argument="--output")
     check_targets([output])
 
 
@@ -99,5 +100,5 @@ def _write(found: ForecastTable, output: str) -> None:
     with replaced(output) as path:
         found.to_parquet(path)
     rows = "1 row with missing values was" if found.dropped == 1 else f"{found.dropped:,} rows with missing values were"
-    dropped = f"; {rows} left out" if found.dropped else ""
+    dropped = f"; {rows} dropped" if found.dropped else ""
     say(f"{found.n:,} cases in {len(found):,} rows, event rate {100.0 * found.event_rate:.3g}%{dropped}.")

@@ -1,4 +1,4 @@
-"""CSV as it is written: the separator and the header of a file, and which line is at fault where it cannot be read."""
+"""CSV files: their separators and headers, and the line that cannot be read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Compression: TypeAlias = Literal["none", "gzip", "zstd"]
 
 LINE = 2**21  # Bytes of the longest line.
 SEPARATORS = (",", ";", "\t", "|")
-LETTERS = 60  # Of a line that is shown.
+LETTERS = 60  # Of a line in an error message.
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Head:
 
 
 def read_heads(files: Sequence[Path], form: Compression) -> dict[Path, Head]:
-    """Read the header of each file, which must have names that differ; none where a file cannot be read at all."""
+    """Read the header of each file, whose names must be distinct; return nothing if a file cannot be read."""
     heads = {path: _read_head(path, form) for path in files}
     known = {path: head for path, head in heads.items() if head is not None}
     first = next(iter(known), files[0])
     for path, head in known.items():
-        named = [name for name in head.names if name]  # pandas leaves the column of its index without a name.
+        named = [name for name in head.names if name]  # pandas writes its index as a column without a name.
         twice = next((name for place, name in enumerate(named) if name in named[:place]), None)
         if twice is not None:
-            law = f"columns must have different names; line 1 of {shown(path)} has {twice!r} twice"
+            law = f"columns must have distinct names; line 1 of {shown(path)} has {twice!r} twice"
             raise InputValueError(law, hint="rename one of them.")
         if head.separator != known[first].separator:
             law = f"files must have the same separator; {shown(first)} has {known[first].separator!r}"
@@ -49,35 +49,35 @@ def read_heads(files: Sequence[Path], form: Compression) -> dict[Path, Head]:
 
 
 def line_too_long() -> InputValueError:
-    """Return the error for a line that is not read."""
-    law = f"lines of text must have at most {LINE // 2**20} MB; there is a longer one"
+    """Return the error for a line that is too long to be read."""
+    law = f"lines of text must have at most {LINE // 2**20} MB; one is longer"
     return InputValueError(law, hint="look for a quote that is not closed, and for too many columns.")
 
 
 def ragged_line(path: Path, form: Compression, head: Head) -> InputValueError | None:
-    """Return the error for the first line with more or fewer fields than the header; None where none has."""
+    """Return the error for the first line with more or fewer fields than the header, or None."""
     width = len(head.names)
     for line, fields in _records(path, form, head):
         if not fields or len(fields) == width:  # An empty line is skipped.
             continue
         law = "every line must have a field for each column"
-        told = f"line {line:,} of {shown(path)} has {_count(len(fields))} and the header {width:,}"
+        where = f"line {line:,} of {shown(path)} has {_count(len(fields))} and the header {width:,}"
         if len(fields) < width:
-            return InputValueError(law, offender=f"{told}: it ends before {head.names[len(fields)]!r}")
-        hint = f"put a field that holds {head.separator!r} in double quotes."
-        return InputValueError(law, offender=f"{told}: it is {_cut(fields)!r}", hint=hint)
+            return InputValueError(law, offender=f"{where}: it ends before {head.names[len(fields)]!r}")
+        hint = f"put a field that contains {head.separator!r} in double quotes."
+        return InputValueError(law, offender=f"{where}: it is {_cut(fields)!r}", hint=hint)
     return None
 
 
 def first_offender(
-    path: Path, form: Compression, head: Head, column: str, is_lawful: Callable[[str], bool]
+    path: Path, form: Compression, head: Head, column: str, is_valid: Callable[[str], bool]
 ) -> tuple[int, str] | None:
-    """Return the line and the text of the first field of a column that breaks a law."""
+    """Return the line and the text of the first invalid field of a column."""
     if column not in head.names:
         return None
     place = head.names.index(column)
     for line, fields in _records(path, form, head):
-        if len(fields) > place and not is_lawful(fields[place]):
+        if len(fields) > place and not is_valid(fields[place]):
             return line, fields[place]
     return None
 
@@ -91,7 +91,7 @@ def _read_head(path: Path, form: Compression) -> Head | None:
         law = f"text must be UTF-8; {shown(path)} is not"
         raise InputValueError(law, hint="convert it, for example with iconv -t utf-8.") from error
     except (pa.ArrowException, OSError):
-        return None  # What is broken is for the reader of the cases to say.
+        return None  # The reader of the cases reports a broken file.
     if len(beginning) > LINE and "\n" not in beginning and "\r" not in beginning:
         raise line_too_long()
     candidates = [Head(sign, tuple(_first_record(beginning, sign))) for sign in SEPARATORS]
@@ -101,12 +101,12 @@ def _read_head(path: Path, form: Compression) -> Head | None:
 def _first_record(text: str, separator: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
-    except csv.Error:  # A field is longer than Python takes.
+    except csv.Error:  # A field is longer than Python accepts.
         raise line_too_long() from None
 
 
 def _records(path: Path, form: Compression, head: Head) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each record after the header, with the line that it ends in."""
+    """Yield the fields of each record after the header, with the number of its last line."""
     before, start = csv.field_size_limit(LINE), 1
     try:
         with _opened(path, form) as text:
@@ -119,7 +119,9 @@ def _records(path: Path, form: Compression, head: Head) -> Iterator[tuple[int, l
     except csv.Error as error:
         if "limit" in str(error):
             raise line_too_long() from None
-        law = f"quotes must be closed, and doubled within a field; from line {start:,} of {shown(path)} on one is not"
+        law = (
+            f"quotes must be closed, and doubled within a field; one at or after line {start:,} of {shown(path)} is not"
+        )
         raise InputValueError(law) from error
     finally:
         csv.field_size_limit(before)

@@ -1,4 +1,4 @@
-"""Cases in CSV: numbers where the text is one, and labels that stay what is written."""
+"""Cases in CSV: numbers are read as numbers, and labels stay as they are written."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelRole", "Texts"]
 
-# A label is text unless a number or a time is written just so; a time or an outcome may be written in several ways.
+# A label is read as a number or a time only if that is written back unchanged; a value may be written in several ways.
 LabelRole: TypeAlias = Literal["label", "value"]
 
-BUFFER = 2**22  # Bytes of text at a time; the more, the longer DuckDB guesses.
+BUFFER = 2**22  # Bytes of text at a time; DuckDB takes longer to detect types with more.
 WHOLE = ("BIGINT", "UBIGINT")
 NUMBERS = (*WHOLE, "DOUBLE")
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
@@ -30,13 +30,13 @@ CONVERSION = re.compile(
     r"Could not convert string \"(?P<text>.*)\" to '(?P<kind>\w+)'",
     re.DOTALL,
 )
-LONGEST = 200  # Letters of a field that is shown.
-SHORT = 20  # Letters of one that may mean a missing value.
+LONGEST = 200  # Characters of a field in an error message.
+SHORT = 20  # Characters of text that may mean a missing value.
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Files of CSV, read by one dialect, which is taken from their headers and not guessed from their rows."""
+    """CSV files of one dialect, which is taken from their headers and not guessed from their rows."""
 
     files: tuple[Path, ...]
     form: Compression
@@ -45,7 +45,7 @@ class Texts:
 
     @classmethod
     def of(cls, files: Sequence[Path], form: Compression, nulls: Sequence[str]) -> Texts:
-        """Look at the headers."""
+        """Read the headers."""
         for path in files:
             check_expansion(path, shown(path), form)
         return cls(tuple(files), form, ("", *nulls), read_heads(files, form))
@@ -53,7 +53,7 @@ class Texts:
     def relation(
         self, connection: duckdb.DuckDBPyConnection, names: list[str], labels: Mapping[str, LabelRole]
     ) -> duckdb.DuckDBPyRelation:
-        """Open the files; columns of labels are text unless nothing is lost by reading them otherwise."""
+        """Open the files; columns of labels are text unless they can be converted without loss."""
         plain = self._read(connection, names)
         kinds = dict(zip(plain.columns, map(str, plain.types), strict=True))
         wanted = {name: role for name, role in labels.items() if kinds.get(name, "VARCHAR") != "VARCHAR"}
@@ -68,9 +68,9 @@ class Texts:
         return texts.project(", ".join(columns))
 
     def reason(self, error: Exception) -> InputValueError | None:
-        """Return an error that says which line and column DuckDB could not read; None where it is something else."""
-        told = (ragged_line(path, self.form, head) for path, head in self.heads.items())
-        ragged = next((one for one in told if one is not None), None)
+        """Return an error with the line and column that DuckDB could not read, or None for other errors."""
+        lines = (ragged_line(path, self.form, head) for path, head in self.heads.items())
+        ragged = next((one for one in lines if one is not None), None)
         if ragged is not None:
             return ragged
         found = CONVERSION.search(str(error))
@@ -80,7 +80,7 @@ class Texts:
         return _not_a_number(found["column"], int(found["line"]), found["text"], path=only)
 
     def check_numbers(self, relation: duckdb.DuckDBPyRelation, names: Sequence[str]) -> None:
-        """Refuse columns of numbers in which there is text, and name the first of it."""
+        """Raise an error if a column of numbers contains text; it names the first such field."""
         kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
         for name in (name for name in names if kinds.get(name) == "VARCHAR"):
             for path, head in self.heads.items():
@@ -91,15 +91,15 @@ class Texts:
     def _read(
         self, connection: duckdb.DuckDBPyConnection, names: list[str], texts: Sequence[str] = ()
     ) -> duckdb.DuckDBPyRelation:
-        """Open the files by name, because those whose columns stand in another order would be read askew."""
+        """Open the files with columns matched by name, because their order may differ."""
         options: dict[str, Any] = {"dtype": dict.fromkeys(texts, "VARCHAR")} if texts else {}
         if self.heads:
-            # By a dialect that it guesses DuckDB would skip what stands before a line with another number of fields.
+            # With a guessed dialect, DuckDB would skip the lines before one with another number of fields.
             separator = next(iter(self.heads.values())).separator
             options |= {"sep": separator, "quotechar": '"', "escapechar": '"', "comment": ""}
             options |= {"header": True, "skiprows": 0}
         return connection.read_csv(
-            names,  # type: ignore[arg-type]  # a list is taken, too
+            names,  # type: ignore[arg-type]  # a list is accepted, too
             union_by_name=True,
             na_values=list(self.nulls),
             compression=self.form,
@@ -119,21 +119,21 @@ class Texts:
 def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> InputValueError:
     shortened = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     where = "" if path is None else f" of {shown(path)}"
-    law = f"column {column!r} must hold numbers; line {line:,}{where} has {shortened!r}"
-    hint = f"--null {text} if that means a missing value." if text.isalnum() and len(text) <= SHORT else ""
+    law = f"column {column!r} must contain numbers; line {line:,}{where} has {shortened!r}"
+    hint = f"use --null {text} if this means a missing value." if text.isalnum() and len(text) <= SHORT else ""
     if DECIMAL_COMMA.fullmatch(text):
         hint = 'write numbers with a decimal point; in Python, pandas.read_csv(..., decimal=",") reads them.'
     return InputValueError(law, hint=hint)
 
 
 def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole) -> str:
-    """Return the kind by which a column of labels can be read without merging or rewriting any."""
+    """Return the type as which a column of labels can be read without merging or rewriting any."""
     for candidate in NUMBERS if kind in NUMBERS else (kind,):
         column, cast = _quoted(name), f"TRY_CAST({_quoted(name)} AS {candidate})"
         faithful = f"bool_and({column} IS NULL OR coalesce({cast}::VARCHAR = {column}, false))"
         if role == "value":
             faithful = f"count({column}) = count({cast}) AND count(DISTINCT {column}) = count(DISTINCT {cast})"
-        if candidate in WHOLE:  # DuckDB would round what is not whole.
+        if candidate in WHOLE:  # DuckDB would round numbers that are not integers.
             faithful += f" AND bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
         (answer,) = texts.aggregate(f"coalesce({faithful}, true)").fetchall()
         if answer[0]:

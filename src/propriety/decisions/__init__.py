@@ -1,1 +1,1 @@
-"""What a forecast is worth to somebody who acts on it: counts at thresholds, curves, bounded measures, advice."""
+"""The value of forecasts for decisions: counts at thresholds, curves, bounded measures and advice."""

@@ -1,4 +1,4 @@
-"""Which measure fits a decision, and which mislead there: a small guide from the decision to the call to make."""
+"""Advice on which measures fit a decision and which mislead: from the decision to the call to make."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ LEGEND = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Advice(Result):
-    """Measures for a decision, with the calls to make, and measures that mislead there.
+    """Measures that fit a decision, with the calls to make, and measures that mislead.
 
-    Printed, it is a page of text; in a notebook, a table.
+    It prints as a page of text, and displays as a table in a notebook.
 
     Parameters
     ----------
     decisions, thresholds, outcome, rare, need
         The decision, as given to `advise`.
     recommended : tuple of Recommendation
-        Each with `measure`, `call` (Python that runs), `why` and `reference`; the first is the one to report.
+        Each with `measure`, `call` (Python code that runs), `why` and `reference`; report the first.
     misleading : tuple of Misleading
         Each with `measure`, `why` and `reference`.
     """
@@ -59,7 +59,7 @@ class Advice(Result):
 
     @property
     def problem(self) -> str:
-        """The decision in words."""
+        """The decision as text."""
         if self.decisions == "capacity":
             kind = "decisions that share a capacity"
         else:
@@ -75,7 +75,7 @@ class Advice(Result):
         return f"{kind}, {where}, {rare}{self.outcome} outcomes, {self.need} needed"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """Columns of the table: one row per measure, those to use first."""
+        """Columns of the table: one row per measure, recommended ones first."""
         entries: list[Recommendation | Misleading] = [*self.recommended, *self.misleading]
         return {
             "advice": ["use"] * len(self.recommended) + ["beware"] * len(self.misleading),
@@ -114,21 +114,22 @@ def advise(
     rare: bool = False,
     need: Need = "probabilities",
 ) -> Advice:
-    """Say which measures fit a decision, with the calls to make, and which mislead there.
+    """Recommend measures for a decision, with the calls to make, and name those that mislead.
 
     Parameters
     ----------
     decisions : {"independent", "capacity"}
-        Whether each case is decided for itself, or only so many can be acted on, so that the highest forecasts are.
+        Whether each case is decided by itself, or only a limited number can be acted on, so that the highest forecasts
+        are.
     thresholds : float or (float, float), optional
-        The probability from which somebody would act, which is the share that a false alarm has in the cost of both
-        errors: one number if it is known, (low, high) if it lies between two, None if it may be anything.
+        The probability at which somebody would act, which is the cost of a false alarm as a share of the cost of both
+        errors: one number if it is known, (low, high) if it lies in a range, None if it may be anything.
     outcome : {"binary", "multiclass", "ordinal"}
         What is forecast.
     rare : bool
         Whether the event is rare, below about one in ten.
     need : {"probabilities", "ranks", "decisions"}
-        What is used of the forecasts: their values, only their order, or only whether to act.
+        How the forecasts are used: their values, only their order, or only to decide whether to act.
 
     References
     ----------
@@ -141,7 +142,7 @@ def advise(
     >>> advice.recommended[0].call
     'pr.bounded_brier_score(y, p, thresholds=(0.05, 0.2))'
     >>> [entry.measure for entry in advice.misleading]
-    ['accuracy', 'AUC', 'F1', 'full Brier and log score', 'mean net benefit beside a bounded score']
+    ['accuracy', 'AUC', 'F1', 'full Brier and log score', 'mean net benefit together with a bounded score']
     """
     check_choice("decisions", decisions, get_args(Decisions))
     check_choice("outcome", outcome, get_args(Outcome))

@@ -1,4 +1,4 @@
-"""Outcomes against decisions: the confusion matrix, and how much better than chance the two agree."""
+"""Agreement of outcomes and decisions: the confusion matrix, and agreement beyond chance."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = [
     "read_decisions",
 ]
 
-CLASSES_HINT = Wording("pass {labels=}, the classes in their order.")
-MANY = 1000  # Whole numbers beyond are no class indices, and their confusion matrix would not fit.
+CLASSES_HINT = Wording("pass {labels=}, the classes in order.")
+MANY = 1000  # Larger numbers are not class indices, and their confusion matrix would not fit in memory.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecidedCases:
-    """Cases with the indices of the class that happened and of the class decided on."""
+    """Cases with the index of the class that happened and of the class decided on."""
 
     outcome: NDArray[np.intp]
     decision: NDArray[np.intp]
@@ -41,7 +41,7 @@ class DecidedCases:
 
     @property
     def confusion(self) -> Floats:
-        """Weight of the cases of each class (row) that were decided to be each class (column)."""
+        """Weight of the cases by class that happened (row) and class decided on (column)."""
         return confusion_matrix(self.outcome, self.decision, self.weight, len(self.labels))
 
     def score(self, value: float, **facts: Any) -> Score:
@@ -60,36 +60,36 @@ def quadratic_weighted_kappa(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
-    r"""Agreement of decisions with ordered outcomes beyond chance, far misses weighing most; **higher is better**.
+    r"""Agreement of decisions with ordered outcomes beyond chance, weighting far misses most; **higher is better**.
 
-    With :math:`O_{ij}` the share of the cases of class :math:`i` that were decided to be :math:`j`, and
-    :math:`E_{ij} = O_{i\cdot} O_{\cdot j}` what chance would make it,
+    With :math:`O_{ij}` the share of the cases with class :math:`i` and decision :math:`j`, and :math:`E_{ij} =
+    O_{i\cdot} O_{\cdot j}` the share expected by chance,
 
     .. math:: \kappa = 1 - \frac{\sum_{ij} (i - j)^2 O_{ij}}{\sum_{ij} (i - j)^2 E_{ij}} ,
 
-    which is 1 where all decisions are right, 0 by chance, and -1 at the least.
+    which is 1 if all decisions are right, 0 for agreement by chance, and at least -1.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Outcomes.
     y_pred : array-like of shape (n,) or (n, K)
-        Decided classes; or rows of probabilities, of which the class with the largest is decided on, the first
-        where several share it.
+        Decided classes, or class probabilities, from which the most probable class is decided on, the first of them in
+        a tie.
     sample_weight, missing, tolerance
         As in `propriety.mean_score`.
     labels : sequence, optional
-        The classes in their order; needed unless they are 0, ..., K - 1.
+        The classes in order; needed unless they are 0, ..., K - 1.
 
     Returns
     -------
     Score
-        NaN (0/0) where all outcomes and all decisions are one and the same class.
+        NaN (0/0) if all outcomes and all decisions are the same class.
 
     Notes
     -----
-    It depends on how often the classes occur, so that values from populations with other shares do not compare, and
-    a rare class weighs little. What errors cost is better said by `propriety.expected_cost`.
+    It depends on the class frequencies, so values from populations with other frequencies are not comparable, and a
+    rare class counts little. To account for the costs of errors, use `propriety.expected_cost`.
 
     References
     ----------
@@ -129,7 +129,7 @@ def kappa_of(confusion: Floats) -> Floats:
     observed = (confusion * distance).sum(axis=(-2, -1))
     outcomes, decisions = confusion.sum(axis=-1), confusion.sum(axis=-2)
     chance = ((outcomes @ distance) * decisions).sum(axis=-1) / outcomes.sum(axis=-1)
-    with np.errstate(invalid="ignore"):  # One class only, and decided only: 0/0.
+    with np.errstate(invalid="ignore"):  # All outcomes and decisions are one class: 0/0.
         kappa: Floats = 1.0 - observed / chance
     return kappa
 
@@ -143,13 +143,13 @@ def confusion_matrix(
 
 
 def first_argmax(forecast: Floats) -> NDArray[np.intp]:
-    """Return the class with the largest probability of forecasts of shape (K, n), the first where several share it."""
+    """Return the most probable class for forecasts of shape (K, n), the first in a tie."""
     decision: NDArray[np.intp] = np.argmax(forecast, axis=0)
     return decision
 
 
 def labels_at(labels: tuple[Any, ...], index: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the label of each index, in an array that keeps labels of several kinds apart.
+    """Return the label of each index, in an array that preserves labels of mixed types.
 
     Examples
     --------
@@ -171,9 +171,9 @@ def read_decisions(
     missing: Missing,
     **options: Any,
 ) -> DecidedCases:
-    """Judge outcomes with decisions, or with rows of probabilities that `decide` turns into decisions.
+    """Read outcomes with decisions, or with class probabilities that `decide` turns into decisions.
 
-    Whole numbers need no labels; they are then those of so many `classes`, or of as many as occur.
+    Whole numbers need no labels. They are then the indices of K `classes`, or of as many as occur.
     """
     decided = read_array(y_pred, "y_pred", role="outcomes")
     if decided.values.ndim != 1:
@@ -193,36 +193,36 @@ def read_decisions(
 
 
 def _names(outcome: Reading, decided: Reading, classes: int | None) -> tuple[Any, ...]:
-    """Return the labels of classes that are given by whole numbers: 0, ..., K - 1."""
+    """Return the labels of classes given as whole numbers: 0, ..., K - 1."""
     held = []
     for reading in (outcome, decided):
         values = np.asarray(reading.values[~missing_cases(reading)].tolist() or [0])
         if values.dtype.kind not in "biuf":
-            law = Wording("must hold whole numbers where no {labels} are given")
+            law = Wording("must hold whole numbers unless {labels} are given")
             raise InputValueError(law, argument=reading.argument, hint=CLASSES_HINT)
         held.append(float(values.max()))
     if classes is not None:
         return tuple(range(classes))
     largest = max(held)
     if largest >= MANY:
-        below = f"class indices must be below {MANY:,} where no labels are given; got {largest:g}"
+        below = f"class indices must be below {MANY:,} unless labels are given; got {largest:g}"
         raise InputValueError(below, hint=CLASSES_HINT)
     return tuple(range(max(int(largest) + 1, 2)))
 
 
 def _listed(labels: Labels) -> tuple[Any, ...]:
     if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
-        law = "must be a list of the classes in their order"
+        law = "must be a list of the classes in order"
         raise InputTypeError(law, argument="labels", offender=f"got {type(labels).__name__}")
     return tuple(labels)
 
 
 def _places(decided: Reading, names: tuple[Any, ...], rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
-    """Return the place of each decision among the classes, of the rows kept."""
+    """Return the class index of each decision, for the rows kept."""
     kept = decided.values if rows is None else decided.values[rows]
     laws.refuse_missing_floats("y_pred", kept)
     place = {name: position for position, name in enumerate(names)}
-    # Objects have to be looked up one by one; of numbers and texts only the distinct ones.
+    # Objects are looked up one by one; for numbers and text only the distinct values are looked up.
     values, inverse = np.unique(kept, return_inverse=True) if kept.dtype != object else (kept, None)
     index = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)
     index = index if inverse is None else index[inverse]

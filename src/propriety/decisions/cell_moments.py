@@ -1,4 +1,4 @@
-"""Sums over cases from which the regret of models on every interval of a grid, and its error, can be had."""
+"""Sums over cases that give the regret of models on every interval of a grid, and its standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ModelMoments", "PairMoments"]
 
 
 class _Placed(NamedTuple):
-    """Forecasts on the grid: the cell of each, its integral of regret, and the parts of the cell on its two sides."""
+    """Forecasts on the grid: the cell of each, its integral of regret, and the parts of the cell below and above it."""
 
     cell: NDArray[np.intp]
     value: Floats
@@ -26,7 +26,7 @@ class _Placed(NamedTuple):
 
 
 class Cells:
-    """The cells between the neighbouring thresholds of a grid, with a weight on the thresholds of all."""
+    """The cells between neighbouring thresholds of a grid, with a weight on thresholds."""
 
     def __init__(self, grid: Floats, weight: IntervalWeight) -> None:
         self.grid, self.weight, self.size = grid, weight, len(grid) - 1
@@ -35,7 +35,7 @@ class Cells:
         self.below = np.tri(self.size, k=-1)  # [j, a] is 1 where cell a lies below cell j.
 
     def place(self, forecast: Floats, event: NDArray[np.bool_]) -> _Placed:
-        """Return where forecasts lie."""
+        """Return the positions of forecasts on the grid."""
         clipped = np.clip(forecast, self.grid[0], self.grid[-1])
         cell = np.minimum(np.searchsorted(self.grid, clipped, side="right") - 1, self.size - 1)
         regrets = (self.weight.cost(self.grid[0], clipped, event=happened) for happened in (True, False))
@@ -53,7 +53,7 @@ class ModelMoments:
         self.loss = np.zeros((models, 2, 2, self.cells.size))
 
     def add(self, chunks: Sequence[Chunk]) -> None:
-        """Add the same cases as each model forecasts them."""
+        """Add the same cases, with the forecasts of each model."""
         event, weight = chunks[0].outcome, chunks[0].weight
         self.n += len(event) if weight is None else int(np.count_nonzero(weight))
         self.weight += float(len(event) if weight is None else weight.sum())
@@ -73,9 +73,9 @@ class ModelMoments:
 class PairMoments:
     """Sums over cases of the differences between the losses of two models on the cells, for some pairs of models.
 
-    Of two forecasts the lower lies in cell a and the higher in cell b. The losses differ on the part x of a above the
-    lower one, the part z of b below the higher one, and all cells between; so it suffices to sum 1, x, z, x^2, x z and
-    z^2 over the cases of each a and b, for each sign of the difference and each outcome.
+    Of two forecasts, the lower lies in cell a and the higher in cell b. The losses differ on the part x of a above the
+    lower one, the part z of b below the higher one, and all cells between. It therefore suffices to sum 1, x, z, x^2, x
+    z and z^2 over the cases for each a and b, each sign of the difference and each outcome.
     """
 
     def __init__(self, pairs: Sequence[tuple[int, int]], grid: Floats, weight: IntervalWeight) -> None:
@@ -86,7 +86,7 @@ class PairMoments:
         self.squared = np.zeros((len(pairs), 6, *grouped))
 
     def add(self, chunks: Mapping[int, Chunk]) -> None:
-        """Add the same cases as each model of a pair forecasts them."""
+        """Add the same cases, with the forecasts of each model of a pair."""
         event, weight = next((chunk.outcome, chunk.weight) for chunk in chunks.values())
         self.n += len(event) if weight is None else int(np.count_nonzero(weight))
         self.weight += float(len(event) if weight is None else weight.sum())
@@ -123,7 +123,7 @@ class PairMoments:
         return np.asarray((self.cells.width * across + x.sum(axis=-1) + z.sum(axis=-2)).sum(axis=1))
 
     def _products(self) -> Floats:
-        """Return the sums of the products of the differences on each two cells, the upper triangle."""
+        """Return the sums of products of the differences on each pair of cells, as an upper triangle."""
         one, x, z, xx, xz, zz = np.moveaxis(self.squared.sum(axis=2), 1, 0)
         width, below = self.cells.width, self.cells.below
         right, left = width[:, None, :], width[:, :, None]

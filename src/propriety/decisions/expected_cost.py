@@ -1,4 +1,4 @@
-"""What decisions among classes cost on average, and the decisions that forecasts recommend for given costs."""
+"""Mean cost of decisions among classes, and the decisions of least expected cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Cost", "bayes_decisions", "constant_cost_of", "cost_matrix", "cost_o
 Cost: TypeAlias = Literal["zero-one", "linear", "quadratic"] | ArrayLike
 
 POWERS = {"zero-one": 0, "linear": 1, "quadratic": 2}
-NOISE = 1e-12  # Expected costs that differ by no more of the largest cost are tied.
+NOISE = 1e-12  # Expected costs closer than this share of the largest cost are tied.
 
 
 def expected_cost(
@@ -39,7 +39,7 @@ def expected_cost(
 
     .. math:: \mathrm{EC} = \frac{\sum_i w_i\, c(y_i, d_i)}{\sum_i w_i}
 
-    with the cost :math:`c(y, d)` of deciding :math:`d` where :math:`y` happens:
+    with the cost :math:`c(y, d)` of deciding :math:`d` if :math:`y` happens:
     :math:`[d \ne y]` (zero-one, the error rate), :math:`|d - y| / (K - 1)` (linear),
     :math:`(d - y)^2 / (K - 1)^2` (quadratic), or any matrix.
 
@@ -50,18 +50,18 @@ def expected_cost(
     y_pred : array-like of shape (n,) or (n, K)
         Decided classes, or rows of probabilities.
     cost : {"zero-one", "linear", "quadratic"} or array-like of shape (K, K)
-        Cost of each decision (column) where each class (row) happens, finite and not negative.
+        Cost of each decision (column) if each class (row) happens, finite and not negative.
     decisions : {"bayes", "argmax"}
-        How rows of probabilities are decided on: with the least expected cost, see `bayes_decisions`; or for the class
-        with the largest probability, whatever the costs. Decided classes stay as they are.
+        How class probabilities are turned into decisions: by least expected cost, see `bayes_decisions`, or for the
+        most probable class, whatever the costs. Decided classes are used as they are.
     normalize : {"none", "constant"}
-        "constant" divides by the cost of the best constant decision, which a user without forecasts would take: below
-        1 forecasts are of use. Where that decision costs nothing the ratio is infinite, or NaN (0/0).
+        "constant" divides by the cost of the best constant decision, which needs no forecasts: below 1, forecasts are
+        useful. If that decision costs nothing, the ratio is infinite, or NaN (0/0).
     sample_weight, missing, tolerance
         As in `propriety.mean_score`.
     labels : sequence, optional
-        The classes in their order; needed unless they are 0, ..., K - 1. For decided classes with linear or quadratic
-        costs it is needed always, because the classes that occur need not be all.
+        The classes in order; needed unless they are 0, ..., K - 1. For decided classes with linear or quadratic costs
+        it is always needed, because not all classes need occur.
 
     References
     ----------
@@ -84,7 +84,7 @@ def expected_cost(
     if classes is None and labels is None and cost != "zero-one" and read_array(y_pred, "y_pred").values.ndim == 1:
         law = f"must be given with decisions and {cost} costs, which depend on the number of classes"
         raise InputValueError(
-            law, argument="labels", hint=Wording("pass the classes in their order, such as {labels}=range(5).")
+            law, argument="labels", hint=Wording("pass the classes in order, such as {labels}=range(5).")
         )
     cases = read_decisions(
         y_true,
@@ -109,28 +109,28 @@ def expected_cost(
 def bayes_decisions(
     y_proba: ArrayLike, *, cost: Cost = "zero-one", labels: Labels | None = None, tolerance: float = TOLERANCE
 ) -> NDArray[Any]:
-    r"""Decide on the class with the least expected cost, :math:`\arg\min_d \sum_k p_k\, c(k, d)`.
+    r"""Decide for the class with the least expected cost, :math:`\arg\min_d \sum_k p_k\, c(k, d)`.
 
     Parameters
     ----------
     y_proba : array-like of shape (n, K)
         Rows of probabilities.
     cost : {"zero-one", "linear", "quadratic"} or array-like of shape (K, K)
-        As in `expected_cost`. Zero-one costs lead to the most probable class, linear costs to a median, quadratic ones
-        to the class nearest to the mean.
+        As in `expected_cost`. Zero-one costs give the most probable class, linear costs a median, and quadratic costs
+        the class closest to the mean.
     labels : sequence, optional
         The label of each column in order; 0, ..., K - 1 if not given.
     tolerance : float
-        How far a row may be from summing to one.
+        Allowed deviation of a row of class probabilities from summing to one.
 
     Returns
     -------
     array of shape (n,)
-        The label decided on; the first where several have the least expected cost.
+        The label decided on; in a tie, the first.
 
     Notes
     -----
-    No other decisions cost less on average if the probabilities are calibrated. If they are not, others may.
+    If the probabilities are calibrated, no other decisions cost less on average. Otherwise others may.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def bayes_decisions(
 
 
 def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
-    """Return the cost of each decision (column) for each outcome (row), of so many classes.
+    """Return the cost of each decision (column) for each outcome (row) of K classes.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
             law = 'must be "zero-one", "linear", "quadratic" or a matrix'
             raise InputValueError(law, argument="cost", offender=f"got {cost!r}")
         distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
-        # Zero to the power zero is one, and a right decision costs nothing.
+        # Zero to the power zero is one, but a right decision costs nothing.
         named: Floats = np.where(distance == 0, 0.0, (distance / (classes - 1.0)) ** POWERS[cost])
         return named
     matrix = read_array(cost, "cost").values
@@ -173,7 +173,7 @@ def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
         row, column = (int(place[0]) for place in np.nonzero(bad))
         offender = f"is {matrix[row, column].item()!r}"
         law = "must be finite and not negative"
-        hint = "add a constant to a row where it holds gains; that changes no decision."
+        hint = "if costs are negative because they are gains, add a constant to the row; this changes no decision."
         count = f"{bad.sum()} of {bad.size}"
         raise InputValueError(law, argument="cost", row=row, column=column, offender=offender, count=count, hint=hint)
     return matrix.astype(np.float64)
@@ -196,6 +196,6 @@ def _least_expected(forecast: Floats, *, cost: Cost) -> NDArray[np.intp]:
     """Return the index of the decision with the least expected cost for forecasts of shape (K, n)."""
     matrix = cost_matrix(cost, len(forecast))
     expected = matrix.T @ forecast
-    # Sums that round must not choose between decisions that are tied.
+    # Rounding of the sums must not choose between decisions that are tied.
     decided: NDArray[np.intp] = np.argmax(expected <= expected.min(axis=0) + NOISE * matrix.max(), axis=0)
     return decided

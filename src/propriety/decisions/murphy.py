@@ -1,4 +1,4 @@
-"""Murphy diagrams: a score at every threshold, and the miscalibration and discrimination it is made of."""
+"""Murphy diagrams: the elementary score at every threshold, with its miscalibration and discrimination."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class MurphyCurve(Result):
     Parameters
     ----------
     threshold : array of shape (rows,)
-        Cost ratio, and threshold at which it is best to act.
+        Cost ratio, which is also the optimal threshold for acting.
     score : array of shape (rows,)
         Mean elementary score: miscalibration - discrimination + uncertainty.
     miscalibration, discrimination, uncertainty : array of shape (rows,), optional
         Its parts, none of them negative.
     normalize : {"regret", "brier", "expectile"}
-        What the elementary score is multiplied by; see `murphy_curve`.
+        Scale of the elementary score; see `murphy_curve`.
     area : float
         Area under `score` over [0, 1], exact.
     exact : bool
-        Whether straight lines through the rows are the whole curves.
+        Whether straight lines through the rows are the exact curves.
     thresholds : float or (float, float), optional
         The decision maker's threshold or range, around which the curves are drawn.
     n, dropped : int
@@ -63,7 +63,7 @@ class MurphyCurve(Result):
 
     @property
     def areas(self) -> dict[str, float]:
-        """Exact areas under the score and, if they are there, its parts."""
+        """Exact areas under the score and, if available, its parts."""
         if self.decomposition is None:
             return {"score": self.area}
         return {name: FACTORS[self.normalize] / 2.0 * getattr(self.decomposition, name) for name in PARTS}
@@ -100,12 +100,12 @@ def murphy_curve(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+        As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
-        The threshold probability from which one would act, or its range. The curves are drawn around it.
+        The probability at which one would act, or its range. The curves are drawn around it.
     grid : array-like in [0, 1], optional
-        Where to evaluate the curves. Without it they are exact: straight between the rows, and where they jump the
-        threshold occurs twice, first with the value there and then with the limit from above.
+        Where to evaluate the curves. Without it they are exact: linear between the rows; at a jump the threshold occurs
+        twice, first with the value there and then with the limit from above.
     normalize : {"regret", "brier", "expectile"}
         "regret" is the mean of ``Elementary(c)``, and the area is half the Brier score, as in model-diagnostics.
         "brier" is twice that, and the area is the Brier score, as in triptych. "expectile" is half of it, the

@@ -1,4 +1,4 @@
-"""Decision curves: what acting on a forecast gains over acting on nobody, at every threshold."""
+"""Decision curves: the net benefit of acting on a forecast compared with never acting, at every threshold."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ WEIGHTS: dict[NetBenefitAxis, type[IntervalWeight]] = {
     "quadratic": UniformWeight,
     "logarithmic": LogOddsWeight,
 }
-GRID = np.arange(1, 100) / 100  # Not linspace, whose 0.7 is more than 0.7: a forecast of 0.7 would not be acted on.
+GRID = np.arange(1, 100) / 100  # Not linspace, whose 0.7 exceeds 0.7, so that a forecast of 0.7 would be left out.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NetBenefitDifference(Result):
-    """What one model gains on another, at each threshold; higher favours the first.
+    """Difference in net benefit between two models at each threshold; positive values favour the first.
 
     Parameters
     ----------
@@ -63,21 +63,22 @@ class DecisionCurve(Result):
     threshold : array of shape (rows,)
         Threshold probability c: act on forecasts of at least c. A false positive counts c / (1 - c).
     net_benefit : array of shape (rows,)
-        Net benefit of the forecast in true positives per case, less `harm`.
+        Net benefit of the forecast in true positives per case, minus `harm`.
     treat_all, treat_none : array of shape (rows,)
         Net benefit of acting on everybody, and on nobody, which is zero.
     standardized_net_benefit : array of shape (rows,)
-        Net benefit over prevalence, 1 at best; NaN without events.
+        Net benefit divided by prevalence, at most 1; NaN without events.
     interventions_avoided : array of shape (rows,)
-        Needless interventions avoided per 100 cases, against acting on everybody and at no loss of true positives.
+        Unnecessary interventions avoided per 100 cases, compared with acting on everybody, without losing true
+        positives.
     true_positive_rate, false_positive_rate : array of shape (rows,)
-        Share of the events, and of the non-events, that are acted on; NaN if there are none.
+        Share of the events, and of the non-events, that are acted on; NaN if there are no such cases.
     thresholds : float or (float, float), optional
         The decision maker's threshold or range, around which the curve is drawn.
     prevalence : float
         Share of events in the population.
     harm : float
-        Cost of having a forecast made, in true positives per case.
+        Cost of obtaining a forecast, in true positives per case.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -98,7 +99,7 @@ class DecisionCurve(Result):
     table: ForecastTable = field(metadata={"hidden": True})
 
     def minus(self, other: DecisionCurve) -> NetBenefitDifference:
-        """Return what this model gains on another at the same thresholds and prevalence.
+        """Return the gain of this model over another at the same thresholds and prevalence.
 
         Examples
         --------
@@ -126,7 +127,7 @@ class DecisionCurve(Result):
         )
 
     def position(self, axis: NetBenefitAxis = "linear") -> Floats:
-        r"""Return where each threshold stands on an axis on which areas are means of regret.
+        r"""Return the position of each threshold on an axis on which areas are mean regrets.
 
         "linear" is :math:`c` itself, "quadratic" is :math:`-(1 - c)^2 / 2` (theorem E.3), and "logarithmic" is
         :math:`\ln c` (theorem E.4). See `area`.
@@ -146,14 +147,15 @@ class DecisionCurve(Result):
         return self.threshold
 
     def area(self, thresholds: tuple[float, float], *, axis: NetBenefitAxis = "linear") -> float:
-        r"""Return the exact area between the curve and the best net benefit there could be, the prevalence.
+        r"""Return the exact area between the curve and the largest possible net benefit, the prevalence.
 
         .. math:: \int_a^b \bigl(\pi - \mathrm{NB}(c)\bigr)\,d\phi(c) = \int_a^b \frac{R^*(c)}{1 - c}\,\phi'(c)\,dc
 
-        On the quadratic axis it is the area under the regret: divided by :math:`b - a`, the mean regret over
+        On the quadratic axis it is the area under the regret. Divided by :math:`b - a`, it is the mean regret over
         thresholds uniform on :math:`[a, b]`, half the bounded Brier score. On the logarithmic axis, divided by
         :math:`\operatorname{logit} b - \operatorname{logit} a`, it is the mean over uniform log-odds, the bounded log
-        loss. On the axis as usually drawn it is neither, and can rank models otherwise. The rows do not matter.
+        loss. On the usual linear axis it is neither, and can rank models differently. The result does not depend on the
+        rows.
 
         References
         ----------
@@ -170,7 +172,7 @@ class DecisionCurve(Result):
         low, high = read_range(thresholds)
         weight = WEIGHTS[axis](low, high)
         forgone = area_under_regret(self.table.forecast, *_in_population(self.table, self.prevalence), weight)
-        # The harm stands for an event missed at every threshold, whose regret over 1 - c is one.
+        # The harm acts as an event missed at every threshold, whose regret divided by 1 - c is one.
         return forgone + self.harm * float(weight.loss(low, event=True)) if self.harm > 0.0 else forgone
 
     def _facts(self) -> dict[str, Any]:
@@ -198,23 +200,23 @@ def decision_curve(
 
        \mathrm{NB}(c) = \pi\,\mathrm{TPR}(c) - \frac{c}{1 - c} (1 - \pi)\,\mathrm{FPR}(c) - h
 
-    The unit is one true positive per case: 0.05 is worth 5 true positives per 100 cases, without a false one. It is
-    the prevalence less the regret over :math:`1 - c`.
+    The unit is one true positive per case: 0.05 is worth 5 true positives per 100 cases without a false positive. Net
+    benefit is the prevalence minus the regret divided by :math:`1 - c`.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+        As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
-        The threshold probability from which one would act, or its range. The curve is drawn around it.
+        The probability at which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1), optional
         Threshold probabilities at which to evaluate the curve. By default 0.01, 0.02, ..., 0.99, and `thresholds` with
-        some finer steps around them.
+        finer steps around them.
     prevalence : float in (0, 1), optional
-        Share of events in the population, where the sample has another, as in a case-control study.
+        Share of events in the population, if the sample has another, as in a case-control study.
     harm : float
-        Cost of having the forecast made, such as that of a test, in true positives per case. It is taken off the net
-        benefit of the forecast.
+        Cost of obtaining the forecast, such as that of a test, in true positives per case. It is subtracted from the
+        net benefit of the forecast.
 
     References
     ----------
@@ -236,7 +238,7 @@ def decision_curve(
     thresholds = read_thresholds(thresholds)
     cost = _default_grid(thresholds) if grid is None else read_grid(grid)
     if cost.max() >= 1.0:
-        law = "must be below 1, at which a false positive counts without end"
+        law = "must be below 1, where the cost of a false positive is infinite"
         raise InputValueError(law, argument="grid", offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}")
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
     harm = _read_harm(harm)
@@ -248,7 +250,7 @@ def decision_curve(
     else:
         true_share, false_share = rate * true_rate, (1.0 - rate) * false_rate
     net_benefit = true_share - odds * false_share - harm
-    # 1 - event rate loses digits where non-events are rare; their own weight does not.
+    # 1 - event rate loses digits if non-events are rare; their own weight does not.
     other_rate = float(table.non_events.sum()) / table.weight if prevalence is None else 1.0 - rate
     treat_all = rate - odds * other_rate
     return DecisionCurve(
@@ -270,7 +272,7 @@ def decision_curve(
 
 
 def _avoided(gain: Floats, threshold: Floats) -> Floats:
-    """Return a gain in interventions avoided per 100; no gain is none, even at threshold 0, where each is free."""
+    """Convert a gain to interventions avoided per 100; a gain of 0 gives 0, even at threshold 0."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.where(gain == 0.0, 0.0, 100.0 * gain * (1.0 - threshold) / threshold)
 
@@ -282,7 +284,7 @@ def _rate(acted: Floats, weight: Floats) -> Floats:
 
 def _in_population(table: ForecastTable, prevalence: float) -> tuple[Floats, Floats]:
     """Return the weights of the rows as shares of a population with this prevalence."""
-    if prevalence == table.event_rate:  # One less it would have no digits where non-events are rare.
+    if prevalence == table.event_rate:  # 1 - prevalence would lose digits if non-events are rare.
         return table.events / table.weight, table.non_events / table.weight
     events, non_events = float(table.events.sum()), float(table.non_events.sum())
     return table.events * (prevalence / events), table.non_events * ((1.0 - prevalence) / non_events)

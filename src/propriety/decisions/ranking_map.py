@@ -1,4 +1,4 @@
-"""Who wins on every interval of thresholds, by how much, and where the lead is only noise."""
+"""The model with the lowest regret on every threshold range, its margin, and whether the margin is noise."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Names: TypeAlias = NDArray[np.str_]
 
 RULES: dict[ThresholdAxis, type[BoundedBrier | BoundedLog]] = {"linear": BoundedBrier, "log-odds": BoundedLog}
 THRESHOLDS = 41
-MOST_SUMS = 2**17  # Pairs of models times cells squared that are kept at a time; there are 36 sums for each.
-RAREST = 0.001  # The first of the default thresholds that are even in log-odds; the last is 1 minus it.
+MOST_SUMS = 2**17  # Most pairs of models times squared cells kept at a time, with 36 sums for each.
+RAREST = 0.001  # First default threshold on the log-odds axis; the last is 1 minus this.
 COLUMNS = ("low", "high", "winner", "runner_up", "regret", "margin", "standard_error", "is_noise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RankedInterval(Result):
-    """Who has the lowest mean regret over one interval of thresholds; the fields are those of `RankingMap`."""
+    """The model with the lowest mean regret over one threshold range; the fields are those of `RankingMap`."""
 
     low: float
     high: float
@@ -56,26 +56,26 @@ class RankedInterval(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RankingMap(Result):
-    """Who has the lowest mean regret, one row per interval of thresholds; see `ranking_map`.
+    """The model with the lowest mean regret, one row per threshold range; see `ranking_map`.
 
     Parameters
     ----------
     low, high : ndarray of shape (intervals,)
         The ends of each interval.
     winner, runner_up : ndarray of shape (intervals,)
-        The models with the lowest and the second lowest regret; one of those that are tied.
+        The models with the lowest and the second lowest regret; in a tie, one of those tied.
     regret, margin : ndarray of shape (intervals,)
-        Mean regret of the winner, and by how much that of the runner-up is higher; 0 if they are tied.
+        Mean regret of the winner, and how much higher that of the runner-up is; 0 in a tie.
     standard_error, is_noise : ndarray of shape (intervals,)
-        Standard error of the margin, NaN for a single case, and whether the margin is within z of them.
+        Standard error of the margin (NaN for a single case), and whether the margin is within z standard errors.
     regrets : ndarray of shape (intervals, models)
         Mean regret of each model.
     grid, models, axis, level
-        The thresholds that end the intervals, the names in the order given, and what was asked for.
+        The thresholds that bound the intervals, the names in the order given, and the arguments.
     n, dropped : int
-        Number of cases with weight, and of rows left out because of missing values.
+        Number of cases with positive weight, and of rows left out because of missing values.
     marked : RankedInterval, optional
-        The answer for the decision maker's own range.
+        The result for the decision maker's own range.
     """
 
     low: Floats
@@ -102,7 +102,7 @@ class RankingMap(Result):
         return {name: getattr(self, name) for name in COLUMNS} | own
 
     def at(self, thresholds: tuple[float, float]) -> RankedInterval:
-        """Return the answer for one range of thresholds, exactly: it need not end on the grid.
+        """Return the exact result for one threshold range, whose ends need not be on the grid.
 
         This takes another pass over the cases.
 
@@ -138,9 +138,9 @@ def ranking_map(
     r"""Rank models on every interval of thresholds by their mean regret over it.
 
     The regret of a model over the thresholds from low to high is :math:`\int R^*(c)\,dc / (\text{high} - \text{low})`,
-    or on the axis of log-odds
-    :math:`\int R^*(c) / (c (1 - c))\,dc / (\operatorname{logit} \text{high} - \operatorname{logit} \text{low})`:
-    the score of `BoundedBrier` or `BoundedLog`. With :math:`d_i` the loss of the runner-up minus that of the winner in
+    or on the log-odds axis :math:`\int R^*(c) / (c (1 - c))\,dc / (\operatorname{logit} \text{high} -
+    \operatorname{logit} \text{low})`: the score of `BoundedBrier` or `BoundedLog`. With :math:`d_i` the loss of the
+    runner-up minus that of the winner in
     case :math:`i`, the margin is :math:`\bar d = \sum w_i d_i / \sum w_i`, and its squared standard error
     :math:`\frac{n}{n - 1} \sum w_i^2 (d_i - \bar d)^2 / (\sum w_i)^2`, which without weights is the variance of
     the differences over :math:`n`.
@@ -152,16 +152,16 @@ def ranking_map(
     forecasts : mapping of str to array-like of shape (n,)
         Probability of the event by each model; two models or more.
     thresholds : (float, float), optional
-        The range of the probability from which somebody would act, to be marked; it need not end on the grid.
+        The range of probabilities at which somebody would act, to be marked; its ends need not be on the grid.
     grid : array-like, optional
-        Thresholds that end the intervals, in any order: by default 41, even from 0 to 1, or even in log-odds
-        from 0.001 to 0.999. A narrow grid zooms in, as rare events need.
+        Thresholds that bound the intervals, in any order: by default 41, evenly spaced from 0 to 1, or evenly spaced in
+        log-odds from 0.001 to 0.999. Use a narrow grid for rare events.
     axis : {"linear", "log-odds"}
-        On which axis the thresholds of an interval count evenly.
+        The axis on which thresholds are weighted uniformly.
     level : float
         Level at which a margin is distinguished from noise, strictly between 0 and 1.
     sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
+        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in any model.
 
     Returns
     -------
@@ -170,17 +170,17 @@ def ranking_map(
 
     Notes
     -----
-    `is_noise` compares the margin with the normal quantile of a two-sided test times its standard error. It holds for
-    one interval and one pair of models, named beforehand. Here the data choose the winner and there are
-    many intervals, so a lead that is told from noise somewhere on the map is weaker evidence than the level says.
+    `is_noise` compares the margin with its standard error times the normal quantile of a two-sided test. It holds for
+    one interval and one pair of models, chosen in advance. Here the data choose the winner and there are many
+    intervals, so a margin that is significant somewhere on the map is weaker evidence than the level says.
 
-    The margin is over the runner-up alone. A third model may have a higher regret and still not be told from the
-    winner, where its differences vary more.
+    The margin refers to the runner-up only. A third model may have a higher regret and still not differ significantly
+    from the winner, if its differences vary more.
 
     The cases are read twice: for the regret of every model, and for the differences between those that come first and
     second somewhere. On the cells between neighbouring thresholds the losses are known in closed form, and an interval
-    is a sum of cells, so sums over the cases by the cells of their two forecasts suffice. The time is of the order of
-    cases times the number of such pairs, the memory that of models times intervals, whatever the number of cases.
+    is a sum of cells, so sums over the cases by the cells of their two forecasts suffice. The time is proportional to
+    cases times the number of such pairs, and the memory to models times intervals, whatever the number of cases.
 
     References
     ----------
@@ -216,7 +216,7 @@ def ranking_of(
     axis: ThresholdAxis = "linear",
     level: float = 0.95,
 ) -> RankingMap:
-    """Rank the models of validated cases; see `ranking_map`."""
+    """Rank the models of checked cases; see `ranking_map`."""
     own = None if thresholds is None else read_range(thresholds)
     ranking = _rank(cases, _read_grid(grid, axis), axis, level)
     return ranking if own is None else replace(ranking, marked=ranking.at(own))
@@ -244,7 +244,7 @@ def _rank(cases: Cases, grid: Floats, axis: ThresholdAxis, level: float) -> Rank
         regret=regret[winner, each],
         margin=margin,
         standard_error=error,
-        # Not "less than": a tie has neither margin nor error, and the error of a single case is NaN.
+        # Not "less than": a tie has zero margin and zero error, and the error of a single case is NaN.
         is_noise=~(margin > ndtri(0.5 + level / 2.0) * error),
         regrets=regret.T,
         grid=grid,
@@ -260,9 +260,9 @@ def _rank(cases: Cases, grid: Floats, axis: ThresholdAxis, level: float) -> Rank
 def _differences(
     cases: Cases, grid: Floats, weight: IntervalWeight, winner: NDArray[np.intp], runner_up: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
-    """Return the mean difference of the two best on each interval and its error, from another pass over the cases.
+    """Return the mean difference of the two best models on each interval and its error, in another pass over the cases.
 
-    Only pairs that are the best somewhere are looked at, some at a time, which bounds the memory.
+    Only pairs that are best somewhere are computed, some at a time, which bounds the memory.
     """
     both = np.sort(np.stack([winner, runner_up]), axis=0)
     pairs, pair_of = np.unique(both, axis=1, return_inverse=True)
@@ -290,5 +290,5 @@ def _read_grid(grid: ArrayLike | None, axis: ThresholdAxis) -> Floats:
     if len(thresholds) < 2:
         law = "must hold two different thresholds or more"
         raise InputValueError(law, argument="grid", offender=f"got {len(thresholds)}")
-    RULES[axis](*thresholds[[0, -1]].tolist())  # It checks the ends.
+    RULES[axis](*thresholds[[0, -1]].tolist())  # This checks the ends.
     return thresholds

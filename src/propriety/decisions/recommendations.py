@@ -1,4 +1,4 @@
-"""What is known of each measure: the decision that it fits, the call to make, and where it misleads."""
+"""The measures that `advise` recommends or warns of: the decisions they fit, the calls to make, and the reasons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GALDRAN = "Galdran (2023), arXiv:2309.08701"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """A measure to use: the call to make, why, and where it is from."""
+    """A measure to use: the call to make, the reason, and the reference."""
 
     measure: str
     call: str
@@ -38,7 +38,7 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misleading:
-    """A measure to beware of: why, and where that is shown."""
+    """A measure that misleads: the reason, and the reference."""
 
     measure: str
     why: str
@@ -62,12 +62,12 @@ class DecisionProblem:
 
     @property
     def data(self) -> str:
-        """What a call about one event is given."""
+        """The arguments of a call about one event."""
         return "y, p" if self.binary else "table"
 
 
 def recommended_for(problem: DecisionProblem) -> Iterator[Recommendation]:
-    """Name the measures that fit a decision, the one to report first."""
+    """Yield the measures that fit a decision, the one to report first."""
     if problem.capacity:
         yield from _by_capacity(problem)
     elif problem.need == "ranks":
@@ -85,13 +85,13 @@ def recommended_for(problem: DecisionProblem) -> Iterator[Recommendation]:
 
 
 def misleading_for(problem: DecisionProblem) -> Iterator[Misleading]:
-    """Name the measures that are often reported for such a decision and mislead there."""
+    """Yield the measures that are often reported for such a decision but mislead."""
     if problem.capacity or problem.thresholds != 0.5 or not problem.binary:
         yield _accuracy(problem)
     yield _area(problem)
     yield Misleading(
         measure="F1",
-        why="It does not count the cases rightly left alone, and its costs come from the model: the best threshold "
+        why="It ignores true negatives, and its costs come from the model: the best threshold "
         "of calibrated forecasts is half the best F1 that they reach, whatever the errors cost.",
         reference=LIPTON,
     )
@@ -100,7 +100,7 @@ def misleading_for(problem: DecisionProblem) -> Iterator[Misleading]:
         yield Misleading(
             measure="squared absolute ranked probability score",
             why="With three classes or more it is improper: a forecast that is not the true distribution can score "
-            "better than it. The ranked probability score is proper and knows the order too.",
+            "better than it. The ranked probability score is proper and also uses the order.",
             reference=f"{GALDRAN}, which lists it among proper scoring rules",
         )
     if problem.outcome == "multiclass":
@@ -125,15 +125,15 @@ def _by_capacity(problem: DecisionProblem) -> Iterator[Recommendation]:
         problem,
         "net benefit of the top k",
         f"pr.top_k({problem.data}, k=10{at})",
-        "Only k cases can be acted on, so those with the highest forecasts are. Put your capacity for k. At the same k "
-        "net benefit, precision and recall rank models alike, because only the events found differ.",
+        "Only k cases can be acted on, so those with the highest forecasts are. Set k to your capacity. At the same k "
+        "net benefit, precision and recall rank models in the same way, because only the events found differ.",
         FLORES,
     )
     yield _event(
         problem,
         "the top k at several capacities",
         f"pr.top_k({problem.data}, k=[5, 10, 20]{at})",
-        "Where the capacity may change, look at the ones that may come, not at all of them.",
+        "If the capacity may change, look at the capacities that are plausible, not at all of them.",
         FLORES,
     )
     if problem.need == "probabilities":
@@ -141,7 +141,7 @@ def _by_capacity(problem: DecisionProblem) -> Iterator[Recommendation]:
             problem,
             "Brier score",
             f"pr.brier_score({problem.data})",
-            "A capacity uses the order only; this judges the probabilities, which somebody reads.",
+            "A capacity uses only the order; this measures the probabilities, which somebody reads.",
             BRIER_1950,
         )
 
@@ -151,8 +151,8 @@ def _by_ranks(problem: DecisionProblem) -> Iterator[Recommendation]:
         problem,
         "H-measure",
         f"pr.h_measure({problem.data})",
-        "It judges the order alone, as the AUC does, but with one distribution of costs for all models. To act at a "
-        "threshold, ranks must be turned into probabilities first.",
+        "It measures only the order, as the AUC does, but with the same distribution of costs for all models. To act "
+        "at a threshold, ranks must be converted to probabilities first.",
         HAND,
     )
     if problem.rare:
@@ -170,7 +170,7 @@ def _by_ranks(problem: DecisionProblem) -> Iterator[Recommendation]:
         problem,
         "discrimination",
         f"pr.decompose({problem.data}{rule}).discrimination",
-        "What the order is worth once the forecasts are recalibrated: the part of the score that ranks can earn.",
+        "The value of the order after recalibration: the part of the score that depends on ranks.",
         CORP,
     )
 
@@ -180,15 +180,15 @@ def _between_thresholds(problem: DecisionProblem, low: float, high: float) -> It
         problem,
         "bounded Brier score",
         f"pr.bounded_brier_score({problem.data}, thresholds=({low!r}, {high!r}))",
-        "The mean regret over the thresholds at which somebody would act, all of them alike.",
+        "The mean regret over the thresholds at which somebody would act, with equal weight.",
         FLORES,
     )
     log = _event(
         problem,
         "bounded log score",
         f"pr.bounded_log_score({problem.data}, thresholds=({low!r}, {high!r}))",
-        "The mean regret over thresholds that are even in log-odds: one in a hundred is about as far from one in ten "
-        "as that is from one in two, which suits low thresholds and rare events.",
+        "The mean regret over thresholds, with equal weight in log-odds: one in a hundred is about as far from one in "
+        "ten as that is from one in two, which suits low thresholds and rare events.",
         FLORES,
     )
     in_odds = low > 0.0 and high < 1.0
@@ -198,7 +198,7 @@ def _between_thresholds(problem: DecisionProblem, low: float, high: float) -> It
         problem,
         "bounded skill",
         f"pr.skill_score({problem.data}, rule=pr.BoundedBrier({low!r}, {high!r}))",
-        "The share of the regret of always forecasting the event rate that the model saves. Regrets are small "
+        "The share of the regret of a constant forecast, the event rate, that the model saves. Regrets are small "
         "numbers; this says whether they are small because of the model.",
         FLORES,
     )
@@ -206,7 +206,7 @@ def _between_thresholds(problem: DecisionProblem, low: float, high: float) -> It
         problem,
         "bounded decomposition",
         f"pr.decompose({problem.data}, rule=pr.BoundedBrier({low!r}, {high!r}))",
-        "How much of the regret is miscalibration where it matters, and how much the order of the cases.",
+        "How much of the regret is due to miscalibration in this range, and how much the order of the cases saves.",
         CORP,
     )
     yield _decision_curve(problem)
@@ -227,8 +227,8 @@ def _at_a_threshold(problem: DecisionProblem, threshold: float) -> Iterator[Reco
         problem,
         "regret at the threshold",
         f"pr.mean_score({problem.data}, {rule})",
-        "What acting at this threshold costs per case, a false alarm at the threshold and a miss at the rest to one. "
-        "Net benefit there, prevalence - regret / (1 - threshold), ranks models alike.",
+        "The mean cost per case of acting at this threshold c, if a false alarm costs c and a miss 1 - c. "
+        "Net benefit there, prevalence - regret / (1 - threshold), ranks models in the same way.",
         FLORES,
     )
     yield _decision_curve(problem)
@@ -246,15 +246,15 @@ def _at_any_threshold(problem: DecisionProblem) -> Iterator[Recommendation]:
         problem,
         "Brier score",
         f"pr.brier_score({problem.data})",
-        "Twice the mean regret over all thresholds, all of them alike. If some can be ruled out, say so.",
+        "Twice the mean regret over all thresholds, with equal weight. If some can be ruled out, pass thresholds=.",
         BRIER_1950,
     )
     log = _event(
         problem,
         "log score",
         f"pr.log_score({problem.data})",
-        "The regret over all thresholds, even in log-odds, so that thresholds near 0 and 1 count more; infinite "
-        "where something called impossible happened.",
+        "The regret over all thresholds, with equal weight in log-odds, so that thresholds near 0 and 1 count more; "
+        "infinite if an outcome with probability 0 happened.",
         GOOD,
     )
     yield from [log, brier] if problem.rare else [brier, log]
@@ -262,7 +262,7 @@ def _at_any_threshold(problem: DecisionProblem) -> Iterator[Recommendation]:
         problem,
         "skill",
         f"pr.skill_score({problem.data}, rule=pr.{'Log' if problem.rare else 'Brier'}())",
-        "The share of the score of always forecasting the event rate that the model saves. With rare events every "
+        "The share of the score of a constant forecast, the event rate, that the model saves. With rare events every "
         "score is small; this is not.",
         FLORES,
     )
@@ -272,15 +272,15 @@ def _at_any_threshold(problem: DecisionProblem) -> Iterator[Recommendation]:
         problem,
         "decomposition",
         f"pr.decompose({problem.data})",
-        "How much of the score is miscalibration, and how much the order of the cases earns.",
+        "How much of the score is due to miscalibration, and how much the order of the cases saves.",
         CORP,
     )
     yield _event(
         problem,
         "regret curve",
         f"pr.regret_curve({problem.data})",
-        "The regret at every threshold. A model whose curve is lower everywhere is better for everybody; where curves "
-        "cross, the choice depends on the threshold.",
+        "The regret at every threshold. A model whose curve is lower everywhere is better for every decision maker; if "
+        "curves cross, the choice depends on the threshold.",
         EHM,
     )
 
@@ -294,15 +294,15 @@ def _of_rows(problem: DecisionProblem) -> Iterator[Recommendation]:
         rule = "Brier"
         events = "The sum over the classes of the Brier scores of the events 'it is this class'."
         yield _use("Brier score", "pr.brier_score(y, P)", events, BRIER_1950)
-        local = "It looks only at the probability of the class that happened, and is infinite where that was 0."
+        local = "It depends only on the probability of the class that happened, and is infinite if that was 0."
         yield _use("log score", "pr.log_score(y, P)", local, GOOD)
-    saved = "The share of the score of always forecasting the rates of the classes that the model saves."
+    saved = "The share of the score of a constant forecast, the class frequencies, that the model saves."
     yield _use("skill", f"pr.skill_score(y, P, rule=pr.{rule}())", saved, FLORES)
     parts = "How much of the score is miscalibration, and how much discrimination, event by event."
     yield _use("decomposition", f"pr.decompose(y, P, rule=pr.{rule}())", parts, CORP)
     if problem.outcome == "multiclass" and problem.need == "decisions":
         right = (
-            "Where the most likely class is acted on and all errors cost the same: the right class on top always wins."
+            "For acting on the most likely class with equal costs of all errors: a right decision always scores better."
         )
         yield _use("penalized Brier score", "pr.penalized_brier_score(y, P)", right, AHMADIAN)
 
@@ -310,7 +310,7 @@ def _of_rows(problem: DecisionProblem) -> Iterator[Recommendation]:
 def _of_calibration(problem: DecisionProblem) -> Iterator[Recommendation]:
     shows = "Shows where forecasts are too high or too low, without bins to choose."
     yield _event(problem, "reliability curve", f"pr.reliability_curve({problem.data})", shows, CORP)
-    tells = "Tells miscalibration from the noise of the sample."
+    tells = "Tests whether the miscalibration is more than sampling noise."
     yield _event(problem, "miscalibration test", f"pr.miscalibration_test({problem.data}, seed=1)", tells, CORP)
     numbers = "Observed against expected, intercept and slope, with intervals."
     yield _event(problem, "calibration summary", f"pr.calibration_summary({problem.data})", numbers, COX)
@@ -321,19 +321,19 @@ def _decision_curve(problem: DecisionProblem) -> Recommendation:
         problem,
         "decision curve",
         f"pr.decision_curve({problem.data})",
-        "Net benefit at each threshold, beside acting on everybody and on nobody, which a model must beat.",
+        "Net benefit at each threshold, compared with acting on everybody and on nobody, which a model must beat.",
         VICKERS,
     )
 
 
 def _accuracy(problem: DecisionProblem) -> Misleading:
     if not problem.binary:
-        why = "It looks at the most likely class only, as if all errors cost the same and no probability were used."
-        why += " The order of the classes does not count." if problem.outcome == "ordinal" else ""
+        why = "It depends only on the most likely class, as if all errors cost the same and no probability were used."
+        why += " It ignores the order of the classes." if problem.outcome == "ordinal" else ""
     else:
         why = (
-            "It is net benefit at the threshold 1/2 and a constant, NB(1/2) + 1 - prevalence, so that it takes a miss "
-            "to cost as much as a false alarm."
+            "It is net benefit at the threshold 1/2 plus a constant, NB(1/2) + 1 - prevalence, so it assumes that a "
+            "miss costs as much as a false alarm."
         )
     if problem.rare:
         why += " Never acting on a rare event is almost always right, and worth nothing."
@@ -344,13 +344,13 @@ def _area(problem: DecisionProblem) -> Misleading:
     if problem.capacity:
         why = (
             "It is an average over all capacities, most of which nobody has, and counts the order far below the cut as "
-            "much as that at the top. It fits only if nothing is known of the capacity."
+            "much as that at the top. It fits only if nothing is known about the capacity."
         )
     else:
         why = (
-            "It does not see miscalibration, and no threshold of yours enters. Hand: for calibrated forecasts it "
-            "averages regret over thresholds that are spread as the model's own forecasts are, other ones for each "
-            "model. Flach et al. disagree: where the threshold is the forecast of a case drawn at random, it is linear "
+            "It ignores miscalibration and your thresholds. Hand: for calibrated forecasts it "
+            "averages regret over thresholds distributed as the model's own forecasts, and so differently for each "
+            "model. Flach et al. disagree: if the threshold is the forecast of a random case, it is linear "
             "in the expected loss under uniform costs, which are the same for all models."
         )
     return Misleading(measure="AUC", why=why, reference=f"{HAND}; {FLACH}")
@@ -373,7 +373,7 @@ def _thresholds_that_do_not_count(problem: DecisionProblem) -> Iterator[Misleadi
         )
     if isinstance(problem.thresholds, tuple) and not problem.capacity:
         yield Misleading(
-            measure="mean net benefit beside a bounded score",
+            measure="mean net benefit together with a bounded score",
             why="They weight thresholds differently, 1 / (1 - c) and 1, and can rank in opposite order. "
             "With prevalence 0.6 and thresholds from 0.1 to 0.9, always acting "
             "has the mean regret 0.2 and never acting 0.3, but mean net benefits of -0.099 and 0. Choose one before "
@@ -383,7 +383,7 @@ def _thresholds_that_do_not_count(problem: DecisionProblem) -> Iterator[Misleadi
 
 
 def _event(problem: DecisionProblem, measure: str, call: str, why: str, reference: str) -> Recommendation:
-    """Recommend a measure of one event; for classes, of each event that they make."""
+    """Return a recommendation for one event, or for classes, for each of their events."""
     if not problem.binary:
         events = "per_cut_point" if problem.outcome == "ordinal" else "per_class"
         call = f"{{label: {call} for label, table in pr.ForecastTable.{events}(y, P).items()}}"

@@ -1,4 +1,4 @@
-"""What wrong decisions cost: regret at every cost ratio, and the least that any threshold could make of it."""
+"""Regret curves: the cost of wrong decisions at every cost ratio, and the least regret of any threshold."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ WEIGHTS: dict[ThresholdAxis, type[IntervalWeight]] = {"linear": UniformWeight, "
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RegretCurve(Result):
-    """Mean cost of the wrong decisions, at each cost ratio.
+    """Mean cost of wrong decisions at each cost ratio.
 
     Parameters
     ----------
     threshold : array of shape (rows,)
-        Cost ratio c: acting without the event costs c, not acting on the event 1 - c.
+        Cost ratio c: acting without the event costs c, and not acting on the event costs 1 - c.
     regret : array of shape (rows,)
         Regret at this cost ratio.
     act_at : float, optional
-        The threshold that decides, where it is not the cost ratio itself.
+        The decision threshold, if it is not the cost ratio itself.
     exact : bool
-        Whether straight lines through the rows are the whole curve.
+        Whether straight lines through the rows are the exact curve.
     thresholds : float or (float, float), optional
         The decision maker's threshold or range, around which the curve is drawn.
     n, dropped : int
@@ -64,7 +64,7 @@ class RegretCurve(Result):
     table: ForecastTable = field(metadata={"hidden": True})
 
     def area(self, thresholds: tuple[float, float] = (0.0, 1.0), *, axis: ThresholdAxis = "linear") -> float:
-        r"""Return the exact area under the curve between two cost ratios, whatever rows it has.
+        r"""Return the exact area under the curve between two cost ratios; it does not depend on the rows.
 
         On the linear axis it is :math:`\int R(c)\,dc`, over [0, 1] half the Brier score. On the axis of log-odds,
         :math:`\ln(c / (1 - c))`, it is :math:`\int R(c) / (c (1 - c))\,dc`, over [0, 1] the log loss.
@@ -95,7 +95,7 @@ class RegretCurve(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CostCurve(Result):
-    """Least regret that any threshold on the forecasts reaches, at each cost ratio.
+    """Least regret over all thresholds on the forecasts, at each cost ratio.
 
     Parameters
     ----------
@@ -104,11 +104,11 @@ class CostCurve(Result):
     regret : array of shape (rows,)
         Regret of the best threshold.
     act_at : array of shape (rows,)
-        The best threshold: act on forecasts of at least this value; infinite where it is best never to act.
+        The best threshold: act on forecasts of at least this value; infinite if it is best never to act.
     treat_all, treat_none : array of shape (rows,)
         Regret of always acting and of never acting.
     exact : bool
-        Whether straight lines through the rows are the whole curve.
+        Whether straight lines through the rows are the exact curve.
     thresholds : float or (float, float), optional
         The decision maker's threshold or range, around which the curve is drawn.
     event_rate : float
@@ -130,12 +130,12 @@ class CostCurve(Result):
 
     @property
     def probability_cost(self) -> Floats:
-        """Horizontal axis of Drummond and Holte: the share of never acting in the costs of never and of always."""
+        """Horizontal axis of Drummond and Holte: the cost of never acting as a share of that of never and always."""
         return _share(self.treat_none, self.treat_none + self.treat_all)
 
     @property
     def normalized_cost(self) -> Floats:
-        """Vertical axis of Drummond and Holte: the regret over that of getting every case wrong."""
+        """Vertical axis of Drummond and Holte: the regret divided by that of getting every case wrong."""
         return _share(self.regret, self.treat_none + self.treat_all)
 
 
@@ -155,19 +155,18 @@ def regret_curve(
 
     .. math:: R^*(c) = c\,\frac{\mathrm{FP}(c)}{n} + (1 - c)\,\frac{\mathrm{FN}(c)}{n}
 
-    with the false positives and false negatives of acting where the forecast is at least :math:`c`. This is the best
-    threshold for a calibrated forecast, when a false positive costs :math:`c` and a false negative :math:`1 - c`.
+    with the false positives and false negatives of acting if the forecast is at least :math:`c`. For a calibrated
+    forecast this threshold is optimal if a false positive costs :math:`c` and a false negative :math:`1 - c`.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+        As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
-        The threshold probability from which one would act, or its range. The curve is drawn around it.
+        The probability at which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1], optional
-        Where to evaluate the curve. Without it the whole curve is returned: it is straight between forecasts and
-        jumps at them, so that each forecast occurs twice, first with the value there and then with the limit from
-        above.
+        Where to evaluate the curve. Without it the whole curve is returned: it is linear between forecasts and jumps at
+        them, so each forecast occurs twice, first with the value there and then with the limit from above.
     act_at : float in [0, 1], optional
         Decide at this threshold, whatever the costs.
 
@@ -223,7 +222,7 @@ def cost_curve(
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> CostCurve:
-    r"""Compute the least regret at every cost ratio, if the threshold on the forecasts is chosen with hindsight.
+    r"""Compute the least regret at every cost ratio, with the threshold on the forecasts chosen in hindsight.
 
     .. math:: \min_t R(c, t) = R^*_{\mathrm{PAV}}(c)
 
@@ -233,11 +232,11 @@ def cost_curve(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+        As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
-        The threshold probability from which one would act, or its range. The curve is drawn around it.
+        The probability at which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1], optional
-        Cost ratios at which to evaluate the curve. Without it the rows are its corners.
+        Cost ratios at which to evaluate the curve. Without it the rows are its vertices.
 
     References
     ----------
@@ -274,7 +273,7 @@ def cost_curve(
 
 
 def area_under_regret(forecast: Floats, events: Floats, non_events: Floats, weight: ThresholdWeight) -> float:
-    """Integrate the regret of weighted cases under a weight on cost ratios: that of the total, not of the mean.
+    """Integrate the total (not mean) regret of weighted cases under a weight on cost ratios.
 
     Examples
     --------
@@ -297,17 +296,17 @@ def _regret(table: ForecastTable, cost: Floats, act_at: Floats) -> Floats:
 
 
 def _exact(table: ForecastTable) -> tuple[Floats, Floats]:
-    """Return the ends of the straight pieces: nobody below the j-th forecast is acted on in the j-th piece."""
+    """Return the ends of the linear pieces: in the j-th piece, nobody below the j-th forecast is acted on."""
     edges = np.concatenate([[0.0], table.forecast, [1.0]])
     cost = np.stack([edges[:-1], edges[1:]], axis=1).ravel()
     piece = np.repeat(np.arange(len(table) + 1), 2)
-    # A forecast of 0 or 1 leaves a piece without length, of which only the value at 0 belongs to the curve.
+    # A forecast of 0 or 1 gives a piece of zero length, of which only the value at 0 belongs to the curve.
     kept = slice(int(edges[1] == 0.0), len(cost) - 2 * int(edges[-2] == 1.0))
     cost, piece = cost[kept], piece[kept]
     return cost, regret_of_errors(cost, piece, table.events, table.non_events)
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    """Return the ratio, and NaN where there is nothing to share."""
+    """Return the ratio, or NaN if the denominator is zero."""
     share: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0.0)
     return share

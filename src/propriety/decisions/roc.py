@@ -1,4 +1,4 @@
-"""How well forecasts rank: the ROC curve, its convex hull, and areas under all or part of it."""
+"""The ROC curve, its convex hull, and the area under all or part of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["PartialArea", "RocCurve", "roc_curve"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PartialArea(Result):
-    """Areas at the part of a ROC curve that belongs to forecasts between two thresholds.
+    """Areas of the part of a ROC curve for forecasts between two thresholds.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class PartialArea(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RocCurve(Result):
-    """True against false positive rate, one row per threshold, from never acting to always.
+    """True positive rate against false positive rate, one row per threshold, from never acting to always acting.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ class RocCurve(Result):
     false_positive_rate, true_positive_rate : array of shape (rows,)
         Share of the non-events and of the events that are acted on.
     auc : float
-        Area under the curve: the probability that an event has the higher forecast than a non-event, ties counted
+        Area under the curve: the probability that an event has a higher forecast than a non-event, with ties counting
         half; higher is better.
     is_hull : bool
         Whether this is the convex hull of a curve.
     thresholds : float or (float, float), optional
-        The decision maker's threshold or range, which is marked on the curve.
+        The decision maker's threshold or range, marked on the curve.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -84,9 +84,9 @@ class RocCurve(Result):
     table: ForecastTable = field(metadata={"hidden": True})
 
     def hull(self) -> RocCurve:
-        """Return the convex hull: the best rates that thresholds on these forecasts reach, and mixtures of two.
+        """Return the convex hull: the best rates that thresholds on these forecasts, or mixtures of two, can reach.
 
-        It is the curve of the forecasts after isotonic recalibration; `threshold` stays on the forecasts as given.
+        It is the curve of the forecasts after isotonic recalibration; `threshold` refers to the original forecasts.
 
         References
         ----------
@@ -105,7 +105,7 @@ class RocCurve(Result):
         return _curve(self.table, first, blocks.events, blocks.non_events, is_hull=True)
 
     def partial_area(self, low: float = 0.0, high: float = 1.0) -> PartialArea:
-        r"""Return the areas at the part of the curve that belongs to forecasts in [low, high].
+        r"""Return the areas of the part of the curve for forecasts in [low, high].
 
         .. math::
 
@@ -113,8 +113,8 @@ class RocCurve(Result):
            \mathrm{pAUC}_- = \int_{[a, b]} F_0\,dF_1
 
         with the shares :math:`F_1, F_0` of events and non-events below a forecast, where ties count half. Over [0, 1]
-        each is the AUC. The model, by its forecasts, still chooses which thresholds count. On a hull the forecasts are
-        the recalibrated ones.
+        each is the AUC. Which thresholds count still depends on the model, through its forecasts. On a hull the
+        forecasts are the recalibrated ones.
 
         References
         ----------
@@ -165,20 +165,20 @@ def roc_curve(
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> RocCurve:
-    r"""Compute the ROC curve: the share of events against that of non-events acted on, at every threshold.
+    r"""Compute the ROC curve: the share of events against the share of non-events acted on, at every threshold.
 
     .. math::
 
        \mathrm{TPR}(t) = P(p \ge t \mid y = 1), \qquad \mathrm{FPR}(t) = P(p \ge t \mid y = 0)
 
-    The curve and its area see only the order of the forecasts, not whether they are calibrated nor what errors cost.
+    The curve and its area depend only on the order of the forecasts, not on their calibration or the costs of errors.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`; a ForecastTable takes the place of predictions.
+        As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
-        The threshold probability from which one would act, or its range, marked on the curve.
+        The probability at which one would act, or its range, marked on the curve.
 
     References
     ----------
@@ -208,7 +208,7 @@ def _curve(
 ) -> RocCurve:
     acted_events, acted_non_events = _from_the_top(events), _from_the_top(non_events)
     all_events, all_non_events = acted_events[-1], acted_non_events[-1]
-    # Each non-event is outranked by the events acted on before it, and by half of those that tie with it.
+    # Each non-event is outranked by the events acted on before it, and by half of those tied with it.
     outranked = weighted_sum(acted_events[1:] + acted_events[:-1], non_events[::-1]) / 2.0
     acted_events /= all_events
     acted_non_events /= all_non_events
@@ -225,17 +225,17 @@ def _curve(
 
 
 def _from_the_top(weight: Floats) -> Floats:
-    """Return 0 and the weight of each row and all above it, from the highest forecast down."""
+    """Return the cumulative weight from the highest forecast down, starting with 0."""
     acted = np.empty(len(weight) + 1)
     acted[0], acted[1:] = 0.0, running_sum(weight[::-1])
     return acted
 
 
 def _above(weight: Floats) -> Floats:
-    """Return the weight above each row, with half of its own."""
+    """Return the weight above each row, plus half of its own."""
     return running_sum(weight[::-1])[::-1] - weight / 2.0
 
 
 def _below(weight: Floats) -> Floats:
-    """Return the weight below each row, with half of its own."""
+    """Return the weight below each row, plus half of its own."""
     return running_sum(weight) - weight / 2.0

@@ -1,4 +1,4 @@
-"""Who is acted on at a threshold: the counts from which every decision curve is made."""
+"""Counts of the cases acted on at a threshold, from which all decision curves are computed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["PositiveCounts", "counts_at"]
 
 
 class PositiveCounts(NamedTuple):
-    """Weight of the events and of the non-events that are acted on, those with a forecast at or above the threshold."""
+    """Weights of the events and of the non-events acted on: those with a forecast of at least the threshold."""
 
     true_positives: Floats
     false_positives: Floats
 
 
 def counts_at(table: ForecastTable, thresholds: Floats) -> PositiveCounts:
-    """Count, at each threshold, the cases that are acted on: the forecast is at least the threshold.
+    """Count the cases acted on at each threshold: those with a forecast of at least the threshold.
 
     Examples
     --------
@@ -35,5 +35,5 @@ def counts_at(table: ForecastTable, thresholds: Floats) -> PositiveCounts:
 
 
 def _from_the_top(weight: Floats) -> Floats:
-    """Return the weight of each row and all above it, and 0 for none."""
+    """Return the weight of each row and all above it, followed by 0."""
     return np.append(running_sum(weight[::-1])[::-1], 0.0)

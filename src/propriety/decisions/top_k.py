@@ -1,4 +1,4 @@
-"""What a ranking is worth where only so many cases can be acted on: those with the highest forecasts."""
+"""Measures of a ranking under a capacity: only the k cases with the highest forecasts are acted on."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ ROUNDING_OF_WEIGHTS = 1e-12  # Sums of weights agree to this share of them.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TopK(Result):
-    """What acting on the k cases with the highest forecasts comes to; see `top_k` for the formulas.
+    """Result of acting on the k cases with the highest forecasts; see `top_k` for the formulas.
 
-    A field that depends on k is a number where k is one, and an array where k is several.
+    A field that depends on k is a number for one k and an array for several.
 
     Parameters
     ----------
     k : int, float or array
         Capacity: the number, or weight, of the cases acted on.
     threshold : float or array
-        Forecast at the cut: the lowest that is acted on, in part where cases tie there.
+        Lowest forecast that is acted on; only a share of the cases tied there may be.
     true_positives : float or array
         Weight of the events among the cases acted on.
     precision, recall : float or array
-        Share of events among the cases acted on, and share of the events that are acted on; the second is NaN
-        without events.
+        Share of events among the cases acted on, and share of the events that are acted on; the latter is NaN without
+        events.
     net_benefit : float or array, optional
         Net benefit per case, **higher is better**; None without `thresholds`.
     total_cost : float or array, optional
         Cost of all errors, lower is better; None without `thresholds`.
     thresholds : float, optional
-        The decision maker's: the share that a false alarm has in the cost of both errors.
+        The decision maker's threshold: the cost of a false alarm as a share of the cost of both errors.
     event_rate : float
         Weighted share of events among all cases: the precision of acting on cases at random.
     n, dropped : int
@@ -79,7 +79,7 @@ def top_k(
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> TopK:
-    r"""Act on the k cases with the highest forecasts, and count what that comes to.
+    r"""Evaluate acting on the k cases with the highest forecasts.
 
     With TP events among the k cases, P events in all, n cases and the cost ratio c:
 
@@ -90,23 +90,23 @@ def top_k(
        \text{net benefit} = \frac{TP - c\,k}{n (1 - c)}, \quad
        \text{total cost} = c\,(k - TP) + (1 - c)(P - TP).
 
-    At the same k on the same cases all four rank models alike, because only TP differs.
+    At the same k on the same cases, all four rank models in the same way, because only TP differs.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
     k : int or array-like of int
-        Capacity, from 1 to the number of cases. With weights it is a capacity in weight, any positive number up
-        to the total weight.
+        Capacity, from 1 to the number of cases. With weights it is a capacity in weight: any positive number up to the
+        total weight.
     thresholds : float, optional
-        The probability :math:`c` in (0, 1) from which somebody would act if there were room for all: acting without
-        the event costs c, not acting on the event costs 1 - c. Without it there is no net benefit and no total cost.
+        The probability :math:`c` in (0, 1) at which somebody would act if capacity were unlimited: acting without the
+        event costs c, and not acting on the event costs 1 - c. Without it, net benefit and total cost are not computed.
 
     Notes
     -----
-    Cases that tie at the cut share the places left: each is taken in the same part, so that TP is what a draw among
-    them gives on average. A table on a grid ties all forecasts of a cell.
+    Cases that tie at the cut share the remaining places equally, so that TP is the expected value of a random choice
+    among them. In a table on a grid, all forecasts of a cell are tied.
 
     References
     ----------
@@ -128,7 +128,7 @@ def top_k(
     cost = _read_cost(thresholds)
     capacity = _read_capacity(k, table)
     taken, found = (np.append(0.0, running_sum(column[::-1])) for column in (table.weights, table.events))
-    # A weight that the sums round away must not place the cut one row too far, or beyond the last.
+    # Rounding of the sums must not place the cut one row too far, or beyond the last.
     row = np.searchsorted(taken[1:], capacity * (1.0 - ROUNDING_OF_WEIGHTS), side="left")
     true_positives = np.interp(capacity, taken, found)
     events = float(found[-1])
@@ -159,7 +159,7 @@ def top_k(
 
 
 def _read_cost(thresholds: float | None) -> float | None:
-    """Return the threshold as the cost ratio; a range has no net benefit of a given capacity."""
+    """Return the threshold as the cost ratio; a range is rejected, because it does not determine a net benefit."""
     cost = read_thresholds(thresholds)
     if isinstance(cost, tuple):
         raise InputTypeError("must be one number", argument="thresholds", offender=f"got {thresholds!r}")
@@ -167,7 +167,7 @@ def _read_cost(thresholds: float | None) -> float | None:
 
 
 def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:
-    """Judge capacities: positive, no more than there is, and whole where cases are counted."""
+    """Check capacities: positive, no larger than what is available, and whole if cases are counted."""
     given = np.asarray(k)
     if given.dtype.kind not in "iuf" or given.ndim > 1 or given.size == 0:
         law = "must be a number or a 1-D array of numbers"

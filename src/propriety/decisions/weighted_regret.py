@@ -32,14 +32,14 @@ WeightNormalize: TypeAlias = Literal["none", "regret"]
 class WeightedRegret(BinaryRule):
     r"""Regret integrated over thresholds with a weight, :math:`\int R^*(c)\, w(c)\,dc`, as a rule.
 
-    As a rule it can be decomposed, compared and turned into a skill as any other.
+    Like any other rule, it can be decomposed, compared and turned into a skill score.
 
     Parameters
     ----------
     weight : ThresholdWeight
-        Which thresholds count, and how much.
+        The weight on thresholds.
     normalize : {"none", "regret"}
-        "regret" divides by the total of the weight, which gives the mean regret over thresholds drawn by it.
+        "regret" divides by the total weight, which gives the mean regret over thresholds drawn from it.
 
     References
     ----------
@@ -70,13 +70,13 @@ class WeightedRegret(BinaryRule):
             raise InputValueError(law, hint='narrow the interval, or pass normalize="none".')
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the claims: proper; strictly or not depends on where the weight is 0, and is not claimed."""
+        """Return the claims: proper. Strict propriety depends on where the weight is 0 and is not claimed."""
         del classes
         worst = max(float(self.loss(0.0, event=True)), float(self.loss(1.0, event=False)))
         return Properties(proper=True, best=0.0, worst=worst)
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the integral for one case, divided by the total if asked."""
+        """Return the integral for one case, divided by the total weight with ``normalize="regret"``."""
         return self.weight.loss(p, event=event, ops=ops) / (1.0 if self.normalize == "none" else self.weight.total())
 
 
@@ -95,18 +95,18 @@ def weighted_regret(
 
     .. math:: \int_0^1 R^*(c)\, w(c)\,dc
 
-    with :math:`R^*(c)`, the regret of acting at the threshold :math:`c`, the mean of ``Elementary(c)``.
+    where :math:`R^*(c)`, the regret of acting at the threshold :math:`c`, is the mean of ``Elementary(c)``.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
     weight : ThresholdWeight, callable, or (grid, densities)
-        ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are joined by
-        straight lines (`PointsWeight`), are exact; a function of an array of thresholds is integrated
-        numerically, see `CustomWeight` for the error.
+        ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are interpolated
+        linearly (`PointsWeight`), are exact. A function of an array of thresholds is integrated numerically; see
+        `CustomWeight` for the error.
     normalize : {"none", "regret"}
-        "regret" divides by the total of the weight, which gives the mean regret over thresholds drawn by it.
+        "regret" divides by the total weight, which gives the mean regret over thresholds drawn from it.
 
     References
     ----------
@@ -141,14 +141,14 @@ def h_measure(
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
-    r"""Hand's H-measure, how well forecasts rank for thresholds drawn from a Beta distribution; **higher is better**.
+    r"""Hand's H-measure: how well forecasts rank, for thresholds drawn from a Beta distribution; **higher is better**.
 
     .. math:: H = 1 - \frac{L(\text{recalibrated})}{L(\text{event rate})}
 
     with :math:`L` the regret averaged over thresholds drawn from Beta(:math:`\alpha, \beta`), of the forecasts
-    recalibrated by isotonic regression and of the constant event rate. It is 0 for a constant and 1 for a perfect
-    ranking. Unlike the AUC it weights thresholds alike for every model. It does not see miscalibration: the regret
-    of the forecasts as they are is ``weighted_regret(..., weight=BetaWeight(2, 2))``.
+    recalibrated by isotonic regression and of the constant event rate. It is 0 for a constant forecast and 1 for a
+    perfect ranking. Unlike the AUC, it weights thresholds equally for every model. It ignores miscalibration; the
+    regret of the forecasts as they are is ``weighted_regret(..., weight=BetaWeight(2, 2))``.
 
     Parameters
     ----------

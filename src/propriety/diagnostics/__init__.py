@@ -1,1 +1,1 @@
-"""What single cases and groups of forecasts tell: retention curves, worst cases, means of probabilities."""
+"""Diagnostics of single cases and groups of forecasts: retention curves, worst cases, mean probabilities."""

@@ -1,4 +1,4 @@
-"""Pairs of a case and a class, put together by their forecasts, and means of their probabilities."""
+"""Pairs of a case and a class, grouped by their forecasts, and means of their probabilities."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = [
     "power_means",
 ]
 
-DECIMALS = 12  # To so many a forecast is rounded to find its bin, because 1 - 0.9 and 0.1 are one forecast.
-TINY = 1e-290  # Products with smaller exponents are no longer exact; their mean is the geometric one.
+DECIMALS = 12  # Forecasts are rounded to find their bin, because 1 - 0.9 and 0.1 are the same forecast.
+TINY = 1e-290  # Products with smaller exponents are inexact; the geometric mean is used.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -40,15 +40,15 @@ class ProbabilityGroups(Result):
     Parameters
     ----------
     label : array of shape (rows,)
-        Class of the pairs, or "all" where the pairs of all classes share a bin.
+        Class of the pairs, or "all" if the pairs of all classes share a bin.
     low, high : array of shape (rows,)
-        Least and greatest probability that the model gave to a pair of the group.
+        Smallest and largest probability that the model gave to a pair of the group.
     source : array of shape (rows,)
         Share of the pairs whose class is the one that happened.
     model : array of shape (rows,)
-        Geometric mean of the model probabilities of these true pairs; NaN where there are none.
+        Geometric mean of the model probabilities of these true pairs; NaN if there are no such pairs.
     weight, pair_weight : array of shape (rows,)
-        Weight of the true pairs, and of all.
+        Weight of the true pairs, and of all pairs.
 
     Examples
     --------
@@ -68,10 +68,10 @@ class ProbabilityGroups(Result):
 
 
 def power_mean(values: Floats, weight: Floats, exponent: float) -> float:
-    r"""Return the weighted mean :math:`(\sum w v^m / \sum w)^{1/m}` of numbers that are not negative.
+    r"""Return the weighted power mean :math:`(\sum w v^m / \sum w)^{1/m}` of non-negative numbers.
 
-    The exponent 0 gives the geometric mean, -inf and inf the least and the greatest number. A zero makes the mean
-    zero unless the exponent is positive; without weight it is NaN.
+    The exponent 0 gives the geometric mean, -inf and inf the smallest and the largest number. A zero makes the mean
+    zero unless the exponent is positive; without weight the mean is NaN.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def power_mean(values: Floats, weight: Floats, exponent: float) -> float:
 
 
 def power_means(values: Floats, weight: Floats, exponents: Floats) -> Floats:
-    """Return the weighted means with several exponents; see `power_mean`.
+    """Return the weighted power means for several exponents; see `power_mean`.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def power_means(values: Floats, weight: Floats, exponents: Floats) -> Floats:
     means = []
     for given in exponents.tolist():
         exponent = 0.0 if abs(given) < TINY else given
-        # Relative to the number that dominates, so that no power overflows and small exponents lose no digits.
+        # Relative to the dominant number, so that no power overflows and small exponents keep their digits.
         scale = float(values.max() if exponent > 0.0 else values.min())
         if scale == 0.0 or math.isinf(exponent):
             means.append(scale)
@@ -117,27 +117,27 @@ def _runs(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 
 def _logs(values: Floats, scale: float) -> Floats:
-    with np.errstate(divide="ignore", over="ignore"):  # A zero beside a positive exponent; its power is zero.
+    with np.errstate(divide="ignore", over="ignore"):  # Zero to a positive power is zero.
         ratio = values / scale
         return np.log(ratio) if ratio.max() < math.inf else np.log(values) - math.log(scale)
 
 
 def _power_mean(logs: Floats, share: Floats, scale: float, exponent: float) -> float:
     growth = float(share @ logs) if exponent == 0.0 else _log_of_mean(exponent * logs, share) / exponent
-    # Beside a subnormal number the growth may be beyond the floats, where the mean is not.
+    # Next to a subnormal number the ratio may overflow, although the mean does not.
     return scale * math.exp(growth) if scale > 1e-150 else math.exp(math.log(scale) + growth)
 
 
 def _log_of_mean(powers: Floats, share: Floats) -> float:
     """Return log(sum of share * exp(powers)), for powers that are not positive."""
     change = float(share @ np.expm1(powers))
-    # A small change keeps the digits of small powers. A large one, where 0 has next to no share, loses them all.
+    # A small change keeps the digits of small powers. A large one, where 0 has almost no share, would lose them all.
     return math.log1p(change) if change > -0.5 else math.log(float(share @ np.exp(powers)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Pairs of a case and a class by rising forecast: weight of those that are true and of those that are not.
+    """Pairs of a case and a class, sorted by forecast: weight of the true pairs and of the others.
 
     `start` holds the first row of each group and, at the end, the number of rows.
     """
@@ -179,10 +179,10 @@ class Pairs:
         )
 
     def _geometric_means(self, weight: Floats) -> Floats:
-        """Return the geometric mean of the forecasts of the true pairs of each group; NaN where there are none."""
-        # Relative to the highest forecast of the group, so that small forecasts lose no digits.
+        """Return the geometric mean of the forecasts of the true pairs of each group; NaN without true pairs."""
+        # Relative to the highest forecast of the group, so that small forecasts keep their digits.
         scale = self.forecast[self.start[1:] - 1]
-        with np.errstate(divide="ignore", invalid="ignore"):  # Of forecasts of 0, and of groups without true pairs.
+        with np.errstate(divide="ignore", invalid="ignore"):  # Forecasts of 0, or groups without true pairs.
             logs = np.log(self.forecast / np.repeat(scale, np.diff(self.start)))
             sums = np.add.reduceat(np.where(self.true > 0.0, self.true * logs, 0.0), self.start[:-1])
             means: Floats = np.where(scale == 0.0, 0.0, scale * np.exp(sums / weight))
@@ -195,16 +195,16 @@ def by_blocks(table: ForecastTable) -> Pairs:
 
 
 def by_forecast(table: ForecastTable) -> Pairs:
-    """Let every forecast be a group."""
+    """Make each distinct forecast a group."""
     return Pairs(table.forecast, table.events, table.non_events, np.arange(len(table) + 1))
 
 
 def by_bins(table: ForecastTable, bins: int | ArrayLike) -> Pairs:
-    """Group the pairs by bins, a number of them or their edges, which never split equal forecasts."""
+    """Group the pairs by bins, given by their number or edges; equal forecasts are never split."""
     place = np.round(table.forecast, DECIMALS)
     if np.ndim(bins) == 0:
         rounded = table.moved(place)
-        first = rounded.forecast[bin_starts(rounded, bins=bins, strategy="quantile")]  # type: ignore[arg-type]  # judged there
+        first = rounded.forecast[bin_starts(rounded, bins=bins, strategy="quantile")]  # type: ignore[arg-type]  # checked there
         start = np.searchsorted(place, first)
     else:
         edges = _read_edges(bins)
@@ -224,12 +224,12 @@ def _read_edges(bins: object) -> Floats:
 
 
 def clipped(table: ForecastTable, precision: float) -> ForecastTable:
-    """Return the table with its forecasts brought into [precision, 1 - precision]."""
+    """Return the table with its forecasts clipped to [precision, 1 - precision]."""
     return table.moved(np.clip(table.forecast, precision, 1.0 - precision))
 
 
 def complement(table: ForecastTable) -> ForecastTable:
-    """Return the table of the event that the event did not happen."""
+    """Return the table of the complementary event."""
     swapped = replace(
         table,
         events=table.non_events,
@@ -242,6 +242,6 @@ def complement(table: ForecastTable) -> ForecastTable:
 
 
 def joined(parts: Iterable[ProbabilityGroups]) -> ProbabilityGroups:
-    """Put the groups of several classes one below the other."""
+    """Stack the groups of several classes."""
     columns = [part.columns() for part in parts]
     return ProbabilityGroups(**{name: np.concatenate([part[name] for part in columns]) for name in columns[0]})

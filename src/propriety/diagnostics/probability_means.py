@@ -36,7 +36,7 @@ Source: TypeAlias = Literal["pav", "bins", "none"]
 
 EXPONENTS = (1.0, 0.0, -2.0 / 3.0)  # Decisiveness, accuracy, robustness.
 MOST_PRECISION = 0.5
-NOISE = 1e-12  # Means that differ by no more are equal, and there is no line through them.
+NOISE = 1e-12  # Means closer than this are equal and define no line.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -50,7 +50,7 @@ class MeanSpectrum(Result):
     model : array of shape (rows,)
         Mean of the probabilities that the model gave to what happened.
     source, divergence : array of shape (rows,), optional
-        The same mean of the source probabilities, and `model` over it; None for ``source="none"``.
+        The same mean of the source probabilities, and `model` divided by it; None for ``source="none"``.
     """
 
     exponent: Floats
@@ -72,18 +72,18 @@ class ProbabilityMeans(Result):
     source : array of shape (3,), optional
         The same mean of the source probabilities; None for ``source="none"``.
     divergence : array of shape (3,), optional
-        `model` over `source`. That of accuracy is the divergence probability.
+        `model` divided by `source`. For accuracy it is the divergence probability.
     angle : float, optional
-        Angle in degrees of the line from robustness to decisiveness, with the source across and the model up: 45
-        of a perfect model, more of an over-confident one; NaN where there is no such line.
+        Angle in degrees of the line from robustness to decisiveness, with the source on the horizontal axis and the
+        model on the vertical: 45 for a perfect model, more for an over-confident one; NaN if there is no such line.
     method : {"pav", "bins", "none"}
-        Where the source comes from.
+        How the source probabilities were estimated.
     precision : float, optional
-        Model probabilities were clipped to [precision, 1 - precision]; None if they were left alone.
+        Model probabilities were clipped to [precision, 1 - precision]; None if they were not clipped.
     bins : int, optional
-        Number of bins that are not empty, of a binned source.
+        Number of non-empty bins, for a binned source.
     parts : mapping of label to ProbabilityMeans, optional
-        The means over the cases of each class, "non-event" and "event" of binary forecasts.
+        The means over the cases of each class; "non-event" and "event" for binary forecasts.
     n, dropped : int
         Number of all cases, and of rows left out because of missing values.
     weight : float
@@ -112,16 +112,16 @@ class ProbabilityMeans(Result):
 
     @property
     def accuracy(self) -> float:
-        """Geometric mean of the model probabilities, exp(-log score): the only one of the three that is proper."""
+        """Geometric mean of the model probabilities, exp(-log score): the only proper one of the three."""
         return float(self.model[1])
 
     @property
     def robustness(self) -> float:
-        """Mean with exponent -2/3 of the model probabilities, which sees the smallest most."""
+        """Mean with exponent -2/3 of the model probabilities, which is dominated by the smallest."""
         return float(self.model[2])
 
     def spectrum(self, exponents: ArrayLike | None = None) -> MeanSpectrum:
-        """Return the means for any exponents, -inf and inf among them; by default 41 from -2 to 2.
+        """Return the means for any exponents, including -inf and inf; by default 41 from -2 to 2.
 
         Examples
         --------
@@ -170,8 +170,8 @@ def probability_means(
 ) -> ProbabilityMeans:
     r"""Average the probabilities of what happened, as the model gave them and as they should have been.
 
-    With :math:`q_i` the probability that the model gave to the class that happened, and :math:`P_i` the share of
-    such forecasts that come true (the source probability),
+    With :math:`q_i` the probability that the model gave to the class that happened, and :math:`P_i` the share of such
+    forecasts that come true (the source probability),
 
     .. math::
 
@@ -180,44 +180,44 @@ def probability_means(
        \text{divergence}_m = \text{model}_m / \text{source}_m ,
 
     :math:`\sum_i w_i = 1`, for :math:`m = 1` (decisiveness), :math:`m = 0` (accuracy, the geometric mean) and
-    :math:`m = -2/3` (robustness). Accuracy is the log score on the scale of probabilities, and its
-    divergence is what miscalibration costs. The angle of the line from robustness to decisiveness,
+    :math:`m = -2/3` (robustness). Accuracy is the log score on the scale of probabilities, and its divergence is the
+    cost of miscalibration. The angle of the line from robustness to decisiveness,
 
     .. math::
 
        \operatorname{atan2}(\text{model}_1 - \text{model}_{-2/3},\ \text{source}_1 - \text{source}_{-2/3}),
 
-    tells over-confidence (above 45 degrees) from under-confidence (below).
+    distinguishes over-confidence (above 45 degrees) from under-confidence (below).
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`: the probability of one event, rows of classes, or a ForecastTable of one event.
+        As in `propriety.mean_score`: the probability of one event, class probabilities, or a ForecastTable of one
+        event.
     source : {"pav", "bins", "none"}
-        "pav" recalibrates each class by itself, by isotonic regression of "this class happened" on its forecasts.
-        "bins" puts the pairs of all cases and classes that have similar forecasts together. "none" leaves
-        the source out.
+        "pav" recalibrates each class separately, by isotonic regression of "this class happened" on its forecasts.
+        "bins" groups the pairs of all cases and classes by similar forecasts. "none" omits the source.
     precision : float, optional
-        Clip model probabilities to [precision, 1 - precision] first; below 1/2. Without it nothing is clipped,
-        and one zero probability of what happened makes accuracy and robustness zero.
+        Clip model probabilities to [precision, 1 - precision] first; below 1/2. By default nothing is clipped, and a
+        single zero probability of what happened makes accuracy and robustness zero.
     bins : int or array-like of float
-        For ``source="bins"`` the number of bins of about equal weight, which never split equal forecasts, or
-        their edges from 0 to 1; bins are closed on the left, the last on both sides.
+        For ``source="bins"``, the number of bins of about equal weight, which never split equal forecasts, or their
+        edges from 0 to 1. Bins are closed on the left, the last on both sides.
 
     Notes
     -----
-    With "pav" the divergence of accuracy never exceeds 1. For one event it is exp(-miscalibration) of the log score,
-    as `propriety.decompose` has it, and two columns give the same as one event. For more classes it is at most the mean
-    sum of a row: in a block the true pairs have the lower forecasts, so that their mean log forecast is at most that
-    of all pairs and at most the log of its mean forecast; the log-sum inequality over the blocks does the rest. Rows
-    that `precision` makes sum to more than 1, as it can with three classes and more, can therefore exceed it a
-    little. With "bins" there is no bound. Divergences of the other exponents, and those of a single
-    class in `parts`, may exceed 1 with any source.
+    With "pav" the divergence of accuracy never exceeds 1. For one event it is exp(-miscalibration) of the log score in
+    `propriety.decompose`, and two columns give the same result as one event. For more classes it is at most the mean
+    sum of a row: within a block the true pairs have the lower forecasts, so their mean log forecast is at most that of
+    all pairs and at most the log of its mean forecast; the rest follows from the log-sum inequality over the blocks.
+    With three classes or more, `precision` can make rows sum to more than 1, and the divergence can then exceed 1
+    slightly. With "bins" there is no bound. Divergences of the other exponents, and those of a single class in `parts`,
+    may exceed 1 with any source.
 
-    In `parts` a mean goes over the cases of one class, and bins hold the pairs of that class alone.
+    In `parts`, a mean is over the cases of one class, and bins hold only the pairs of that class.
 
-    Only accuracy is proper. A model raises its decisiveness by claiming certainty, and its robustness by
-    hedging: for m below 1 the best report is proportional to the 1 / (1 - m)th power of the truth.
+    Only accuracy is proper. A model raises its decisiveness by claiming certainty, and its robustness by hedging: for m
+    below 1 the best report is proportional to the 1 / (1 - m)th power of the truth.
 
     References
     ----------
@@ -252,7 +252,7 @@ def probability_means(
     else:
         group = by_blocks if source == "pav" else by_forecast
         classes = {label: group(table) for label, table in tables.items()}
-        # Forecasts next to 0 that differ need not differ next to 1, so the blocks are those of the event.
+        # Forecasts near 0 that differ need not differ near 1, so the blocks are those of the event.
         classes = {"non-event": classes["event"].mirrored(), **classes} if binary else classes
         whole = classes
     table = next(iter(tables.values()))
@@ -263,7 +263,7 @@ def probability_means(
 
 
 def confidence_angle(model: Floats, source: Floats) -> float:
-    """Return the angle in degrees of the line from the last to the first mean, the source across and the model up.
+    """Return the angle in degrees of the line from the last to the first mean, source horizontal and model vertical.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def _result(
     facts: dict[str, Any],
     known: Mapping[Any, ProbabilityGroups | None] = MappingProxyType({}),
 ) -> ProbabilityMeans:
-    """Average the probabilities of the true pairs of some classes, whose groups may be known already."""
+    """Average the probabilities of the true pairs of some classes, whose groups may already be known."""
     columns = zip(*(pairs.true_probabilities() for pairs in classes.values()), strict=True)
     model, source, weight = (np.concatenate(column) for column in columns)
     exponent = np.array(EXPONENTS)
@@ -303,7 +303,7 @@ def _result(
 
 
 def _means(probabilities: tuple[Floats, Floats, Floats], exponent: Floats, method: Source) -> dict[str, Any]:
-    """Return the means of model and source and their ratio, by the name of their field."""
+    """Return the means of model and source and their ratio, by field name."""
     *columns, weight = probabilities
     model, source = (power_means(column, weight, exponent) for column in columns)
     if method == "none":
@@ -314,7 +314,7 @@ def _means(probabilities: tuple[Floats, Floats, Floats], exponent: Floats, metho
 def _read_tables(
     y_true: object, y_proba: object, *, pos_label: object, tolerance: float, options: dict[str, Any]
 ) -> dict[Any, ForecastTable]:
-    """Return the table of each class, or that of the event alone where there is one."""
+    """Return the table of each class, or only that of the event if there is one event."""
     if isinstance(y_true, ForecastTable) or y_proba is None or read_array(y_proba, "y_proba").values.ndim == 1:
         return {"event": ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)}
     if pos_label is not None:
@@ -326,6 +326,4 @@ def _check_source(source: object, precision: object) -> None:
     check_choice("source", source, get_args(Source))
     if precision is not None and (not is_number(precision) or not 0.0 < precision < MOST_PRECISION):  # type: ignore[operator]  # a number
         law = f"must lie strictly between 0 and {MOST_PRECISION:g}"
-        raise InputValueError(
-            law, argument="precision", offender=f"got {precision!r}", hint="leave it out to clip nothing."
-        )
+        raise InputValueError(law, argument="precision", offender=f"got {precision!r}", hint="omit it to clip nothing.")

@@ -1,4 +1,4 @@
-"""How decisions improve as the cases that a rule scores worst are removed: sample-retention curves."""
+"""Sample-retention curves: how decisions improve as the cases with the largest loss are removed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ RANKED_PROBABILITY = RankedProbability()
 COSTS = {"linear cost": "linear", "quadratic cost": "quadratic"}
 METRICS = ("qwk", "accuracy", *COSTS)
 GRID = np.arange(21) / 100.0
-ROUNDING = 1e-12  # A share times a number of cases that should be whole may fall short of it by rounding.
+SHARE_ROUNDING = 1e-12  # Rounding may put a share times the number of cases just below a whole number.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RetentionAreas(Result):
-    """Areas under retention curves, one row per rule, or the differences of two rules, one row per pair.
+    """Areas under retention curves, one row per rule, or differences of two rules, one row per pair.
 
     The three units are proportional, and so are their limits.
 
@@ -51,7 +51,7 @@ class RetentionAreas(Result):
     area : array of shape (rows,)
         Area over the share of the cases removed, by the trapezoidal rule.
     area_percent : array of shape (rows,)
-        The area over the percentage removed: 100 times the area.
+        Area over the percentage removed: 100 times the area.
     mean_height : array of shape (rows,)
         The area divided by the range of the grid: the mean metric.
     low, high : array of shape (rows,), optional
@@ -83,7 +83,7 @@ class RetentionCurve(Result):
     rule : array of shape (rows,)
         The rule that ordered the cases.
     removed : array of shape (rows,)
-        Share of the cases that was to be removed.
+        Requested share of cases to remove.
     n_retained : array of shape (rows,)
         Number of cases kept.
     value : array of shape (rows,)
@@ -93,15 +93,15 @@ class RetentionCurve(Result):
     metric : str
         The metric.
     higher_is_better : bool
-        Whether a high metric is a good one.
+        Whether a higher metric is better.
     areas : RetentionAreas
         Area under the curve of each rule.
     differences : RetentionAreas, optional
-        Difference of the areas of each two rules; None where there is one.
+        Difference of the areas of each pair of rules; None for a single rule.
     n, dropped : int
-        Number of cases with weight, and of rows left out because of missing values.
+        Number of cases with positive weight, and of rows left out because of missing values.
     level, method, n_resamples, seed : optional
-        How the limits were made.
+        How the limits were computed.
     """
 
     rule: Names
@@ -128,20 +128,20 @@ class RetentionCurve(Result):
     ) -> RetentionCurve:
         """Return a copy with bootstrap limits of the curves, of their areas, and of the differences of areas.
 
-        Cases are drawn with replacement, the same for all rules, so that differences are paired. The limits leave out
-        the share ``(1 - level) / 2`` of the draws at either end (percentile method), without those whose metric
-        is not defined.
+        Cases are drawn with replacement, the same for all rules, so that differences are paired. The limits are the
+        quantiles ``(1 - level) / 2`` and ``(1 + level) / 2`` of the draws (percentile method), without draws whose
+        metric is undefined.
 
         Parameters
         ----------
         level : float
-            Share of the draws inside.
+            Share of the draws between the limits.
         n_resamples : int
             Number of draws.
         seed : int, optional
-            Seed of the draws; without it one is made and kept with the result.
+            Seed of the draws; without it, a new one is drawn and stored in the result.
         progress : bool
-            Whether to show a bar.
+            Whether to show a progress bar.
 
         Examples
         --------
@@ -200,28 +200,28 @@ def retention_curve(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> RetentionCurve:
-    r"""Remove the cases with the largest loss, and measure the decisions on the rest.
+    r"""Remove the cases with the largest loss and evaluate the decisions on the rest.
 
-    The cases are ordered by their loss; for each share :math:`f` the worst :math:`\lfloor f n \rfloor` are removed.
-    The decision is the class with the largest probability, the first where several share it. A rule whose curve climbs
-    fast finds the cases whose decisions do the harm that the metric counts.
+    The cases are ordered by their loss; for each share :math:`f` the worst :math:`\lfloor f n \rfloor` are removed. The
+    decision is the most probable class, the first in a tie. A rule whose curve rises fast identifies the cases whose
+    decisions are bad under the metric.
 
-    **This is a diagnostic of rules and of errors, never a way to reject cases**: a loss is known only once the outcome
+    **This is a diagnostic of rules and of errors, not a way to reject cases**: a loss is known only after the outcome
     is.
 
     Parameters
     ----------
     y_true, y_proba, labels, missing, tolerance
-        As in `propriety.mean_score`, with rows of probabilities; the classes in their order.
+        As in `propriety.mean_score`, with class probabilities; the classes in order.
     rule : Rule, or sequence of rules
-        What orders the cases: any rule for rows of classes, or several to be compared.
+        The rule that orders the cases: any rule for classes, or several to compare.
     metric : {"qwk", "accuracy", "linear cost", "quadratic cost"} or array-like of shape (K, K)
-        What is measured on the cases kept: `propriety.quadratic_weighted_kappa`, the share of right decisions, or
-        `propriety.expected_cost`, also of a cost matrix. The first two are better when higher, costs when lower.
+        What is computed on the cases kept: `propriety.quadratic_weighted_kappa`, the share of right decisions, or
+        `propriety.expected_cost`, also with a cost matrix. The first two are better if higher, costs if lower.
     removed : array-like, optional
         Shares to remove, two or more in [0, 1), in any order; by default 0 to 20% in steps of 1%.
     sample_weight : array-like of shape (n,), optional
-        Weights; the worst cases are then removed as long as their weights together are at most the share of all.
+        Weights; the worst cases are removed as long as their total weight is at most the share of all.
 
     Returns
     -------
@@ -230,10 +230,10 @@ def retention_curve(
 
     Notes
     -----
-    Of cases with the same loss the later ones are removed first, so that ties depend on the order of the rows.
-    The kappa of a subset of a single class is 0/0: NaN, and so is then the area.
+    Of cases with the same loss, the later ones are removed first, so ties depend on the order of the rows. The kappa of
+    a subset with a single class is 0/0: it is NaN, and so is the area.
 
-    The publication that proposed the curve defines neither its range nor its unit; the range here is stated with the
+    The publication that proposed the curve defines neither its range nor its unit. Here the range is stated with the
     result, and `areas` gives all three units. The published figures agree with percent over 0 to 20%.
 
     References
@@ -266,7 +266,7 @@ def retention_curve(
     name, measure = _read_metric(metric, classes)
     forecast, outcome, given = cases.gathered()
     weight = np.ones(len(outcome)) if given is None else given
-    counted = weight > 0.0  # A case without weight does not count, wherever it stands.
+    counted = weight > 0.0  # A case of zero weight does not count, whatever its loss.
     cells = (outcome * classes + first_argmax(forecast))[counted]
     orders = []
     for one in rules:
@@ -295,10 +295,10 @@ def retention_curve(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Order:
-    """The cases in the order in which a rule removes them: worst first."""
+    """The cases in the order in which a rule removes them, worst first."""
 
     case: NDArray[np.intp]
-    cell: NDArray[np.intp]  # Which cell of the confusion matrix the case is in.
+    cell: NDArray[np.intp]  # Cell of the confusion matrix for each case.
     weight: Floats
     classes: int
 
@@ -307,9 +307,9 @@ class _Order:
         return (len(self.case) - self._cut(shares, self.weight)[0]).astype(np.int64)
 
     def retained(self, shares: Floats, counts: NDArray[np.intp] | None = None) -> Floats:
-        """Return the confusion matrix of the cases kept at each share, shape (shares, K, K).
+        """Return the confusion matrix of the cases kept at each share, of shape (shares, K, K).
 
-        `counts` says how many copies of each case there are, which are removed one by one.
+        `counts` says how many copies there are of each case; they are removed one by one.
         """
         weight = self.weight if counts is None else self.weight * counts[self.case]
         cut, surplus = self._cut(shares, weight)
@@ -321,9 +321,9 @@ class _Order:
         return kept.reshape(-1, self.classes, self.classes)
 
     def _cut(self, shares: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Return how many cases are removed whole at each share, and the weight of the copies removed of the next."""
+        """Return how many cases are removed completely at each share, and the weight of copies removed of the next."""
         gone = np.append(0.0, np.cumsum(weight))
-        budget = shares * gone[-1] * (1.0 + ROUNDING)
+        budget = shares * gone[-1] * (1.0 + SHARE_ROUNDING)
         cut = np.minimum(np.searchsorted(gone[1:], budget, side="right"), len(weight) - 1)
         return cut, np.floor((budget - gone[cut]) / self.weight[cut]) * self.weight[cut]
 
@@ -368,7 +368,7 @@ def _areas(values: Floats, shares: Floats) -> Floats:
 
 
 def _paired(areas: Floats) -> Floats:
-    """Return the difference of each two columns."""
+    """Return the difference of each pair of columns."""
     one, other = np.triu_indices(areas.shape[1], k=1)
     return areas[:, one] - areas[:, other]
 

@@ -1,4 +1,4 @@
-"""The cases that rules score worst, side by side: where error analysis begins."""
+"""The cases with the largest loss under each rule, side by side, as a start for error analysis."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ COLUMNS = ("rule", "rank", "case", "outcome", "decision", "probability", "loss")
 class WorstCases(Result):
     """The cases with the largest loss, one row per rule and case, the worst of each rule first.
 
-    Printed, it shows the rules side by side.
+    Printing shows the rules side by side.
 
     Parameters
     ----------
     rule : array of shape (rows,)
-        The rule.
+        Name of the rule.
     rank : array of shape (rows,)
-        1 and the number of cases with a larger loss; cases that tie share a rank.
+        One plus the number of cases with a larger loss; ties share a rank.
     case : array of shape (rows,)
-        Row of the case in the data as they were given.
+        Row of the case in the data as given.
     outcome, decision : array of shape (rows,)
-        The class that happened, and the first of those with the largest probability.
+        The class that happened, and the most probable class, the first in a tie.
     probability : array of shape (rows,)
         Probability of the class that happened.
     loss : array of shape (rows,)
@@ -56,7 +56,7 @@ class WorstCases(Result):
     rules : tuple of str
         The rules, in the order given.
     labels : tuple
-        The classes in their order.
+        The classes in order.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -76,7 +76,7 @@ class WorstCases(Result):
     dropped: int = 0
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Return one row per rule and case, with a column for the rank under each rule where there are several."""
+        """Return one row per rule and case, with the rank under each rule if there are several."""
         own = {name: getattr(self, name) for name in COLUMNS}
         if len(self.rules) == 1:
             return own
@@ -104,12 +104,12 @@ class WorstCases(Result):
         return f"<p><code>{html.escape(repr(self))}</code></p>{view}"
 
     def _decided(self, row: int) -> str:
-        """Say what was decided, which even of the worst cases may be right."""
+        """Return the decision as text; even among the worst cases it may be right."""
         right = self.outcome[row] == self.decision[row]
-        return "rightly decided" if right else f"taken for {self.decision[row]}"
+        return "classified correctly" if right else f"classified as {self.decision[row]}"
 
     def _side_by_side(self) -> Iterator[list[str]]:
-        """Yield a line for each place, with a case of each rule."""
+        """Yield a line for each rank, with a case of each rule."""
         shown = len(self.case) // len(self.rules)
         for place in range(shown):
             rows = range(place, len(self.case), shown)
@@ -133,23 +133,23 @@ def worst_cases(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> WorstCases:
-    """Find the cases that each rule scores worst.
+    """Find the cases with the largest loss under each rule.
 
-    Rules differ in what they call bad: the log score looks at the probability of what happened alone, the Brier score
-    at the whole row, and the ranked probability score at how far off the probability lies.
+    Rules differ in what counts as bad: the log score depends only on the probability of what happened, the Brier score
+    on the whole row, and the ranked probability score on how far away the probability lies.
 
     Parameters
     ----------
     y_true, y_proba, labels, missing, tolerance
-        As in `propriety.mean_score`, with rows of probabilities.
+        As in `propriety.mean_score`, with class probabilities.
     rule : Rule, or sequence of rules
-        Any rule for rows of classes, or several to be set side by side.
+        Any rule for classes, or several to compare.
     n : int
-        How many cases to find for each rule; all where there are fewer.
+        Number of cases to find for each rule; all if there are fewer.
 
     Notes
     -----
-    Of cases with the same loss the earlier come first.
+    Of cases with the same loss, the earlier come first.
 
     Examples
     --------
@@ -160,9 +160,9 @@ def worst_cases(
     >>> worst
     WorstCases(rules=RankedProbability(), Log(), shown=2, n=4)
     >>> print(worst)
-        RankedProbability()                             Log()
-    1   case 1: high taken for low, p 0.1, loss 0.585   case 2: low taken for mid, p 0.05, loss 3
-    2   case 2: low taken for mid, p 0.05, loss 0.452   case 1: high taken for low, p 0.1, loss 2.3
+        RankedProbability()                                 Log()
+    1   case 1: high classified as low, p 0.1, loss 0.585   case 2: low classified as mid, p 0.05, loss 3
+    2   case 2: low classified as mid, p 0.05, loss 0.452   case 1: high classified as low, p 0.1, loss 2.3
     """
     check_positive("n", n)
     rules = read_rules(rule)
@@ -170,10 +170,10 @@ def worst_cases(
     forecast, outcome, _ = cases.gathered()
     columns = cases.labels or ()
     losses = np.stack([checked_losses(cases, one) for one in rules])
-    # Sorted upwards, a case has as many with a larger loss as there are beyond the last of its kind.
+    # In increasing order, the cases with a larger loss are those after the last equal one.
     ranks = np.stack([1 + len(line) - np.searchsorted(np.sort(line), line, side="right") for line in losses], axis=1)
     shown = min(int(n), len(cases))
-    # The earlier of equal losses come first, as a stable sort of the negated losses leaves them.
+    # The earlier of equal losses come first, as in a stable sort of the negated losses.
     found = np.concatenate([np.argsort(-line, kind="stable")[:shown] for line in losses])
     own = np.repeat(np.arange(len(rules)), shown)
     names = tuple(repr(one) for one in rules)
@@ -195,7 +195,7 @@ def worst_cases(
 
 
 def read_rules(rule: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
-    """Return one rule or several, which must differ, as a tuple."""
+    """Return one or several distinct rules as a tuple."""
     rules = tuple(rule) if isinstance(rule, Sequence) else (rule,)
     for one in rules:
         check_rule(one)
@@ -207,7 +207,7 @@ def read_rules(rule: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
 
 
 def checked_losses(cases: Cases, rule: Rule) -> Floats:
-    """Return the loss of each case, which must be a number to be ranked."""
+    """Return the loss of each case after checking that none is NaN."""
     losses = losses_of(cases, rule)
     if np.isnan(losses).any():
         raise InputValueError(f"{rule!r} must return numbers; its loss of some case is NaN")
@@ -215,6 +215,6 @@ def checked_losses(cases: Cases, rule: Rule) -> Floats:
 
 
 def worst_first(losses: Floats) -> Whole:
-    """Return the cases from the largest loss to the smallest: a stable sort upwards, read from its end."""
+    """Return the cases from the largest loss to the smallest: a stable increasing sort, read from its end."""
     order: Whole = np.argsort(losses, kind="stable")[::-1]
     return order

@@ -1,1 +1,1 @@
-"""Many models, rules and groups in one call: `evaluate`, and what it returns."""
+"""`evaluate`: many models, rules and groups in one call, and its result."""

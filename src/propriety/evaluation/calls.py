@@ -1,4 +1,4 @@
-"""The calls that stand beside the numbers of an evaluation: each with everything that it needs to give them alone."""
+"""Python calls that reproduce single numbers of an evaluation."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from propriety.rules.rule import Rule
 
 __all__ = ["EACH", "Calls", "takes", "versions", "written"]
 
-EACH = object()  # In place of a model: a call that is to be made for each of them, by its name.
+EACH = object()  # In place of a model: the call is written for each model, by name.
 OF_SEVERAL = ("evaluate", "compare", "slices", "ranking_map", "condense")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """How calls name the data of an evaluation: ``y`` and ``forecasts`` with what they share, or ``ledger``.
+    """The names of the data in calls: ``y`` and ``forecasts`` with shared arguments, or ``ledger``.
 
     Parameters
     ----------
     shared : tuple of str
         Which of `sample_weight`, `by`, `cluster` and `time` were given.
     reading : mapping of str to object
-        How the cases were read, where that is not the usual way: `pos_label`, `labels`, `tolerance`.
+        Options for reading the cases that differ from their defaults: `pos_label`, `labels`, `tolerance`.
     is_ledger : bool
         Whether there is a ledger and no cases.
 
@@ -46,7 +46,7 @@ class Calls:
     is_ledger: bool = False
 
     def write(self, function: str, model: object = None, *given: Any, **options: Any) -> str:
-        """Write the call of a function for a model, for `EACH`, or for all of them together."""
+        """Return the call of a function for one model, for `EACH`, or for all models together."""
         parts = [self._data(function, model), *map(written, given), *self._taken(function), *_named(options)]
         return f"pr.{function}({', '.join(parts)})"
 
@@ -71,7 +71,7 @@ class Calls:
 
 @cache
 def takes(function: str) -> frozenset[str]:
-    """Return the names of the parameters of a function of the package.
+    """Return the parameter names of a function of the package.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def takes(function: str) -> frozenset[str]:
 
 
 def written(value: Any) -> str:
-    """Return the expression that makes a value, with the package as `pr`.
+    """Return the expression that constructs a value, with the package as `pr`.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def written(value: Any) -> str:
 
 
 def _constructed(value: Rule | Measure) -> str:
-    """Return the expression of a rule or measure; before those of the user's own there is no package."""
+    """Return the expression of a rule or measure; those of the user have no package prefix."""
     import propriety
 
     if isinstance(value, MeanScore):
@@ -116,7 +116,7 @@ def _constructed(value: Rule | Measure) -> str:
     package = package if getattr(room, name, None) is type(value) else ""
     if isinstance(value, Skill | Miscalibration | Discrimination):
         return f"{package}{name}({written(value.rule)})"
-    # Without a form of its own an object shows its address, which is another every time.
+    # Without a representation of its own, an object shows its address, which changes every time.
     return f"{name}()" if type(value).__repr__ is object.__repr__ else f"{package}{value!r}"
 
 
@@ -125,5 +125,5 @@ def _named(options: Mapping[str, Any]) -> list[str]:
 
 
 def versions() -> dict[str, object]:
-    """Return the versions of what computes the numbers."""
+    """Return the versions of the software that computes the numbers."""
     return {name: importlib.metadata.version(name.lower()) for name in ("propriety", "NumPy", "SciPy")}

@@ -1,4 +1,4 @@
-"""Means of the probabilities of what happened, of classes, from the tables of the classes."""
+"""Mean probabilities of the classes that happened, from the tables of the classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["class_means"]
 
 
 def class_means(tables: Mapping[Any, ForecastTable]) -> ProbabilityMeans:
-    """Average the probabilities of what happened, from the table of each class by its label."""
+    """Average the probabilities of the classes that happened, from the table of each class by its label."""
     parts: dict[Any, ProbabilityMeans] = {}
     for label, table in tables.items():
         own = probability_means(table).parts

@@ -1,4 +1,4 @@
-"""`evaluate`: from outcomes and forecasts, in arrays, a frame or a ledger, to an evaluation."""
+"""`evaluate`: evaluate forecasts given as arrays, a data frame or a ledger."""
 
 from __future__ import annotations
 
@@ -48,51 +48,51 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     seed: int | None = None,
     progress: bool = False,
 ) -> Evaluation:
-    """Judge models by what their forecasts are for: scores with intervals, calibration, decisions, comparisons, groups.
+    """Evaluate models: scores with intervals, calibration, decisions, comparisons and groups.
 
-    It chooses the measures that fit the outcome and the thresholds, as `propriety.advise` does, and computes each
-    analysis when it is first asked for. Every number can be had alone, by the call that stands beside it.
+    The measures are chosen to fit the outcome and the thresholds, as in `propriety.advise`. Each analysis is computed
+    when it is first used. Every number can also be computed by itself, with the call shown next to it.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), data frame, or Ledger
-        Outcomes; or, with `outcome`, a frame with one row per case. Of a lazy frame the engine does the work. A ledger,
-        or a mapping of models to their ForecastTable, takes the place of all data.
+        Outcomes; or, with `outcome`, a frame with one row per case. For a lazy frame, the engine does the work. A
+        ledger, or a mapping of models to their ForecastTable, replaces all data.
     forecasts : mapping of str to array-like, or array-like
-        The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or rows
-        of classes, of shape (n, K). With a frame, the names of the columns: a list with one column per model, or a
-        mapping of each model to its column, or to the columns of the classes in order.
+        The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or
+        class probabilities, of shape (n, K). With a frame, the names of the columns: a list with one column per model,
+        or a mapping of each model to its column, or to its columns of the classes in order.
     outcome : str, optional
         With a frame, the column of the outcomes.
     thresholds : float or (float, float), optional
-        The probability from which somebody would act: one number, or the interval it lies in. Of binary outcomes.
+        For binary outcomes, the probability at which somebody would act: one number, or a range.
     ordered : bool
-        Whether the classes have an order, that of `labels` or of the columns.
+        Whether the classes are ordered, as in `labels` or in the columns.
     by : mapping of str to array-like, or array-like; with a frame str or list of str; optional
-        Keys whose groups are to be reported on, each key by itself.
+        Keys whose groups are reported, each key separately.
     cluster, time, sample_weight : array-like of shape (n,), or str with a frame, optional
-        The cluster (patient, site) or the time within which cases may depend on each other, one of the two; weights.
+        The cluster (patient, site) or the time within which cases may be correlated, one of the two; weights.
     measures : sequence of measures
-        What to report beside the measures that fit the outcome and the thresholds.
+        Measures to report in addition to those that fit the outcome and the thresholds.
     pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
+        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in any model.
     level : float
         Level of all intervals, and of the pointwise bands of reliability curves.
     n_resamples, seed : int, optional
-        Number and seed of the draws; without a seed one is made and kept with the result.
+        Number and seed of the draws; without a seed, a new one is drawn and stored in the result.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     Evaluation
-        With `summary()`, `scores`, `plot()`, `to_frame()`, `to_dict()` and `to_html(path)`.
+        It has `summary()`, `scores`, `plot()`, `to_frame()`, `to_dict()` and `to_html(path)`.
 
     Notes
     -----
-    Clusters and times are allowed for in the scores and in the comparison, but for miscalibration and discrimination,
-    whose intervals take neighbours in time for independent, as groups do. Reliability bands take all cases for
-    independent, and with clusters or times the ranking map tells no lead from noise.
+    Scores and comparisons allow for clusters and times. Intervals of miscalibration and discrimination, and tests of
+    groups, treat neighbouring times as independent. Reliability bands treat all cases as independent. With clusters or
+    times, the ranking map does not test margins.
 
     Examples
     --------
@@ -147,9 +147,9 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
 
 
 def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Problem:
-    """Return what is asked; refuse thresholds of rows of classes."""
+    """Return the problem; raise an error for thresholds with class probabilities."""
     if ledger.kind != "binary" and thresholds is not None:
-        law = Wording("{thresholds} belong to the probability of one event; the forecasts are rows of classes")
+        law = Wording("{thresholds} apply to the probability of one event; the forecasts are class probabilities")
         raise InputValueError(law, hint=Wording("evaluate one class, such as y == 2 with {y_proba}[:, 2]."))
     rare = ledger.kind == "binary" and min(ledger.rates["event"], 1.0 - ledger.rates["event"]) < RARE
     more = tuple(read_measure(measure) for measure in measures)
@@ -157,10 +157,10 @@ def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Pro
 
 
 def _learn(ledger: Ledger, problem: Problem) -> None:
-    """Have the moments that the problem asks for, as far as there are cases, and all numbers checked."""
+    """Compute the moments that the problem needs, if there are cases, and check all numbers."""
     rules = [rule for measure in problem.measures for rule in rules_of(measure)]
     if isinstance(ledger.source, Cases) and ledger.kind == "binary" and ledger.dependence is None:
-        # Means of independent cases are read from the tables; differences are not.
+        # Means of independent cases are computed from the tables; differences are not.
         rules = [problem.headline.rule] if len(ledger.models) > 1 else []
     if ledger.index.names:
         rules += rules_of_slices(problem.headline, problem.threshold, binary=ledger.kind == "binary")
@@ -168,7 +168,7 @@ def _learn(ledger: Ledger, problem: Problem) -> None:
 
 
 def _reading(pos_label: object, labels: Labels | None, tolerance: float) -> dict[str, Any]:
-    """Return how the cases are to be read, where that is not the usual way."""
+    """Return the options for reading the cases that differ from their defaults."""
     given = {"pos_label": pos_label, "labels": None if labels is None else list(labels)}
     usual = {} if tolerance == TOLERANCE else {"tolerance": tolerance}
     return {name: value for name, value in given.items() if value is not None} | usual

@@ -1,4 +1,4 @@
-"""What `evaluate` returns: every analysis of every model, made from a ledger when it is first asked for, and once."""
+"""The result of `evaluate`: every analysis of every model, computed from a ledger once, on first use."""
 
 from __future__ import annotations
 
@@ -52,17 +52,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation"]
 
-MOST_ROWS = (
-    200  # Of models and groups, whose skill is estimated unasked; `propriety.slices` estimates that of any number.
-)
+MOST_ROWS = 200  # Most rows of models and groups whose skill is estimated by default; `propriety.slices` has no limit.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Evaluation(Result):
-    """Everything that can be said of some models on the same cases; see `propriety.evaluate`.
+    """The evaluation of some models on the same cases; see `propriety.evaluate`.
 
-    Each analysis is computed when it is first asked for, and kept. `summary()` says the most important in words,
-    `plot()` shows it on one page, `to_html(path)` writes the report.
+    Each analysis is computed on first use and kept. `summary()` states the main results in words, `plot()` shows them
+    on one page, and `to_html(path)` writes the report.
 
     Parameters
     ----------
@@ -71,7 +69,7 @@ class Evaluation(Result):
     kind : {"binary", "multiclass", "ordinal"}
         What is forecast.
     thresholds : float or (float, float), optional
-        The thresholds that matter.
+        The decision maker's threshold or range.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     level : float
@@ -95,12 +93,12 @@ class Evaluation(Result):
 
     @property
     def advice(self) -> Advice:
-        """Which measures fit this decision, and which mislead."""
+        """Advice on which measures fit this decision and which mislead."""
         return self.problem.advice
 
     @property
     def rates(self) -> dict[Any, float]:
-        """Observed share of the event, or of each class."""
+        """Observed frequency of the event, or of each class."""
         return self.ledger.rates
 
     @property
@@ -110,12 +108,12 @@ class Evaluation(Result):
 
     @property
     def dependence(self) -> str | None:
-        """Within what cases may depend on each other: clusters, times, or nothing."""
+        """What cases may be correlated within: "cluster", "time" or None."""
         return None if self.ledger.dependence is None else f"{self.ledger.dependence}s"
 
     @cached_property
     def estimates(self) -> dict[str, dict[str, Estimate]]:
-        """Every measure of every model with its interval, by model and the key of the measure."""
+        """Estimate of every measure for every model with its interval, by model and key of the measure."""
         asked = [(model, measure) for model in self.models for measure in self.problem.measures]
         bar = track(asked, total=len(asked), label="scores", enabled=self.progress)
         found: dict[str, dict[str, Estimate]] = {model: {} for model in self.models}
@@ -127,7 +125,7 @@ class Evaluation(Result):
 
     @cached_property
     def scores(self) -> Scores:
-        """Every measure of every model, with its interval, as one table."""
+        """Every measure of every model with its interval, as one table."""
         rows = [(model, one) for model, own in self.estimates.items() for one in own.values()]
         return Scores(
             model=np.array([model for model, _ in rows]),
@@ -145,7 +143,7 @@ class Evaluation(Result):
 
     @cached_property
     def tables(self) -> dict[str, dict[Any, ForecastTable]]:
-        """The forecast tables of each model: of the event, or one per class or cut point."""
+        """The forecast tables of each model: that of the event, or one per class or cut point."""
         if self.kind == "binary":
             return {model: {"event": self.ledger.table(model)} for model in self.models}
         labels = self.ledger.labels or ()
@@ -154,7 +152,7 @@ class Evaluation(Result):
 
     @cached_property
     def decompositions(self) -> dict[str, Decomposition]:
-        """The score of each model as miscalibration, discrimination and uncertainty."""
+        """Miscalibration, discrimination and uncertainty of each model's score."""
         if self.kind == "binary":
             return {model: decompose_table(own["event"], Brier()) for model, own in self.tables.items()}
         rule = RankedProbability() if self.kind == "ordinal" else Brier()
@@ -165,7 +163,7 @@ class Evaluation(Result):
 
     @cached_property
     def calibration(self) -> dict[str, Mapping[Any, CalibrationSummary]]:
-        """What a test of calibration allows to be said of each model, of the event or of each class or cut point."""
+        """Calibration test of each model, for the event or for each class or cut point."""
         return {
             model: MadeWhenAsked(own, lambda label, model=model: self._calibration(model, label))  # type: ignore[misc]  # bound now
             for model, own in self.tables.items()
@@ -173,12 +171,12 @@ class Evaluation(Result):
 
     @property
     def miscalibrated(self) -> dict[str, float]:
-        """Of each model 1 if it is found miscalibrated and 0 if not; NaN where it was not tested."""
+        """For each model 1 if it is found miscalibrated, 0 if not, and NaN if it was not tested."""
         return {model: words.is_miscalibrated(self, model) for model in self.models}
 
     @cached_property
     def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
-        """The reliability curves of each model, by event, with their consistency bands; each is made when asked for."""
+        """Reliability curves of each model, by event, with consistency bands; each is computed on first use."""
         options: dict[str, Any] = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
 
         def curve(table: ForecastTable) -> ReliabilityCurve:
@@ -191,32 +189,32 @@ class Evaluation(Result):
 
     @cached_property
     def decision_curves(self) -> dict[str, DecisionCurve]:
-        """Net benefit of each model at every threshold; of binary outcomes."""
+        """Net benefit of each model at every threshold, for binary outcomes."""
         return {model: decision_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def regret_curves(self) -> dict[str, RegretCurve]:
-        """Regret of each model at every threshold; of binary outcomes."""
+        """Regret of each model at every threshold, for binary outcomes."""
         return {model: regret_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def murphy_curves(self) -> dict[str, MurphyCurve]:
-        """Murphy curve of each model; of binary outcomes."""
+        """Murphy curve of each model, for binary outcomes."""
         return {model: murphy_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def roc_curves(self) -> dict[str, RocCurve]:
-        """ROC curve of each model; of binary outcomes that are not all the same."""
+        """ROC curve of each model, for binary outcomes that are not all the same."""
         if self.kind != "binary" or not 0.0 < self.rates["event"] < 1.0:
             return {}
         return {model: roc_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
     def ranking(self) -> RankingMap | None:
-        """Who wins on every interval of thresholds; of several models of binary outcomes whose cases are at hand.
+        """The best model on every threshold range, for several models of binary outcomes with available cases.
 
-        With clusters or times its standard errors are NaN and every lead may be noise: they are known of
-        independent cases only.
+        With clusters or times, its standard errors are NaN and every margin is marked as possible noise: they are known
+        only for independent cases.
         """
         cases = self.ledger.cases if self.kind == "binary" and len(self.models) > 1 else None
         if cases is None:
@@ -230,7 +228,7 @@ class Evaluation(Result):
 
     @cached_property
     def comparison(self) -> Comparison | None:
-        """The models in pairs, by the measure that fits the problem; of several models."""
+        """Pairwise comparison of several models, by the measure that fits the problem."""
         headline = self.problem.headline
         if len(self.models) < 2 or not self.ledger.has_moments(headline.rule):
             return None
@@ -238,7 +236,7 @@ class Evaluation(Result):
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The models in each group of each key, if there are keys; `propriety.slices` crosses several."""
+        """The models in each group of each key, if there are keys; `propriety.slices` can combine several keys."""
         headline = self.problem.headline
         if not self.ledger.index.names or not self.ledger.has_moments(headline.rule):
             return None
@@ -246,14 +244,14 @@ class Evaluation(Result):
 
     @cached_property
     def group_calibration(self) -> GroupCalibration | None:
-        """The calibration of each model in each group that is judged, if there are keys; of binary outcomes."""
+        """Calibration of each model in each group that is tested, if there are keys; for binary outcomes."""
         if self.slices is None or self.kind != "binary":
             return None
         return calibration_of_groups(self._ledger_of_cases, self.slices, level=self.level)
 
     @cached_property
     def group_skill(self) -> Slices | None:
-        """The skill of the models in each group, which an event rate alone does not change; of at most 200 rows."""
+        """Skill score of each model in each group, which is not affected by the event rate; at most 200 rows."""
         rule = Brier() if self.kind == "binary" else self.problem.headline.rule
         if self.slices is None or len(self.slices.group) > MOST_ROWS or not self.ledger.has_moments(rule):
             return None
@@ -274,18 +272,18 @@ class Evaluation(Result):
 
     @property
     def best(self) -> str:
-        """The model with the best headline score; it may be so by chance, as `comparison` tells."""
+        """The model with the best main score; the difference may be due to chance, see `comparison`."""
         key = self.problem.headline.key
         return min(self.models, key=lambda model: self.estimates[model][key].value)
 
     @property
     def best_estimate(self) -> Estimate:
-        """The headline score of the best model, with limits that allow for its choice among all of them."""
+        """The main score of the best model, with limits adjusted for choosing the best."""
         options: dict[str, Any] = {"level": 1.0 - (1.0 - self.level) / len(self.models), "drawing": self._drawing}
         return estimate_or_note(self.ledger, self.best, self.problem.headline, **options)
 
     def summary(self) -> str:
-        """Return the most important in plain words."""
+        """Return the main results in plain words."""
         return "\n".join(words.summary(self))
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
@@ -293,9 +291,9 @@ class Evaluation(Result):
         return self.scores.columns()
 
     def to_dict(self) -> dict[str, float]:
-        """Return the scores with flat keys, as experiment trackers want them.
+        """Return the scores with flat keys, as experiment trackers expect.
 
-        Of one model they are such as ``brier``, ``brier_low`` and ``brier_high``; of several, ``model/brier``.
+        For one model the keys are like ``brier``, ``brier_low`` and ``brier_high``; for several, like ``model/brier``.
         """
         numbers: dict[str, float] = {}
         for model, own in self.estimates.items():
@@ -307,31 +305,31 @@ class Evaluation(Result):
         return numbers | {"n": self.n}
 
     def plot(self, figure: Figure | None = None) -> Figure:  # type: ignore[override]  # a page has several axes
-        """Draw the page of pictures on a figure, new or given, and return it; needs matplotlib."""
+        """Draw a page of plots on a figure, new or given, and return it; needs matplotlib."""
         from propriety.plots.evaluation import plot_evaluation
 
         return plot_evaluation(self, figure)
 
     def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "Evaluation of forecasts") -> str:
-        """Return the report, one HTML page that works offline, and write it to `path` if that is given."""
+        """Return the report, one HTML page that works offline; it is also written to `path` if given."""
         from propriety.report.evaluation import report_of
 
         return report_of(self, path, title=title)
 
     @property
     def methods(self) -> dict[str, object]:
-        """What is needed to have the same numbers again: versions, level, draws and seed."""
+        """What is needed to reproduce the numbers: versions, level, draws and seed."""
         return versions() | {"level of intervals": self.level, "draws": self.n_resamples, "seed": self.seed}
 
     def call(self, function: str, model: object = None, *given: Any, **options: Any) -> str:
-        """Return the call of a function of the package on the data of this evaluation, with all that it needs.
+        """Return the complete call of a function of the package on the data of this evaluation.
 
         Parameters
         ----------
         function : str
-            Its name.
+            Name of the function.
         model : str, optional
-            The model it is for; without one, all together.
+            The model; by default all models together.
         *given, **options
             Further arguments.
 
@@ -346,12 +344,12 @@ class Evaluation(Result):
         return self.calls.write(function, model, *given, **(options | level))
 
     def _call_of(self, model: str, found: Estimate) -> str:
-        """Return the call that makes an estimate alone."""
+        """Return the call that reproduces a single estimate."""
         drawn = {} if found.seed is None else {"n_resamples": found.n_resamples, "seed": found.seed}
         return self.call("estimate", model, found.measure, **drawn)
 
     def _by_group(self, measure: Measure) -> Slices:
-        """Judge the groups of each key by a measure."""
+        """Evaluate the groups of each key by a measure."""
         options: dict[str, Any] = {"thresholds": self.problem.threshold, "level": self.level}
         parts = [
             slices_of(self.ledger, measure, by=(name,), drawing=self._drawing, **options)
@@ -367,7 +365,7 @@ class Evaluation(Result):
 
     @cached_property
     def _ledger_of_cases(self) -> Ledger:
-        """The ledger with its cases in memory, where cases depend on each other and can be had; else as it is."""
+        """The ledger with its cases in memory if cases are correlated and can be loaded; else the ledger itself."""
         cases = None if self.dependence is None else self.ledger.cases
         if cases is None or cases is self.ledger.source:
             return self.ledger
@@ -392,7 +390,7 @@ class Evaluation(Result):
         return self.summary()
 
     def _repr_html_(self) -> str:
-        """Return the notebook view: the report in a frame of its own, or the scores where it cannot be made."""
+        """Return the notebook view: the report in an inline frame, or the scores if the report is not available."""
         try:
             from propriety.report.evaluation import framed
         except MissingDependencyError:

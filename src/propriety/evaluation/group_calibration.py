@@ -1,4 +1,4 @@
-"""Calibration in every group that is large enough to be tested, with one level for all of them."""
+"""Tests of calibration in every group that is large enough, with one level for all of them."""
 
 from __future__ import annotations
 
@@ -29,23 +29,22 @@ COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GroupCalibration(Result):
-    """Calibration of each model in each group that is judged, one row each; see `calibration_of_groups`.
+    """Calibration of each model in each tested group, one row each; see `calibration_of_groups`.
 
     Parameters
     ----------
     model, group : ndarray of str
         The model and the group, as in `Slices`.
     outcome : ndarray of str
-        What the test of calibration allows to be said, as in `propriety.calibration_summary`, with one level for all
-        rows.
+        Result of the test of calibration, as in `propriety.calibration_summary`, with one level for all rows.
     directions : ndarray of str
-        How the forecasts of a row are wrong, if they are, as there; the shape is not looked at, and where events are
-        few only the level is.
+        In which ways the forecasts of a row are wrong, if they are, in the same words; shapes are not tested, and with
+        few events only the level is.
     observed_expected, observed_expected_low, observed_expected_high : ndarray of float
-        Observed over expected events, with its interval.
+        Observed/expected events, with its interval.
     p_value, p_adjusted : ndarray of float
-        p-value of Cox's score test of intercept 0 and slope 1, where events are few of the number of events alone,
-        and the same with Holm's adjustment for all rows.
+        p-value of Cox's score test of intercept 0 and slope 1 (with few events, of the number of events only), and the
+        same with Holm's adjustment for all rows.
     level : float
         Level of the intervals and of the outcomes.
     """
@@ -63,39 +62,39 @@ class GroupCalibration(Result):
 
     @property
     def is_miscalibrated(self) -> NDArray[np.bool_]:
-        """Whether a row is miscalibrated, with the level held over all rows."""
+        """Whether a row is miscalibrated, with one level for all rows."""
         return np.asarray(self.outcome == "miscalibrated")
 
 
-class _Judged(NamedTuple):
+class _GroupNumbers(NamedTuple):
     """Numbers of all groups of a key for one model."""
 
     ratio: Floats
-    ratio_error: Floats  # Of its logarithm.
+    ratio_error: Floats  # Standard error of its logarithm.
     p_value: Floats
     information: Floats
-    slope_gap: Floats  # Distance of the slope from 1, by one step of the fit, and its error.
+    slope_gap: Floats  # Slope minus 1, by one step of the fit, and its standard error.
     slope_error: Floats
-    slope_sign: Floats  # Sum of residuals from the event rate times the log-odds, over its error: its sign.
+    slope_sign: Floats  # Sum of residuals from the event rate times the log-odds, divided by its standard error.
     refuted: Floats
-    observed: Floats  # Events, and those expected, as independent cases of equal weight.
+    observed: Floats  # Observed and expected events, in terms of independent cases of equal weight.
     expected: Floats
     is_rare: NDArray[np.bool_]  # Whether only the number of events is tested.
-    units: Floats  # Clusters or times, and how many of equal size they are worth; infinite if cases are independent.
+    units: Floats  # Clusters or times, and their effective number; infinite if cases are independent.
     worth: Floats
 
 
 def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> GroupCalibration | None:
-    r"""Judge the calibration of the groups of each key of a ledger, for which clusters need the cases.
+    r"""Test the calibration of the groups of each key of a ledger; clusters require the cases.
 
     All groups are tested at once, by the sums of :math:`w (y - p)` and :math:`w (y - p) (x - \bar x)` with log-odds
-    :math:`x`, over their variance if the forecasts are calibrated, as clusters or weights make it: Cox's score test.
-    The shape beyond intercept and slope, which takes more cases to see, is not looked at. None where no group is
-    judged, or where cases may depend on each other and are not at hand.
+    :math:`x`, relative to their variance under calibration, adjusted for clusters or weights: Cox's score test. The
+    shape beyond intercept and slope, which needs more cases, is not tested. The result is None if no group is tested,
+    or if cases may be correlated and are not available.
 
-    A group is judged if it has 50 cases, and enough clusters if there are any, however many events it has. Few events
-    make the sums skewed. Where their number has a variance below 20, or there are fewer than 10 events or non-events,
-    their number alone is tested, by Pearson's type III law with its first three moments.
+    A group is tested if it has 50 cases, and enough clusters if there are any, however many events it has. With few
+    events the sums are skewed. If the variance of their number is below 20, or there are fewer than 10 events or
+    non-events, only their number is tested, against a Pearson type III distribution with the same first three moments.
     """
     cases = None if ledger.dependence is None else ledger.cases
     if ledger.dependence is not None and cases is None:
@@ -104,29 +103,29 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> Gro
     for name in found.by:
         own = ledger.over(*(other for other in ledger.index.names if other != name))
         names = [f"{name}: {group}" if several else group for group in group_names(own.index).tolist()]
-        rows += [(model, names, _judged(own, model, cases)) for model in ledger.models]
+        rows += [(model, names, _group_numbers(own, model, cases)) for model in ledger.models]
     order = np.argsort([ledger.models.index(model) for model, *_ in rows], kind="stable")
     rows = [rows[place] for place in order]
     model = np.concatenate([np.full(len(names), model) for model, names, _ in rows])
     group = np.concatenate([names for _, names, _ in rows])
-    numbers = _Judged(*(np.concatenate(column) for column in zip(*(one for *_, one in rows), strict=True)))
+    numbers = _GroupNumbers(*(np.concatenate(column) for column in zip(*(one for *_, one in rows), strict=True)))
     cases_of = dict(zip(zip(found.model.tolist(), found.group.tolist(), strict=True), found.n.tolist(), strict=True))
     n = np.array([cases_of[row] for row in zip(model.tolist(), group.tolist(), strict=True)])
-    # Not by the number of events: groups that were chosen by their outcomes would be flagged too often.
+    # Not by the number of events: groups selected by their outcomes would be flagged too often.
     kept = (n >= SMALLEST) & (numbers.units >= FEWEST_UNITS) & (numbers.worth >= FEWEST_EQUAL)
     if not kept.any():
         return None
     columns: list[Any] = [column[kept] for column in numbers]
-    return _outcomes(model[kept], group[kept], _Judged(*columns), level)
+    return _outcomes(model[kept], group[kept], _GroupNumbers(*columns), level)
 
 
-def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> GroupCalibration:
+def _outcomes(model: Names, group: Names, found: _GroupNumbers, level: float) -> GroupCalibration:
     p_adjusted = holm(found.p_value)
     z = float(ndtri(0.5 + level / 2.0))
     with np.errstate(over="ignore", invalid="ignore"):
         factor = np.exp(z * found.ratio_error)
         low, high = found.ratio / factor, found.ratio * factor
-        # Limits of the mean of a Poisson law, which hold with few events and with none.
+        # Limits of the mean of a Poisson distribution, which are valid with few or no events.
         few = found.observed < FEWEST_EVENTS
         tail = (1.0 - level) / 2.0
         low = np.where(few, chdtri(2.0 * found.observed, 1.0 - tail) / 2.0 / found.expected, low)
@@ -154,10 +153,10 @@ def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> Group
     )
 
 
-def _directions(found: _Judged, low: Floats, high: Floats, z: float) -> Names:
-    """Say in which ways the forecasts of each row are wrong, if they are."""
+def _directions(found: _GroupNumbers, low: Floats, high: Floats, z: float) -> Names:
+    """Return in which ways the forecasts of each row are wrong, if they are."""
     margin = z * found.slope_error
-    counted = found.is_rare & (found.refuted == 0.0)  # Only the number of events can have been found to be off.
+    counted = found.is_rare & (found.refuted == 0.0)  # Only the number of events was tested.
     reversed_ = ~found.is_rare & (found.slope_sign < -z)
     ways: dict[Direction, NDArray[np.bool_]] = {
         "refuted": found.refuted > 0.0,
@@ -171,7 +170,7 @@ def _directions(found: _Judged, low: Floats, high: Floats, z: float) -> Names:
     return np.array([", ".join(itertools.compress(ways, row)) or "together" for row in rows])
 
 
-def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
+def _group_numbers(ledger: Ledger, model: str, cases: Cases | None) -> _GroupNumbers:
     keyed, groups = ledger.keyed_tables(model, ledger.events[0]), len(ledger.index)
     events, non_events, event_squares, non_event_squares = (getattr(keyed, name) for name in COLUMNS)
     p, entry = keyed.forecast, keyed.entry
@@ -213,7 +212,7 @@ def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
         steep = summed(variance * centred**2)
         slope = np.where(flat, 0.0, sums[1] / steep)
         slope_error = np.where(flat, 0.0, np.sqrt(spreads[1] * np.maximum(factor[1], 1.0)) / steep)
-        # Weights and clusters make events worth less, as if they came in copies.
+        # Weights and clusters reduce the information in events, as if they came in copies.
         copies = summed(own) / summed(variance) * inflated
         rare = (information < FEWEST) | (np.minimum(observed, summed(non_events)) / copies < FEWEST_EVENTS)
         third = summed(own * np.where(inside, own / variance, 0.0) * (1.0 - 2.0 * p))
@@ -223,11 +222,11 @@ def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
     p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
     p_values = p_value, np.nan_to_num(information)
     slopes = np.where(rare, 0.0, slope), np.where(rare, np.inf, slope_error), np.nan_to_num(sign)
-    return _Judged(rate, error, *p_values, *slopes, wrong, observed / copies, expected / copies, rare, *units)
+    return _GroupNumbers(rate, error, *p_values, *slopes, wrong, observed / copies, expected / copies, rare, *units)
 
 
 def _line_p_value(sums: Floats, spreads: Floats, factor: Floats, flat: NDArray[np.bool_]) -> Floats:
-    """Return the p-value of Cox's score test by the chi-squared law with the mean and the variance of the sum."""
+    """Return the p-value of Cox's score test from the chi-squared distribution with matching mean and variance."""
     squares = np.where(spreads > 0.0, sums**2 / spreads, 0.0)
     squares[1] = np.where(flat, 0.0, squares[1])
     inflated = np.maximum(factor.mean(axis=0), 1.0)
@@ -237,14 +236,14 @@ def _line_p_value(sums: Floats, spreads: Floats, factor: Floats, flat: NDArray[n
 
 
 def _tail_of_number(excess: Floats, variance: Floats, third: Floats, copies: Floats, inflated: Floats) -> Floats:
-    """Return the p-value of so many events more than expected; half an event is allowed for whole numbers."""
+    """Return the p-value of an excess of events over their expectation, with a continuity correction of one half."""
     skewness = third / variance**1.5 * np.sqrt(inflated)
     beyond = np.maximum(np.abs(excess) - copies / 2.0, 0.0) * np.sign(excess)
     return tail_of_skewed(beyond / np.sqrt(variance * inflated), skewness)
 
 
 class _Centres(NamedTuple):
-    """Of each group: mean log-odds, observed/expected, and event rate and mean log-odds of forecasts inside (0, 1)."""
+    """For each group: mean log-odds, observed/expected, and event rate and mean log-odds of forecasts inside (0, 1)."""
 
     log_odds: Floats
     ratio: Floats
@@ -255,10 +254,10 @@ class _Centres(NamedTuple):
 def _dispersed(
     ledger: Ledger, cases: Cases, model: str, given: _Centres, observed: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the error of log observed/expected, the variances of the sums, and the clusters: number and worth."""
+    """Return the error of log observed/expected, the variances of the sums, and the clusters: number and effective."""
     forecast, event, weight = cases.gathered(model)
     keys = cases.cluster if cases.time is None else cases.time
-    assert keys is not None  # noqa: S101  (for the type checker; it is asked of such cases)
+    assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
     entry, groups = ledger.entries(), len(ledger.index)
     pair, place = np.unique(entry * len(keys) + keys.codes, return_inverse=True)
     inside = (forecast > 0.0) & (forecast < 1.0)

@@ -1,4 +1,4 @@
-"""Answers about many events, each made when it is looked at: of a thousand classes a page shows a few."""
+"""Results for many events, each computed on first use: of a thousand classes a page shows a few."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Answer = TypeVar("Answer")
 
 
 class MadeWhenAsked(Mapping[Any, Answer]):
-    """An answer for each label, made once when it is asked for.
+    """A mapping with a result for each label, computed once on first use.
 
     Parameters
     ----------
     labels : iterable
         The labels, in order.
     make : callable
-        Makes the answer of a label.
+        Computes the result for a label.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is asked of forecasts: the kind of outcome, the thresholds that matter, and the measures that fit them."""
+"""The evaluation problem: the kind of outcome, the thresholds, and the measures that fit them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from propriety.inference.measures import (
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.ledger import Kind
 from propriety.rules.bounded import BoundedBrier, BoundedLog
-from propriety.rules.families import Brier, Log
+from propriety.rules.families import BRIER, Log
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["RARE", "Problem"]
+__all__ = ["RANKED", "RARE", "Problem"]
 
 RARE = 0.1
-BRIER, LOG, RANKED = Brier(), Log(), RankedProbability()
+LOG, RANKED = Log(), RankedProbability()
 OF_AN_EVENT: tuple[Measure, ...] = (
     MeanScore(BRIER),
     Skill(BRIER),
@@ -57,7 +57,7 @@ OF_GRADES: tuple[Measure, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A kind of outcome and what is known of the decision; it chooses the measures to report.
+    """The kind of outcome and the thresholds, which determine the measures to report.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Problem:
     rare : bool
         Whether the event is rare.
     more : tuple of Measure
-        Measures to report beside those that fit.
+        Measures to report in addition to those that fit.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Problem:
     advice: Advice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # It checks the thresholds, too.
+        # This also checks the thresholds.
         advice = advise(outcome=self.kind, thresholds=self.thresholds, rare=self.rare)
         object.__setattr__(self, "advice", advice)
         object.__setattr__(self, "thresholds", advice.thresholds)
@@ -97,17 +97,17 @@ class Problem:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The thresholds, if they are an interval."""
+        """The thresholds, if they are a range."""
         return self.thresholds if isinstance(self.thresholds, tuple) else None
 
     @property
     def threshold(self) -> float | None:
-        """The threshold, if it is one."""
+        """The threshold, if there is only one."""
         return self.thresholds if isinstance(self.thresholds, float) else None
 
     @property
     def headline(self) -> MeanScore | Regret:
-        """The measure that ranks the models: the one that the advice names first, a mean loss."""
+        """The measure that ranks the models: the first that `advise` recommends, a mean loss."""
         if self.kind != "binary":
             return MeanScore(BRIER) if self.kind == "multiclass" else MeanScore(RANKED)
         first = self.advice.recommended[0].measure
@@ -126,7 +126,7 @@ class Problem:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Everything to report, the headline first."""
+        """All measures to report, the main one first."""
         if self.kind != "binary":
             return (*(OF_CLASSES if self.kind == "multiclass" else OF_GRADES), *self.more)
         headline = self.headline
@@ -135,7 +135,7 @@ class Problem:
 
 
 def _advised(measure: Measure) -> str:
-    """Return what the advice calls a measure."""
+    """Return the name of a measure in the advice."""
     return "regret at the threshold" if isinstance(measure, Regret) else measure.label
 
 

@@ -22,19 +22,19 @@ class Scores(Result):
     Parameters
     ----------
     model, measure : ndarray of str
-        The model, and the short key of what is measured.
+        The model, and the short key of the measure.
     label : ndarray of str
-        What is measured, in words.
+        The name of the measure.
     value, low, high, standard_error : ndarray of float
-        The number and its interval; NaN where the sample does not tell.
+        The estimate and its interval; NaN if the sample does not determine them.
     raw : ndarray of float
-        The number with the noise of the sample, of what is told without it; NaN for all others.
+        For bias-corrected measures, the estimate before the correction; NaN for all others.
     higher_is_better : ndarray of bool
-        Whether more of it is better.
+        Whether higher values are better.
     ideal : ndarray of float
         The best value of a measure that can be too high and too low; NaN for all others.
     method, note, call : ndarray of str
-        How the interval was made, what to beware of, and the call that makes the number alone.
+        How the interval was computed, a caveat, and the call that reproduces the number.
     level : float
         Level of the intervals.
     """

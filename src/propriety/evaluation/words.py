@@ -1,4 +1,4 @@
-"""An evaluation in plain words."""
+"""The summary of an evaluation in plain words."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propriety.inference.calibration_summary import CalibrationOutcome, judged_together
+from propriety.inference.calibration_summary import CalibrationOutcome, tested_jointly
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
-from propriety.inference.estimates import FEWEST, counted
+from propriety.inference.estimates import counted
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
 from propriety.inference.slice_table import Slices
 
@@ -112,7 +112,7 @@ def calibration_words(evaluation: Evaluation) -> Iterator[str]:
 
 
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
-    """Return 1 if a model is found miscalibrated for any class, adjusted for their number; 0 if not; NaN if unknown."""
+    """Return 1 if a model is miscalibrated for any class, adjusted for their number; 0 if not; NaN if unknown."""
     outcomes = _outcomes(evaluation, model)
     if all(one == "not tested" for one in outcomes.values()):
         return math.nan
@@ -124,7 +124,7 @@ def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcom
     own = evaluation.calibration[model]
     if len(own) > MOST_EVENTS:
         return {}
-    together = judged_together(list(own.values()))
+    together = tested_jointly(list(own.values()))
     return {label: one.outcome for label, (one, _) in zip(own, together, strict=True)}
 
 
@@ -171,7 +171,7 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
         yield "No group could be compared with the rest."
     if evaluation.dependence == "times":
         yield "The tests of groups treat neighbouring times as independent."
-    # Numbers of cases and events are the same for all models; whether a score is infinite is not.
+    # The numbers of cases and events are the same for all models; whether a score is infinite is not.
     few = found.is_too_small
     if few.any():
         units = evaluation.dependence
@@ -233,11 +233,7 @@ def _difference_words(found: Slices, row: int) -> str:
     more = "higher" if difference > 0.0 else "lower"
     what = f"{found.measure.label} of {found.group[row]}"
     said = f"{found.model[row]}: the {what} is {number(abs(difference))} {more} than that of the rest"
-    if found.events is None:
-        return said
-    events = (int(found.events[row]), int(found.n[row] - found.events[row]))
-    few = [counted(many, name) for many, name in zip(events, ("event", "non-event"), strict=True) if many < FEWEST]
-    return f"{said} (the test is approximate: the group has only {listed(few)})" if few else said
+    return f"{said} ({found.note[row]})" if found.note[row] else said
 
 
 def _rate_words(evaluation: Evaluation, found: Slices, row: int, *, tested: bool) -> str:

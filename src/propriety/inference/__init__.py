@@ -1,1 +1,1 @@
-"""What a sample says about the next one: measures, estimates, comparisons, groups, monitoring."""
+"""Statistical inference: measures, estimates, comparisons, groups and monitoring."""

@@ -1,8 +1,8 @@
 """Bets on a stream of cases: capital that grows only if a claim about the stream is false.
 
-Each of several bets starts with a share of one unit. If the claim is true, no way of stopping makes the expected
-capital larger than the unit, so by Ville's inequality it reaches 1/alpha with a probability of at most alpha. All
-capital is kept as natural logarithms, and a stream can be continued from the capital at its end.
+Several bets share one unit of capital at the start. If the claim is true, the expected capital never exceeds the unit
+whatever the stopping rule, so by Ville's inequality it reaches 1/alpha with a probability of at most alpha. Capital is
+stored as natural logarithms, and a stream can be continued from the capital at its end.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from propriety.result import Floats
 
 __all__ = ["RECALIBRATIONS", "CalibrationBets", "MeanBets", "Recalibrations", "bet_on_mean", "bet_on_recalibration"]
 
-BLOCK = 2**13  # Cases at a time: bounds the memory, whatever the length of the stream.
+BLOCK = 2**13  # Cases processed at a time, which bounds the memory.
 
-# A bet of b pays 1 + b x for a value x in [-1, 1]. Values of small variance ask for large bets, so these weigh most.
+# A bet of b pays 1 + b x for a value x in [-1, 1]. Values of small variance need large bets, so these weigh most.
 BETS = 0.99 * 0.5 ** np.arange(10)
 LOG_SHARE = -np.log(np.arange(1, 11)) - np.log(np.sum(1.0 / np.arange(1, 11)))
 NEWTON_STEPS = 6
@@ -28,7 +28,7 @@ NEWTON_STEPS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanBets:
-    """Log capital of each bet on a mean, after so many cases."""
+    """Log capital of each bet on a mean after some number of cases."""
 
     log_capital: Floats
     cases: int
@@ -40,7 +40,7 @@ class MeanBets:
 
 
 def bet_on_mean(values: Floats, bets: MeanBets, log_threshold: float) -> tuple[Floats, Floats, MeanBets]:
-    r"""Bet that values in [-1, 1] are positive on average, and bound their mean from below.
+    r"""Bet that values in [-1, 1] have a positive mean, and compute lower bounds of their mean.
 
     With the constant bets :math:`b_k` and their shares :math:`w_k`, the capital after t values is
 
@@ -53,7 +53,7 @@ def bet_on_mean(values: Floats, bets: MeanBets, log_threshold: float) -> tuple[F
 
     .. math:: \sum_k w_k C_k(t) \exp(-b_k t \bar\mu_t) < 1 / \alpha ,
 
-    which bounds :math:`\bar\mu_t` from below: by 0 or more exactly where :math:`e_t \ge 1 / \alpha`.
+    which bounds :math:`\bar\mu_t` from below: the bound is at least 0 exactly if :math:`e_t \ge 1 / \alpha`.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def bet_on_mean(values: Floats, bets: MeanBets, log_threshold: float) -> tuple[F
 
 
 def _least_sum(shares: Floats, log_threshold: float) -> Floats:
-    """Return the sum s at which the capital, each bet discounted by exp(-b s), is the threshold."""
+    """Return the sum s at which the capital, with each bet discounted by exp(-b s), equals the threshold."""
     bets = BETS[:, None]
-    # One bet alone reaches the threshold here, so all together do too. From there Newton's steps on a convex, falling
-    # function never go too far. Their number is fixed, so that no case's answer depends on those it is computed with.
+    # A single bet reaches the threshold here, so all together do too. From here, Newton's steps on a convex, decreasing
+    # function never overshoot. Their number is fixed, so that no result depends on the cases computed with it.
     least: Floats = ((shares - log_threshold) / bets).max(axis=0)
     for _ in range(NEWTON_STEPS):
         discounted = shares - bets * least
@@ -107,7 +107,7 @@ def _least_sum(shares: Floats, log_threshold: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recalibrations:
-    """Alternatives to calibration: expit(shift + slope logit p), for each bin of forecasts on its own, with shares."""
+    """Alternatives to calibration: expit(shift + slope logit p), separately for each bin of forecasts, with shares."""
 
     shift: Floats
     slope: Floats
@@ -122,7 +122,7 @@ def _lines() -> Recalibrations:
 
 def _bins() -> Recalibrations:
     shift = np.array([0.0, -1.2, -0.6, -0.3, -0.15, 0.15, 0.3, 0.6, 1.2])
-    # Half on being calibrated, so that a bin without evidence costs no more than half of the capital.
+    # Half on calibration, so that a bin without evidence costs at most half of the capital.
     share = np.append(0.5, np.full(8, 0.5 / 8))
     edges = np.array([0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99])
     return Recalibrations(shift, np.ones(9), share, edges)
@@ -133,7 +133,7 @@ RECALIBRATIONS = (_lines(), _bins())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationBets:
-    """Log capital on each recalibration in each bin, and their product over the bins, after so many cases."""
+    """Log capital on each recalibration in each bin, and their product over the bins, after some number of cases."""
 
     log_capital: Floats
     log_product: float
@@ -149,9 +149,9 @@ def bet_on_recalibration(
 ) -> tuple[Floats, CalibrationBets]:
     r"""Bet that the event happens at another rate than the forecast.
 
-    For the alternative rate :math:`q_k(p)` the capital is multiplied by the likelihood ratio, :math:`q_k(p) / p`
-    if the event happens and :math:`(1 - q_k(p)) / (1 - p)` if not. The alternatives share the capital of their
-    bin, and the capital of the bins is multiplied:
+    For the alternative rate :math:`q_k(p)`, the capital is multiplied by the likelihood ratio, :math:`q_k(p) / p` if
+    the event happens and :math:`(1 - q_k(p)) / (1 - p)` if not. The alternatives share the capital of their bin, and
+    the capitals of the bins are multiplied:
 
     .. math:: e_t = \prod_j \sum_k w_k \prod_{i \le t,\, p_i \in B_j}
               \left(\frac{q_k(p_i)}{p_i}\right)^{y_i} \left(\frac{1 - q_k(p_i)}{1 - p_i}\right)^{1 - y_i} .
@@ -200,8 +200,8 @@ def bet_on_recalibration(
 
 
 def _log_ratios(forecast: Floats, event: NDArray[np.bool_], alternatives: Recalibrations) -> Floats:
-    """Return the log likelihood ratio of each alternative and the forecast, shape (alternatives, cases)."""
-    # The log of the rate of what happened is -log(1 + exp(-x)) with its log-odds x.
+    """Return the log likelihood ratio of each alternative to the forecast, of shape (alternatives, cases)."""
+    # The log probability of what happened is -log(1 + exp(-x)), where x is its log-odds.
     x = np.where(event, 1.0, -1.0) * logit(forecast)
     toward = np.where(event, 1.0, -1.0) * alternatives.shift[:, None] + alternatives.slope[:, None] * x
     ratios: Floats = np.logaddexp(0.0, -x) - np.logaddexp(0.0, -toward)
@@ -209,13 +209,13 @@ def _log_ratios(forecast: Floats, event: NDArray[np.bool_], alternatives: Recali
 
 
 def _log_total(logs: Floats) -> Floats:
-    """Return the logarithm of the sum over the rows, added one by one: NumPy's own order depends on the columns."""
+    """Return the logarithm of the sum over rows, added one by one, because NumPy's order depends on the columns."""
     peak = logs.max(axis=0)
     total: Floats = peak + np.log(reduce(np.add, np.exp(logs - peak)))
     return total
 
 
 def _continued(growth: Floats, before: Floats) -> Floats:
-    """Return the running sums of each row, begun at `before`, so that a stream in parts sums as the whole does."""
+    """Return the cumulative sums of each row, starting at `before`, so that a stream in parts gives the same sums."""
     sums: Floats = np.cumsum(np.column_stack([before, growth]), axis=1)
     return sums[:, 1:]

@@ -1,4 +1,4 @@
-"""Draws with replacement: counts for the cells of a table or of a loss, for cases or clusters, in bounded memory."""
+"""Resampling with replacement: counts for the cells of a table or a loss, for cases or clusters, in bounded memory."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ __all__ = [
     "values_of_draws",
 ]
 
-CELLS = 2**10  # Cells of the deviations, once the units outnumber them twice.
-BLOCK = 2**5  # Draws that share a stream of random numbers; also bounds the memory.
+CELLS = 2**10  # Cells of the deviations, if there are more than twice as many units.
+BLOCK = 2**5  # Draws that share a stream of random numbers, which also bounds the memory.
 
 Draw: TypeAlias = Callable[[np.random.Generator, int], Floats]
 DrawTables: TypeAlias = Callable[[np.random.Generator], tuple[ForecastTable, ...]]
 
 
 class Drawing(NamedTuple):
-    """How draws are made: their number and seed, the threads, and whether to show a bar."""
+    """Options of the draws: their number and seed, the number of threads, and whether to show a progress bar."""
 
     n_resamples: int = 1000
     seed: int = 0
@@ -45,14 +45,14 @@ class Drawing(NamedTuple):
 
 
 def in_blocks(draw: Draw, drawing: Drawing) -> Floats:
-    """Make draws in blocks, each with a stream of its own, so that the answer is the same for any number of workers.
+    """Make draws in blocks, each with its own random stream, so that the result does not depend on the workers.
 
     Parameters
     ----------
     draw : callable
-        Makes so many draws with a generator, one row each.
+        Makes a number of draws with a generator, one row each.
     drawing : Drawing
-        Number and seed of the draws, threads, and whether to show a bar.
+        Number and seed of the draws, threads, and whether to show a progress bar.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def in_blocks(draw: Draw, drawing: Drawing) -> Floats:
 
 @contextmanager
 def _mapped(work: Callable[[int], Floats], items: Iterable[int], workers: int) -> Iterator[Iterable[Floats]]:
-    """Give the results in order, made one by one or by threads."""
+    """Yield the results in order, computed one by one or by threads."""
     if workers == 1:
         yield map(work, items)
         return
@@ -89,7 +89,7 @@ def _mapped(work: Callable[[int], Floats], items: Iterable[int], workers: int) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    r"""What the error of a weighted mean is made of: the independent units, cases or clusters, that it was drawn from.
+    r"""The independent units (cases or clusters) of a weighted mean, from which its error is computed.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ class Units:
     weight : ndarray of shape (entries,)
         :math:`W_g = \sum_{i \in g} w_i` of each unit.
     count : ndarray of shape (entries,)
-        Number of units that an entry stands for.
+        Number of units that an entry represents.
     noise : ndarray of shape (entries,), optional
-        Variance of the deviations among the units of an entry; zero where they are alike.
+        Variance of the deviations among the units of an entry; zero if they are equal.
     """
 
     mean: float
@@ -120,9 +120,9 @@ class Units:
         count: NDArray[np.int64] | None = None,
         codes: NDArray[np.intp] | None = None,
     ) -> Units:
-        """Sum up values by unit: the clusters that `codes` number, or each case by itself.
+        """Sum values by unit: the clusters numbered by `codes`, or each case by itself.
 
-        A case without weight is no unit. `count` says how many cases an entry of `values` stands for.
+        A case of zero weight is not a unit. `count` says how many cases an entry of `values` represents.
         """
         w = np.ones(len(values)) if weight is None else weight
         n = np.ones(len(values), dtype=np.int64) if count is None else count
@@ -131,8 +131,8 @@ class Units:
             values, w, n = values[present], w[present], n[present]
             codes = None if codes is None else codes[present]
         total = float((w * n).sum())
-        with np.errstate(invalid="ignore"):  # Of infinite values.
-            # Not a dot product, here and below: its last bits change with the threads that BLAS may use.
+        with np.errstate(invalid="ignore"):  # Infinite values.
+            # Not a dot product, here and below, because its last bits depend on the number of BLAS threads.
             mean = float((w * n * values).sum()) / total
             deviation = w * (values - mean)
         if codes is None:
@@ -150,7 +150,7 @@ class Units:
 
     @property
     def share_inside(self) -> float:
-        """Share of the variance that lies inside the cells of `in_cells`, and is drawn as normal noise."""
+        """Share of the variance within the cells of `in_cells`, which is drawn as normal noise."""
         if self.noise is None:
             return 0.0
         inside = float((self.count * self.noise).sum())
@@ -158,10 +158,10 @@ class Units:
         return inside / whole if whole > 0.0 else 0.0
 
     def in_cells(self, cells: int = CELLS) -> Units:
-        """Put units of nearly equal deviation together, where there are more than twice as many as cells.
+        """Group units of nearly equal deviation in cells, if there are more than twice as many units as cells.
 
-        The cells are of equal width. Mean and variance of what is drawn from them are those of draws of the units
-        themselves, because the spread inside the cells is kept and drawn as normal noise.
+        The cells have equal width. Draws from them have the same mean and variance as draws of the units themselves,
+        because the spread within cells is kept and drawn as normal noise.
         """
         low, high = float(self.deviation.min()), float(self.deviation.max())
         if len(self.deviation) <= 2 * cells or not 0.0 < high - low < np.inf:
@@ -183,12 +183,12 @@ class Units:
         return Units(self.mean, middle, mean(self.weight), number.astype(np.int64), noise)
 
     def resampled(self, drawing: Drawing) -> Floats:
-        """Return the mean of each draw of as many units, with replacement."""
+        """Return the mean of each draw of the same number of units, with replacement."""
         share = self.count / self.number
 
         def draw(generator: np.random.Generator, size: int) -> Floats:
             drawn = generator.multinomial(self.number, share, size=size).astype(np.float64)
-            with np.errstate(invalid="ignore"):  # Of infinite deviations.
+            with np.errstate(invalid="ignore"):  # Infinite deviations.
                 shift: Floats = (drawn * self.deviation).sum(axis=1)
             if self.noise is not None:
                 shift += generator.standard_normal(size) * np.sqrt((drawn * self.noise).sum(axis=1))
@@ -199,7 +199,7 @@ class Units:
 
 
 def in_canonical_order(cases: Cases) -> Cases:
-    """Return the cases with weight in an order that depends on nothing but themselves, so that draws do not either."""
+    """Return the cases of positive weight sorted by their values, so that draws do not depend on the row order."""
     columns = [np.asarray(cases.forecasts[model]) for model in cases.models]
     flat = [column if column.ndim == 1 else place for column in columns for place in np.atleast_2d(column.T)]
     extra = [one.codes for one in (cases.cluster, cases.time) if one is not None]
@@ -225,9 +225,9 @@ def draw_from_table(table: ForecastTable) -> DrawTables:
 
 
 def draw_from_cases(cases: Cases, tables: tuple[ForecastTable, ...]) -> DrawTables:
-    """Return a function that draws cases, or clusters, with replacement, and makes the table of every model.
+    """Return a function that draws cases or clusters with replacement and makes the table of every model.
 
-    `cases` are in canonical order, and `tables` theirs, one of each model.
+    `cases` are in canonical order, and `tables` are their tables, one per model.
     """
     event = cases.outcomes()
     weight = np.ones(len(cases)) if cases.weight is None else np.asarray(cases.weight, dtype=np.float64)
@@ -259,7 +259,7 @@ def draw_from_cases(cases: Cases, tables: tuple[ForecastTable, ...]) -> DrawTabl
 def values_of_draws(
     draw_tables: DrawTables, statistic: Callable[[tuple[ForecastTable, ...]], Floats], size: int, drawing: Drawing
 ) -> Floats:
-    """Return numbers of drawn tables, shape (draws, size); NaN where a draw has none, such as an AUC without events."""
+    """Return numbers of drawn tables, of shape (draws, size); NaN if undefined, such as an AUC without events."""
 
     def draw(generator: np.random.Generator, number: int) -> Floats:
         return np.stack([_defined(statistic, draw_tables(generator), size) for _ in range(number)])

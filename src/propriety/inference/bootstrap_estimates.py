@@ -1,4 +1,4 @@
-"""Percentile intervals of draws with replacement: of table cells, of cases or of clusters."""
+"""Percentile bootstrap intervals, from draws of table cells, cases or clusters."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from propriety.tables.cases import Cases
 
 __all__ = ["UNDEFINED", "check_percentiles", "estimate_by_bootstrap"]
 
-UNDEFINED = 0.05  # Share of draws without a value beyond which there is no interval.
+UNDEFINED = 0.05  # With a larger share of undefined draws, no interval is given.
 
 
 def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: float, drawing: Drawing) -> Estimate:
-    """Estimate any measure by the percentiles of draws, and means by draws of their losses."""
+    """Estimate any measure by the percentiles of draws; means by draws of their losses."""
     check_percentiles(drawing.n_resamples, level)
     what = "clusters" if ledger.dependence == "cluster" else "cases"
     method = f"percentile bootstrap of {what}"
@@ -78,7 +78,7 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
 
 
 def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> Units:
-    """Return the units of the mean loss: of the cells of the table where they are all there is to know."""
+    """Return the units of the mean loss, from the cells of the table if no cases are available."""
     if cases is None and isinstance(rule, BinaryRule):
         table = ledger.table(model)
         losses = [np.broadcast_to(rule.loss(table.forecast, event=happens), len(table)) for happens in (True, False)]
@@ -93,7 +93,7 @@ def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> 
 
 
 def check_percentiles(n_resamples: int, level: float) -> None:
-    """Refuse so few draws that none is expected beyond either limit."""
+    """Raise an error if there are so few draws that none is expected beyond either limit."""
     fewest = math.ceil(2.0 / (1.0 - level) - 1e-9) - 1
     if n_resamples < fewest:
         law = f"must be at least {fewest:,} for percentiles at a level of {level:g}"
@@ -116,7 +116,7 @@ def _percentiles(
         error, note = 0.0, NO_SPREAD
     else:
         outside = (1.0 - level) / 2.0
-        with np.errstate(invalid="ignore"):  # Of infinite draws.
+        with np.errstate(invalid="ignore"):  # Infinite draws.
             low, high = (float(limit[0]) for limit in quantiles(defined[:, None], (outside, 1.0 - outside)))
         error = float(defined.std(ddof=1)) if len(defined) > 1 and np.isfinite(defined).all() else math.nan
         method += f"; {lost:,} of {len(draws):,} draws have no value" if lost else ""

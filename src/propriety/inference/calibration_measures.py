@@ -1,4 +1,4 @@
-"""Calibration in single numbers: observed over expected, intercept, slope, and the distance from the CORP curve."""
+"""Measures of calibration: observed/expected, intercept, slope, and the distance from the CORP curve."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["CalibrationIntercept", "CalibrationSlope", "IntegratedCalibrationInd
 
 @dataclass(frozen=True, slots=True)
 class ObservedExpected:
-    """Observed over expected events; 1 if the forecasts are right on average, above 1 if they are too low.
+    """Observed/expected events; 1 if the forecasts are right on average, above 1 if they are too low.
 
     References
     ----------
@@ -78,11 +78,11 @@ class CalibrationIntercept:
         return float(_line(table, slope=False).coefficients[0])
 
     def influence(self, table: ForecastTable) -> Influence:
-        """Return the score of the fit, over its information."""
+        """Return the score of the fit divided by its information."""
         return _influence(table, slope=False)
 
     def error_of_independent(self, table: ForecastTable) -> float:
-        """Return the standard error, by the variance that outcomes have at the fitted rates."""
+        """Return the standard error, from the variance of outcomes at the fitted rates."""
         return _error(table, slope=False)
 
 
@@ -111,17 +111,17 @@ class CalibrationSlope:
         return float(_line(table, slope=True).coefficients[0])
 
     def influence(self, table: ForecastTable) -> Influence:
-        """Return the score of the fit, over its information."""
+        """Return the score of the fit divided by its information."""
         return _influence(table, slope=True)
 
     def error_of_independent(self, table: ForecastTable) -> float:
-        """Return the standard error, by the variance that outcomes have at the fitted rates."""
+        """Return the standard error, from the variance of outcomes at the fitted rates."""
         return _error(table, slope=True)
 
 
 @dataclass(frozen=True, slots=True)
 class IntegratedCalibrationIndex:
-    """Mean distance between forecast and CORP curve; lower is better.
+    """Mean distance between the forecast and the CORP curve; lower is better.
 
     References
     ----------
@@ -152,13 +152,13 @@ def _line(table: ForecastTable, *, slope: bool) -> CoxLine:
 
 
 def _influence(table: ForecastTable, *, slope: bool) -> Influence:
-    """Return how far a case moves a coefficient of Cox's line: its score over the information."""
+    """Return the influence of a case on a coefficient of Cox's line: its score divided by the information."""
     rate, moved = _fitted(table, slope=slope)
     return Influence(table.weight * moved * (1.0 - rate), -table.weight * moved * rate)
 
 
 def _fitted(table: ForecastTable, *, slope: bool) -> tuple[Floats, Floats]:
-    """Return the fitted rate of each row, and by how much a residual of 1 moves the coefficient."""
+    """Return the fitted rate of each row, and how far a residual of 1 moves the coefficient."""
     line, x = _line(table, slope=slope), logit(table.forecast)
     if slope:
         rate = expit(line.coefficients[0] * x + line.coefficients[1])
@@ -167,7 +167,7 @@ def _fitted(table: ForecastTable, *, slope: bool) -> tuple[Floats, Floats]:
 
 
 def _error(table: ForecastTable, *, slope: bool) -> float:
-    """Return the standard error of a coefficient; squared residuals would rest on the few that weigh most."""
+    """Return the standard error of a coefficient; squared residuals would depend on the few of largest weight."""
     rate, moved = _fitted(table, slope=slope)
     variance = table.weights * rate * (1.0 - rate)
     if table.is_weighted:

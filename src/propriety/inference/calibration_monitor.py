@@ -1,4 +1,4 @@
-"""Monitoring the calibration of forecasts: a test that holds after every case, however often one looks."""
+"""Monitoring the calibration of forecasts: a test that is valid after every case, however often one looks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["MonitoredCalibration", "monitor_calibration"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MonitoredCalibration(EProcess):
-    """Evidence, case by case, that forecasts are not calibrated; see `monitor_calibration` and `EProcess`."""
+    """Evidence after each case that forecasts are not calibrated; see `monitor_calibration` and `EProcess`."""
 
     bets: tuple[CalibrationBets, ...] = field(metadata={"hidden": True})
 
     def extend(self, y_true: object, y_proba: object) -> MonitoredCalibration:
-        """Return the whole stream, continued by further cases; the options stay as they were.
+        """Return the whole stream, continued by further cases; the options do not change.
 
-        The answer is that of all cases at once.
+        The result is the same as for all cases at once.
 
         Examples
         --------
@@ -51,16 +51,16 @@ def monitor_calibration(
 ) -> MonitoredCalibration:
     r"""Test, after every case, whether forecasts are calibrated.
 
-    Claimed is that :math:`P(y_t = 1 \mid p_t, \text{the cases before } t) = p_t` at all times. Against it stand
-    likelihood ratios of alternative rates :math:`q_k(p)`, fixed beforehand, and the forecasts,
+    The claim is that :math:`P(y_t = 1 \mid p_t, \text{the cases before } t) = p_t` at all times. It is tested with
+    likelihood ratios of alternative rates :math:`q_k(p)`, fixed in advance, to the forecasts,
 
     .. math:: \prod_{i \le t} \left(\frac{q_k(p_i)}{p_i}\right)^{y_i}
               \left(\frac{1 - q_k(p_i)}{1 - p_i}\right)^{1 - y_i} ,
 
-    each of which is a martingale that starts at one if the claim is true. One half of the e-value is their mean over
-    45 lines, :math:`\operatorname{logit} q = a + b \operatorname{logit} p` with shifts up to 0.8 and slopes from 0.71
-    to 1.41; they find forecasts that are too high, too low, too sure or too timid. The other half is a product over
-    twelve bins of forecasts, in each of which nine shifts share the capital; it finds errors that cancel elsewhere.
+    each of which is a martingale that starts at one if the claim is true. One half of the e-value is their mean over 45
+    lines, :math:`\operatorname{logit} q = a + b \operatorname{logit} p` with shifts up to 0.8 and slopes from 0.71 to
+    1.41; they detect forecasts that are too high, too low, too extreme or too timid. The other half is a product over
+    twelve bins of forecasts, in each of which nine shifts share the capital; it detects errors that cancel elsewhere.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def monitor_calibration(
 
     Notes
     -----
-    What `monitor_comparison` says about the order of the cases holds here too. A forecast of 0 or 1 says nothing
-    while it comes true; once it fails, the e-value is infinite, because the claim gave that no chance.
+    The notes of `monitor_comparison` on the order of the cases apply here too. A forecast of 0 or 1 adds no evidence as
+    long as it comes true. Once it fails, the e-value is infinite, because the claim gave that outcome probability 0.
 
     References
     ----------
@@ -103,7 +103,7 @@ def monitor_calibration(
 def _calibrated(
     y_true: object, y_proba: object, level: float, options: Mapping[str, Any], before: MonitoredCalibration | None
 ) -> MonitoredCalibration:
-    """Bet on the lines and on the bins, from where the stream before stopped."""
+    """Bet on the lines and on the bins, starting from the end of the previous stream."""
     refuse_table(y_true)
     cases = read_cases(y_true, y_proba, kind="event", **options)
     forecast, event, _ = cases.gathered()
@@ -112,7 +112,7 @@ def _calibrated(
     halves, after = [], []
     for alternatives, one in zip(RECALIBRATIONS, bets, strict=True):
         path, end = bet_on_recalibration(forecast[open_to_doubt], event[open_to_doubt], alternatives, one)
-        # A certain forecast leaves the capital as it was.
+        # A certain forecast leaves the capital unchanged.
         halves.append(np.append(one.log_product, path)[np.cumsum(open_to_doubt)])
         after.append(end)
     log_e = np.logaddexp(*halves) - math.log(2.0)

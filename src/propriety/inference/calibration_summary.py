@@ -1,4 +1,4 @@
-"""The calibration of forecasts in a few numbers, and what a test allows to be said about it."""
+"""Summary of the calibration of forecasts: a test, and a few numbers with intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
-from propriety.inference.calibration_testing import test_beside_the_line, test_of
+from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure, Miscalibration
@@ -39,7 +39,7 @@ __all__ = [
     "Direction",
     "calibration_of",
     "calibration_summary",
-    "judged_together",
+    "tested_jointly",
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
@@ -47,24 +47,25 @@ Direction: TypeAlias = Literal[
     "refuted", "too high", "too low", "reversed", "too extreme", "too timid", "other shape", "together"
 ]
 
-# What is found inside these margins is called immaterial.
+# Miscalibration within these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
-FEWEST_TIMES = 25.0  # Independent times that times must be worth for the test to keep its level.
+# Effective number of times that the test needs to keep its level, and number of times needed to estimate it.
+FEWEST_TIMES, TELLING_TIMES = 25.0, 60
 ESTIMATES = ("observed_expected", "intercept", "slope", "miscalibration")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CalibrationSummary(Result):
-    """How far forecasts are from calibrated, and what that allows to be said; see `calibration_summary`.
+    """The calibration of forecasts: the result of a test, and numbers with intervals; see `calibration_summary`.
 
     Parameters
     ----------
     outcome : {"consistent", "miscalibrated", "immaterial", "too few events", "not tested"}
-        What the test allows to be said.
+        Result of the test.
     directions : tuple of str
         How the forecasts are wrong, if they are: "too high" or "too low" on average; "too extreme", "too timid", or
-        "reversed" if the event is rarer where it was called more likely; of an "other shape"; "together" if only level
-        and slope together are off; "refuted" if a forecast of exactly 0 or 1 did not come true.
+        "reversed" if the event is rarer at higher forecasts; of an "other shape"; "together" if only the joint test of
+        level and slope rejects; "refuted" if a forecast of exactly 0 or 1 did not come true.
     p_value : float
         p-value of the test of calibration; NaN if it was not tested.
     test : CalibrationTest, optional
@@ -74,7 +75,7 @@ class CalibrationSummary(Result):
     observed_expected, intercept, slope : Estimate
         Their ratio, calibration in the large, and calibration slope, with intervals.
     miscalibration : Estimate
-        What miscalibration costs under the Brier score, without the noise of the sample, with its interval.
+        Cost of miscalibration under the Brier score, bias-corrected, with its interval.
     brier, uncertainty : float
         Brier score, and that of the constant event rate.
     ici, e50, e90, e_max : float
@@ -87,7 +88,7 @@ class CalibrationSummary(Result):
     dropped : int
         Rows left out because of missing values.
     note : str
-        What to beware of; empty if nothing.
+        A caveat, if any.
     """
 
     outcome: CalibrationOutcome
@@ -113,13 +114,13 @@ class CalibrationSummary(Result):
     note: str = ""
 
     def summary(self, name: str = "The forecast") -> str:
-        """Say in words what the test allows to be said."""
+        """Return the result of the test in words."""
         from propriety.inference.calibration_words import calibration_words
 
         return calibration_words(self, name)
 
     def _fields(self) -> dict[str, Any]:
-        """Return all numbers flat, each estimate with its limits beside it."""
+        """Return all numbers in one flat dict, each estimate with its limits."""
         fields = Result._fields(self)
         flat: dict[str, Any] = {}
         for name, value in fields.items():
@@ -152,17 +153,17 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     n_resamples: int = 1000,
     seed: int | None = None,
 ) -> CalibrationSummary:
-    r"""Judge the calibration of forecasts of an event: by a test, and by a few numbers with intervals.
+    r"""Assess the calibration of forecasts of an event by a test and by a few numbers with intervals.
 
-    The test is of calibration at every forecast, with one level for its views: Cox's score test of intercept 0 and
+    The test is of calibration at every forecast, with one level for its components: Cox's score test of intercept 0 and
     slope 1, and tests of the shape beyond them (see the notes). Its outcome is one of
 
     - **consistent** with calibration;
     - **miscalibrated**, and in which direction;
-    - **immaterial**: miscalibrated, but observed/expected is within 5% of 1, the slope within 10%, and the cost at
-      most 0.5% of the uncertainty, all with their whole intervals;
-    - **too few events** to tell: nothing was found, and the number of events has a variance below 20, so that only
-      gross errors could have been.
+    - **immaterial**: miscalibrated, but the whole intervals are within 5% of 1 for observed/expected and within 10%
+      for the slope, and the cost is at most 0.5% of the uncertainty;
+    - **too few events** to tell: nothing was found, and the variance of the number of events is below 20, so that only
+      gross errors could have been found.
 
     The numbers, with event rate :math:`\bar y` and mean forecast :math:`\bar p`, are
 
@@ -170,7 +171,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     - intercept :math:`a` of :math:`\operatorname{logit} P(Y = 1) = a + \operatorname{logit} p`, the slope fixed at 1;
     - slope :math:`b` of :math:`\operatorname{logit} P(Y = 1) = a' + b \operatorname{logit} p`, below 1 if the
       forecasts are too extreme;
-    - the miscalibration of the Brier score, less the noise of the sample; see `propriety.estimate`;
+    - the miscalibration of the Brier score, bias-corrected; see `propriety.estimate`;
     - ICI, E50, E90 and Emax: mean, median, 90 per cent quantile and maximum over the cases of
       :math:`|p - \hat c(p)|`, where :math:`\hat c` is the CORP curve, the isotonic regression.
 
@@ -182,29 +183,30 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     level : float
         Level of the intervals and of the test, strictly between 0 and 1.
     cluster, time : array-like of shape (n,), optional
-        Cluster, or time, within which cases may depend on each other; the test and the intervals allow for it.
+        Cluster or time within which cases may be correlated; the test and the intervals allow for it.
     n_resamples, seed : int, optional
-        Number and seed of the draws that the test takes where events are few.
+        Number and seed of the draws that the test uses if there are few events.
 
     Returns
     -------
     CalibrationSummary
-        The outcome of the test, and the numbers. Where the data do not determine one it is NaN, and its note says why.
+        The result of the test, and the numbers. A number that the data do not determine is NaN, and its note says why.
 
     Notes
     -----
-    Forecasts of exactly 0 or 1 have no log-odds. Intercept and slope are those of all other cases. A single one
-    that did not come true refutes the forecasts.
+    Forecasts of exactly 0 or 1 have no log-odds. Intercept and slope are those of all other cases. A single such
+    forecast that did not come true refutes the forecasts.
 
-    Weights enter by the variance that weighted residuals have if the forecasts are calibrated, with the weights of
-    events and non-events compared at like forecasts. The intervals treat the number of events as random. Where a
-    study has fixed it, as with cases and controls, they are too wide, and the note says so.
+    Weights enter through the variance of weighted residuals under calibration, with the weights of events and
+    non-events compared at similar forecasts. The intervals treat the number of events as random. If it is fixed by
+    design, as in case-control studies, they are too wide, and the note says so.
 
     The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
-    clusters.
+    clusters. With fewer than 60 times, or an effective number of times below 25, the note says that the test may reject
+    too often; see `studies/calibration_notes.py`.
 
     Austin and Steyerberg measure the distances from a loess curve. The CORP curve needs no bandwidth, but follows the
-    noise of a small sample: the ICI even of calibrated forecasts is positive and falls only as more cases come.
+    noise of a small sample: the ICI is positive even for calibrated forecasts and decreases only with more cases.
 
     References
     ----------
@@ -234,7 +236,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     )
     if ledger.labels is not None:
         law = "calibration_summary needs the forecast of one event"
-        law += f"; the forecasts are rows of {len(ledger.labels)} classes"
+        law += f"; the forecasts are probabilities of {len(ledger.labels)} classes"
         raise InputValueError(law, hint=laws.EVENT_HINT)
     return calibration_of(ledger, ledger.one_model(None), level=level, drawing=Drawing(n_resamples, fresh_seed(seed)))
 
@@ -242,12 +244,12 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
 def calibration_of(
     ledger: Ledger, model: str, *, level: float, drawing: Drawing, known: Mapping[str, Estimate] = MappingProxyType({})
 ) -> CalibrationSummary:
-    """Judge the calibration of a model for one event from a ledger; see `calibration_summary`.
+    """Assess the calibration of a model for one event from a ledger; see `calibration_summary`.
 
-    Estimates that are `known` already, by the key of the measure, are not made again.
+    Estimates in `known`, by the key of the measure, are not computed again.
     """
     table = ledger.table(model)
-    test = test_of(ledger, model, drawing)
+    test = calibration_test_of(ledger, model, drawing)
     inside = without_certain(ledger, model)
 
     def estimated(source: Ledger, measure: Measure) -> Estimate:
@@ -296,8 +298,8 @@ def _cleared(test: CalibrationTest) -> CalibrationOutcome:
     return "consistent" if test.is_enough else "too few events"
 
 
-def judged_together(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
-    """Return summaries with outcomes that have one level for all of them, and their p-values adjusted by Holm."""
+def tested_jointly(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
+    """Return summaries whose outcomes have one level for all of them, and their p-values adjusted by Holm's method."""
     p_adjusted = holm(np.array([one.p_value for one in summaries])).tolist()
     return [
         (replace(one, outcome=_cleared(one.test), directions=()), p_value)
@@ -310,23 +312,23 @@ def judged_together(summaries: Sequence[CalibrationSummary]) -> list[tuple[Calib
 def _directions(
     found: CalibrationSummary, test: CalibrationTest, inside: Ledger, model: str, drawing: Drawing
 ) -> list[Direction]:
-    """Say in which ways forecasts are wrong that were found to be."""
+    """Return in which ways miscalibrated forecasts are wrong."""
     wrong: list[Direction] = ["refuted"] if test.n_refuted > 0.0 else []
     ratio, slope = found.observed_expected, found.slope
-    # Outcomes of one class leave no interval; then only the level can have been found to be off.
+    # If all outcomes are of one class there is no interval; then only the level can have been found to be wrong.
     low, high = (ratio.value if math.isnan(limit) else limit for limit in (ratio.low, ratio.high))
     wrong += ["too high"] if high < 1.0 else ["too low"] if low > 1.0 else []
     wrong += ["reversed"] if slope.high < 0.0 else []
     wrong += ["too extreme"] if 0.0 <= slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
-    # A slope far from 1 bends the curve of residuals, too: what is left beside it is the shape.
-    beside = test_beside_the_line(inside, model, drawing) if wrong else test
+    # A slope far from 1 also bends the curve of residuals; the shape is what remains after fitting it.
+    beside = recalibrated_test_of(inside, model, drawing) if wrong else test
     _, shape, fine = (False, False, False) if beside is None else beside.views_against(1.0 - found.level)
     wrong += ["other shape"] if shape or fine else []
     return wrong or ["together"]
 
 
 def _immaterial(found: CalibrationSummary, test: CalibrationTest) -> bool:
-    """Return whether the intervals exclude every error that would matter."""
+    """Whether the intervals exclude every error that would matter."""
     ratio, slope, cost = found.observed_expected, found.slope, found.miscalibration
     near = ratio.low > 1.0 - RATIO_MARGIN and ratio.high < 1.0 + RATIO_MARGIN
     straight = math.isnan(slope.value) or (slope.low > 1.0 - SLOPE_MARGIN and slope.high < 1.0 + SLOPE_MARGIN)
@@ -334,17 +336,22 @@ def _immaterial(found: CalibrationSummary, test: CalibrationTest) -> bool:
 
 
 def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of_numbers: list[str]) -> str:
-    """Say what to beware of, in the test and in the intervals."""
+    """Return the caveats of the test and the intervals."""
     told = []
     if test is None:
         told.append(f"a test needs {ledger.where_cases_are}")
     elif test.n_certain > 0.0:
         weight = "of the weight has" if table.is_weighted else "of the cases have"
         certain = f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1"
-        told.append(f"{certain}, which intercept and slope leave out")
+        told.append(f"{certain}; intercept and slope leave these out")
     if test is not None and test.worth < FEWEST_TIMES:
-        worth = f"{test.units} times, which depend on each other, are worth about {max(round(test.worth), 1)}"
+        worth = f"{test.units} correlated times are equivalent to about {max(round(test.worth), 1)}"
         told.append(f"{worth} independent ones: the test may reject too often")
+    elif test is not None and math.isfinite(test.worth) and test.units < TELLING_TIMES:
+        told.append(
+            f"{test.units} times cannot show whether neighbours depend on each other: if they do, the test may reject "
+            "too often"
+        )
     if _weighted_by_outcome(table):
         told.append(
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "
@@ -354,7 +361,7 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of
 
 
 def _weighted_by_outcome(table: ForecastTable) -> bool:
-    """Return whether weights differ between events and non-events, and nowhere else."""
+    """Whether weights differ only between events and non-events."""
     if not table.is_weighted or not 0 < table.n_events < table.n:
         return False
     sides = (

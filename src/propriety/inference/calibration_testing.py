@@ -1,4 +1,4 @@
-"""The test of calibration of a model in a ledger: of independent cases, and of those that depend on each other."""
+"""The test of calibration of a model in a ledger, for independent and for correlated cases."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["test_beside_the_line", "test_of"]
+__all__ = ["calibration_test_of", "recalibrated_test_of"]
 
 
-def test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
-    """Test the calibration of a model; None where cases may depend on each other and are not at hand."""
+def calibration_test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
+    """Test the calibration of a model; None if cases may be correlated and are not available."""
     cases = None if ledger.dependence is None else ledger.cases
     if ledger.dependence is not None and cases is None:
         return None
     return _tested(ledger.table(model), None if cases is None else cases.of(model), drawing)
 
 
-def test_beside_the_line(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
-    """Test forecasts that are recalibrated by intercept and slope; None where these cannot be fitted."""
+def recalibrated_test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
+    """Test forecasts after recalibration by intercept and slope; None if these cannot be fitted."""
     table, cases = ledger.table(model), None if ledger.dependence is None else ledger.cases
     if ledger.dependence is not None and cases is None:
         return None

@@ -1,4 +1,4 @@
-"""A verdict on calibration in plain words; every claim is a value of the summary."""
+"""The result of a test of calibration in plain words; every claim is a value of the summary."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
 def _cost(found: CalibrationSummary) -> str:
     """Say what miscalibration costs under the Brier score."""
     cost = found.miscalibration
-    if math.isnan(cost.value) or (cost.value == 0.0 and cost.high >= found.brier):  # That is no bound.
+    if math.isnan(cost.value) or (cost.value == 0.0 and cost.high >= found.brier):  # The limit is not informative.
         return ""
     gain = f"Perfect recalibration would lower its Brier score of {number(found.brier)} by"
     if cost.value == 0.0 and math.isfinite(cost.high):

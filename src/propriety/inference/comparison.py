@@ -1,4 +1,4 @@
-"""Paired comparison of models: by how much one differs from another in a measure, and whether chance could do that."""
+"""Paired comparison of models: the difference in a measure, its interval, and a test."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from propriety.inference.verdicts import (
     Names,
     Pair,
     Standings,
-    Tested,
+    VerdictBasis,
     standings_of,
     verdicts_of,
 )
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
@@ -41,15 +41,14 @@ __all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
 
 CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
 
-BRIER = Brier()
 RESAMPLES = 9999
-SKEWED = "few cases carry the differences: tests and intervals are widened for that"
+SKEWED = "few cases determine the differences: tests and intervals allow for this"
 SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Comparison(Result):
-    """By how much models differ, one row per pair; see `compare`. `str` says it in plain words.
+    """Differences between models, one row per pair; see `compare`. `str` gives the results in plain words.
 
     Parameters
     ----------
@@ -58,30 +57,30 @@ class Comparison(Result):
     difference : ndarray of shape (pairs,)
         Value of the model minus that of the reference.
     low, high, standard_error : ndarray of shape (pairs,)
-        Interval of the difference at the level, for this pair alone, and its standard error.
+        Interval of the difference at the level, for this pair by itself, and its standard error.
     statistic, df : ndarray of shape (pairs,)
-        Difference over its error, and the degrees of freedom of its t distribution, NaN for a bootstrap.
+        Difference divided by its error, and the degrees of freedom of its t distribution, NaN for a bootstrap.
     p_value, p_adjusted : ndarray of shape (pairs,)
         Two-sided p-value of no difference, and the same with Holm's adjustment for all pairs.
     needed, needed_low, needed_high : ndarray of shape (pairs,)
-        For planning, cases of this kind with which a true difference would be told with a probability of 80%, were all
-        pairs tested at the level: if it is the one seen, the largest in its interval, and the smallest. Infinite for a
-        difference of zero, which the interval holds unless the pair is told apart.
+        For planning: the number of similar cases with which a true difference would be detected with 80% power, testing
+        all pairs at the level, if it is the observed one, the largest in its interval, or the smallest. Infinite for a
+        difference of zero, which the interval contains unless the models are distinguishable.
     verdict : ndarray of shape (pairs,)
-        What was found of the model, against the reference: "better", "worse", "different" (of a measure that has an
-        ideal value), "not distinguishable", "same", "no spread", "infinite", "one unit", "too few events" (none, or
-        for DeLong's test one, of either outcome) or "not tested".
+        Result for the model relative to the reference: "better", "worse", "different" (for a measure with an ideal
+        value), "not distinguishable", "same", "no spread", "infinite", "one unit", "too few events" (no case of one
+        outcome, or for DeLong's test only one) or "not tested".
     standings : Standings
         The models by rank.
     models, measure, method, level
-        Names in the order given, what was compared, the test in words, and the level.
+        Names in the order given, the measure, the test in words, and the level.
     n, units : int
-        Number of cases, and of clusters or times, which is that of the cases where there are none.
+        Number of cases, and of clusters or times, or cases if there are neither.
     dropped : int
         Rows left out because of missing values.
     note : str
-        Warning of a rule that is not proper, and of few clusters, events or non-events, with which intervals are too
-        narrow and differences told too often.
+        Warnings: a rule that is not proper, or few clusters, events or non-events, with which intervals are too narrow
+        and differences are found too often.
     n_resamples, seed : int, optional
         Number and seed of the draws of the bootstrap.
     """
@@ -111,7 +110,7 @@ class Comparison(Result):
     note: str = ""
     n_resamples: int | None = None
     seed: int | None = None
-    tested: Tested = field(metadata={"hidden": True})
+    tested: VerdictBasis = field(metadata={"hidden": True})
 
     @property
     def pairs(self) -> list[Pair]:
@@ -126,7 +125,7 @@ class Comparison(Result):
         return columns | {"n": np.full(len(verdict), self.n), "verdict": verdict}
 
     def summary(self) -> str:
-        """Return the verdicts in plain words: one sentence for each pair, or for each model where pairs are many."""
+        """Return the results in plain words: one sentence for each pair, or for each model if there are many pairs."""
         return "\n".join(comparison_words(self))
 
     def __str__(self) -> str:
@@ -164,29 +163,29 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     r"""Compare models on the same cases: the difference in a measure, its interval, and a test.
 
     Mean scores, net benefit and skill are compared by their losses. With :math:`d_i` the loss of the model minus that
-    of the reference in case :math:`i`, the difference is the weighted mean :math:`\bar d`, and
-    :math:`t = \bar d / s`. The error :math:`s` and its degrees of freedom depend on what the cases share:
+    of the reference in case :math:`i`, the difference is the weighted mean :math:`\bar d`, and :math:`t = \bar d / s`.
+    The error :math:`s` and its degrees of freedom depend on the correlation between cases:
 
     - ``"paired t"``, for independent cases: :math:`s^2 = \frac{n}{n - 1} \sum w_i^2 (d_i - \bar d)^2 / (\sum w_i)^2`,
       with n - 1.
-    - ``"cluster"``, with `cluster`: cases of one cluster (a patient, a site) may depend on each other in any way; the
-      same with sums over clusters in place of cases. The factor and the degrees of freedom allow for clusters of
-      unequal size: see `cluster_errors`. They are G / (G - 1) and G - 1 where the sizes are equal.
-    - ``"diebold-mariano"``, with `time`: neighbours in time depend on each other. The variance is that of `hac` with
+    - ``"cluster"``, with `cluster`: cases of one cluster (a patient, a site) may be correlated in any way; the same
+      with sums over clusters instead of cases. The factor and the degrees of freedom allow for clusters of unequal
+      size: see `cluster_errors`. They are G / (G - 1) and G - 1 if the sizes are equal.
+    - ``"diebold-mariano"``, with `time`: neighbours in time are correlated. The variance is that of `hac` with
       its correction by Harvey, Leybourne and Newbold: by default Bartlett weights over :math:`1.3 \sqrt{T}` times;
       with `horizon` the classical test with horizon - 1 lags and T - 1 degrees of freedom.
     - ``"block bootstrap"``, with `time`: blocks of :math:`1.3 \sqrt{T}` neighbouring times are drawn; see
       `block_bootstrap`.
 
-    With few events a few cases carry the mean difference, and :math:`t` is far from its law. Were both models equally
-    good in every case, the event would have the probability at which their losses are equal in expectation, and the
-    sum of the differences a known variance and skewness. Where the skewness is above 0.1, the p-value is the larger of
-    that of :math:`t` and of Pearson's type III law with these moments, and the interval is widened to agree; see
-    `errors_of_even_models`. Without any event, or without any non-event, there is no verdict.
+    With few events, a few cases determine the mean difference, and :math:`t` is far from its distribution. If both
+    models were equally good in every case, the event would have the probability at which their expected losses are
+    equal, and the sum of the differences a known variance and skewness. If the skewness is above 0.1, the p-value is
+    the larger of those of :math:`t` and of a Pearson type III distribution with these moments, and the interval is
+    widened to agree; see `errors_of_even_models`. Without any event, or without any non-event, nothing is tested.
 
-    The area under the ROC curve is compared by DeLong's test, with Welch's degrees of freedom of events and non-events;
-    other measures with an influence function by that, and all others by drawing cases or clusters with replacement, the
-    same ones for all models.
+    The area under the ROC curve is compared by DeLong's test, with Welch's degrees of freedom for events and
+    non-events. Other measures with an influence function are compared by that function, and all others by drawing cases
+    or clusters with replacement, the same ones for all models.
 
     Parameters
     ----------
@@ -199,23 +198,23 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     outcome : str, optional
         With a frame, the column of the outcomes.
     reference : str, optional
-        The model that the others are compared with; without it every pair is compared.
+        The model with which the others are compared; by default every pair is compared.
     cluster : array-like of shape (n,), or str with a frame, optional
         Cluster of each case.
     time : array-like of shape (n,), or str with a frame, optional
-        Time of each case, numbers or dates in any order. Cases of one time count as one observation, so they may
-        depend on each other in any way; times count as evenly spaced.
+        Time of each case, numbers or dates in any order. Cases of one time count as one observation, so they may be
+        correlated in any way; times are treated as evenly spaced.
     method : {"auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"}
-        By default the first of these that suits `cluster` and `time`; "bootstrap" draws cases or clusters, for any
+        By default the first of these that fits `cluster` and `time`; "bootstrap" draws cases or clusters, for any
         measure.
     horizon : int, optional
-        Of forecasts made so many times ahead, for "diebold-mariano".
+        Number of steps ahead of the forecasts, for "diebold-mariano".
     level : float
-        Level of the intervals; a verdict is given where the adjusted p-value is at most 1 - level.
+        Level of the intervals; models are distinguishable if the adjusted p-value is at most 1 - level.
     n_resamples, seed : int
-        Number and seed of the draws; without a seed one is made and kept with the result.
+        Number and seed of the draws; without a seed, a new one is drawn and stored in the result.
     sample_weight, pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
+        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in any model.
 
     Returns
     -------
@@ -224,21 +223,23 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 
     Notes
     -----
-    When not to trust it; figures are of 95% intervals and 5% tests in `studies/few_events.py`, `studies/clusters.py`
-    and `studies/comparison.py`. Of two models with the same expected score one was called better in at most 5% of
-    samples with 2 to 20 events, where Student's t alone does in up to 40%. The price is power. "Equally good in every
-    case" is one way of being equally good: where forecasts are far too high the test is cautious.
+    Limits of the method, from simulations of 95% intervals and 5% tests in `studies/few_events.py`,
+    `studies/clusters.py` and `studies/comparison.py`. Of two models with the same expected score, one was called better
+    in at most 5% of samples with 2 to 20 events, whereas Student's t alone does so in up to 40%. The price is power.
+    "Equally good in every case" is one way of being equally good: if forecasts are far too high, the test is
+    conservative.
 
-    Clusters of very unequal size are worth few equal ones, which `note` says below 20; events that come in clusters, or
-    in a row, are worth fewer independent ones, which it says below 50, or below 10 where cases are independent. Where
-    neighbouring differences in time are correlated by 0.65, the interval of "diebold-mariano" holds in 88% of 200 times
-    and in 93% of 1,000, that of "block bootstrap" in 92% and 93%; for rare events with a correlation of 0.3 they hold
-    in 86% and 90% of 1,000 times, and in 94% of 10,000. Forecasts of classes are compared by t alone.
+    Clusters of very unequal size are equivalent to few equal ones, which `note` reports below 20. Events that come in
+    clusters or runs are equivalent to fewer independent ones, which it reports below 50, or below 10 for independent
+    cases. If neighbouring differences in time have a correlation of 0.65, the interval of "diebold-mariano" has a
+    coverage of 88% with 200 times and 93% with 1,000, that of "block bootstrap" 92% and 93%. For rare events with a
+    correlation of 0.3, coverage is 86% and 90% with 1,000 times, and 94% with 10,000. Forecasts of classes are compared
+    by t only.
 
     Losses that differ by the same amount in every case have no spread, and infinite losses no error: neither is tested.
 
-    An interval is for its pair alone, and a verdict is for all pairs together. So with several pairs an interval may
-    leave 0 out where the verdict is "not distinguishable".
+    An interval is for its pair by itself, and a verdict is for all pairs together. With several pairs, an interval may
+    therefore exclude 0 although the verdict is "not distinguishable".
 
     References
     ----------
@@ -264,7 +265,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     truth and nearly are not distinguishable on 60 cases; over the interval of the difference, about 93 cases to no
     limit would distinguish them with 80% power.
     Paired t test on 60 cases.
-    Few cases carry the differences: tests and intervals are widened for that.
+    Few cases determine the differences: tests and intervals allow for this.
     """
     asked = read_measure(measure)
     check_level(level)
@@ -318,7 +319,7 @@ def compare_of(
     if ledger.labels is None:
         table = ledger.table(ledger.models[0])
         events = (table.n_events, table.n - table.n_events)
-    tested = Tested(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure, events)
+    tested = VerdictBasis(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure, events)
     columns["verdict"] = verdicts_of(columns["difference"], columns["standard_error"], columns["p_adjusted"], tested)
     chosen = "none" if paired.untested else chosen
     drawn = chosen in ("block bootstrap", "bootstrap")
@@ -340,7 +341,7 @@ def compare_of(
 
 
 def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *, in_order: bool) -> str:
-    """Warn of a rule that is not proper, and of what makes intervals too narrow, or say why there is no test."""
+    """Return warnings about an improper rule and intervals that are too narrow, or why there is no test."""
     said = [paired.untested]
     if np.isfinite(statistic).any():
         alone = ledger.dependence == "time" and not in_order
@@ -365,11 +366,11 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
         return "bootstrap"
     if method == "bootstrap":
         if ledger.labels is not None:
-            law = f"method='bootstrap' draws cases of one event; the forecasts are rows of {len(ledger.labels)} classes"
+            law = f"method='bootstrap' draws cases of one event; the forecasts are of {len(ledger.labels)} classes"
             raise InputValueError(law, hint='use method="auto".')
         return method
     if not by_losses:
-        law = f"method={method!r} compares mean losses; {measure.label} is none"
+        law = f"method={method!r} compares mean losses; {measure.label} is not a mean loss"
         raise InputValueError(law, hint='use method="auto" or "bootstrap".')
     if SUITS[method] != ledger.dependence:
         law = (

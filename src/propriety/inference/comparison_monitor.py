@@ -1,4 +1,4 @@
-"""Monitoring one model against another: a test and bounds that hold after every case, however often one looks."""
+"""Monitoring a model against a reference: a test and bounds that are valid after every case."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
 from propriety.inference.estimates import counted
 from propriety.result import Floats
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
 from propriety.tables.cases import Cases
@@ -26,27 +26,26 @@ __all__ = ["MonitoredComparison", "monitor_comparison"]
 
 Standing: TypeAlias = Literal["better", "worse", "not distinguishable"]
 
-BRIER = Brier()
-ROUNDING = 1e-9  # A loss outside its range by no more than this share of the range is rounding error.
+RANGE_ROUNDING = 1e-9  # A loss outside its range by at most this share of the range is rounding error.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MonitoredComparison(EProcess):
-    """Evidence, case by case, that a model is worse than a reference; see `monitor_comparison`.
+    """Evidence after each case that a model is worse than a reference; see `monitor_comparison`.
 
     Parameters
     ----------
     log_e_value, claim, level, method, n, dropped
         As in `EProcess`, against the claim that the model is no worse than the reference.
     p_value : ndarray of shape (n,)
-        Anytime-valid p-value of that claim, doubled, because both signs are looked at.
+        Anytime-valid p-value of that claim, doubled because both signs are monitored.
     alarm : int, optional
         Number of cases after which `low` was first above 0; None if it never was.
     difference : ndarray of shape (n,)
         Mean loss of the model so far minus that of the reference.
     low, high : ndarray of shape (n,)
-        Confidence sequence: with a probability of at least `level` the expected difference so far lies between them
-        at all times.
+        Confidence sequence: with a probability of at least `level`, the expected difference so far lies between them at
+        all times.
     log_e_better : ndarray of shape (n,)
         Natural logarithm of the e-value against the claim that the model is no better than the reference.
     better_at : int, optional
@@ -68,17 +67,17 @@ class MonitoredComparison(EProcess):
 
     @property
     def threshold(self) -> float:
-        """The e-value that raises the alarm: with it the confidence sequence leaves 0 on one of its two sides."""
+        """The e-value that raises the alarm: there the confidence sequence excludes 0 on one side."""
         return 2.0 * math.exp(log_threshold(self.level))
 
     @property
     def standing(self) -> Standing:
-        """How the model stands on average over all cases so far: on which side of 0 the confidence sequence is."""
+        """Result for the average over all cases so far: on which side of 0 the confidence sequence is."""
         return "worse" if self.low[-1] > 0.0 else "better" if self.high[-1] < 0.0 else "not distinguishable"
 
     @property
     def verdict(self) -> str:
-        """What the stream says, in words."""
+        """The result of the stream in words."""
         cases = counted(self.n, "case")
         turns = sorted((at, word) for at, word in ((self.alarm, "worse"), (self.better_at, "better")) if at is not None)
         if not turns:
@@ -87,16 +86,16 @@ class MonitoredComparison(EProcess):
         if not later and self.standing == word:
             call = "alarm" if word == "worse" else "clear"
             return f"The model is {word} than the reference: {call} after {at:,} of {cases}."
-        # All are true, each of the average until then.
+        # Each statement is true for the average up to then.
         first = f"On average over the first {counted(at, 'case')} the model was {word} than the reference"
         first += "".join(f", over the first {then:,} it was {other}" for then, other in later)
         now = f"it is {self.standing}" if self.standing != "not distinguishable" else "they are not distinguishable"
         return f"{first}, and over all {self.n:,} {now}."
 
     def extend(self, y_true: object, y_proba: object, reference: object) -> MonitoredComparison:
-        """Return the whole stream, continued by further cases; the options stay as they were.
+        """Return the whole stream, continued by further cases; the options do not change.
 
-        The answer is that of all cases at once.
+        The result is the same as for all cases at once.
 
         Examples
         --------
@@ -124,20 +123,20 @@ def monitor_comparison(
 ) -> MonitoredComparison:
     r"""Test, after every case, whether a model is worse than a reference.
 
-    Let :math:`d_t` be the loss of the model minus that of the reference in case t, and :math:`R` the range of the
-    rule. Claimed is that the model is no worse on average: at no time is
+    Let :math:`d_t` be the loss of the model minus that of the reference in case t, and :math:`R` the range of the rule.
+    The claim is that the model is no worse on average: at no time is
 
     .. math:: \Delta_t = \frac{1}{t} \sum_{i \le t} E(d_i \mid \text{the cases before } i)
 
-    positive. This holds if the model is no worse in any case, given the cases before it, but it may be worse at some
-    times if it was better before. Against the claim stands the capital of bets on the sign of :math:`d_t`,
+    positive. This holds if the model is no worse in any case, given the cases before it, but it may be worse at times
+    if it was better before. The claim is tested by the capital of bets on the sign of :math:`d_t`,
 
     .. math:: e_t = \sum_k w_k \prod_{i \le t} \left(1 + b_k \frac{d_i}{R}\right),
 
     with ten constant bets :math:`b_k` from 0.99 down to 0.002. The same bets bound :math:`\Delta_t` on both sides at
-    all times at once, at (1 - level) / 2 on each side, and the verdict is that of these bounds: an alarm is raised
-    when the lower one is above 0, which is when :math:`e_t` reaches :math:`2 / (1 - \text{level})`. With a probability
-    of at least the level no verdict is ever false, on either side.
+    all times at once, at (1 - level) / 2 on each side, and the result is that of these bounds: an alarm is raised when
+    the lower bound is above 0, which is when :math:`e_t` reaches :math:`2 / (1 - \text{level})`. With a probability of
+    at least the level, no statement is ever false, on either side.
 
     Parameters
     ----------
@@ -146,13 +145,13 @@ def monitor_comparison(
     y_proba : array-like of shape (n,) or (n, K)
         Forecasts of the model.
     reference : array-like of the shape of `y_proba`, float, or array-like of shape (K,)
-        Forecasts to compare with, or a rate or K rates. A rate must have been known before the stream.
+        Forecasts to compare with, or a rate or K rates. A rate must have been known before the stream started.
     rule : Rule
         Any proper rule with a finite range.
     level : float
-        One minus the probability that a bound, and so a verdict, is ever wrong, strictly between 0 and 1.
+        One minus the probability that a bound is ever wrong, strictly between 0 and 1.
     pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case that either forecast misses.
+        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in either forecast.
 
     Returns
     -------
@@ -161,18 +160,17 @@ def monitor_comparison(
 
     Notes
     -----
-    A case must count only after its outcome is known and before the next case's is. Outcomes that become known
-    together need an order that was fixed beforehand and does not depend on them. Forecasts several steps ahead
-    overlap, and their differences depend on each other: monitor every h-th of them. There are no
-    weights, because a weighted mean is not bet on case by case.
+    A case must be added only after its outcome is known and before that of the next case is. Outcomes that become known
+    together need an order that was fixed in advance and does not depend on them. Forecasts several steps ahead overlap,
+    and their differences are correlated: monitor every h-th of them. Weights are not supported, because a weighted mean
+    cannot be bet on case by case.
 
-    A model that was better for long must be worse for long before the average turns: begin a new stream where a
-    period begins that is to be judged on its own, such as that after a new version.
+    A model that was better for a long time must be worse for a long time before the average changes sign: start a new
+    stream for a period that is to be evaluated by itself, such as that after a new version.
 
-    The claim is about averages over the cases that come, so models that are each better in some cases and equal on
-    average raise no alarm. Its price is that the range of the rule counts: with rare events the Brier score uses
-    little of its range, and `BoundedBrier` or `BoundedLog`, over the thresholds at which somebody acts, find
-    differences sooner.
+    The claim is about averages over the cases, so models that are each better in some cases and equal on average raise
+    no alarm. The price is that the range of the rule matters: with rare events the Brier score uses little of its
+    range, and `BoundedBrier` or `BoundedLog`, over the thresholds at which somebody acts, detect differences sooner.
 
     References
     ----------
@@ -203,7 +201,7 @@ def _compared(
     options: Mapping[str, Any],
     before: MonitoredComparison | None,
 ) -> MonitoredComparison:
-    """Bet on both signs of the differences, from where the stream before them stopped."""
+    """Bet on both signs of the differences, starting from the end of the previous stream."""
     classes = cases.classes
     if before is not None and classes != before.classes:
         law = "a stream must be continued with forecasts of the same kind"
@@ -249,7 +247,7 @@ def _compared(
 
 
 def _read_pair(y_true: object, y_proba: object, reference: object, options: Mapping[str, Any]) -> Cases:
-    """Read both forecasts, on the cases that both have."""
+    """Read both forecasts, for the cases that both have."""
     refuse_table(y_true)
     model = read_cases(y_true, y_proba, **options)
     rates = read_rates(reference, model)
@@ -259,23 +257,23 @@ def _read_pair(y_true: object, y_proba: object, reference: object, options: Mapp
 
 
 def _range_of(rule: Rule, classes: int | None) -> tuple[float, float]:
-    """Return the best and the worst loss of a proper rule, which must be finite."""
+    """Return the best and the worst loss of a proper rule; both must be finite."""
     check_rule(rule)
     claims = rule.properties(classes)
     if not claims.proper:
         law = f"monitoring needs a rule that is declared proper, or honest forecasts may seem worse; got {rule!r}"
-        raise ImproperRuleError(law, hint="propriety.audit tells whether it is.")
+        raise ImproperRuleError(law, hint="propriety.audit checks whether it is proper.")
     if claims.best is None or claims.worst is None or not math.isfinite(claims.worst - claims.best):
-        law = f"monitoring needs a rule with a finite range, or a single case could cost everything; got {rule!r}"
+        law = f"monitoring needs a rule with a finite range, because the bets rely on it; got {rule!r}"
         hint = "use Brier(), or BoundedLog(low, high) over the thresholds at which somebody acts."
         raise InputValueError(law, hint=hint)
     return claims.best, claims.worst
 
 
 def _losses(cases: Cases, model: str, rule: Rule, best: float, worst: float) -> Floats:
-    """Return the loss of each case, which must lie in the range on which the bets rely."""
+    """Return the loss of each case after checking that it is in the range on which the bets rely."""
     losses = losses_of(cases, rule, model)
-    slack = ROUNDING * (worst - best)
+    slack = RANGE_ROUNDING * (worst - best)
     outside = ~((losses >= best - slack) & (losses <= worst + slack))
     if outside.any():
         law = f"the losses of {rule!r} must lie in the range that it declares, {best:g} to {worst:g}"

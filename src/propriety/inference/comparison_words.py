@@ -12,7 +12,7 @@ from propriety.inference.dependence import span_of
 from propriety.inference.estimates import FEWEST, counted
 from propriety.inference.measures import Mean, Measure
 from propriety.inference.paired_columns import POWER
-from propriety.inference.verdicts import Pair, Tested, Verdict, is_ahead, verdict_on
+from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, is_ahead, verdict_on
 
 if TYPE_CHECKING:
     from propriety.inference.comparison import Comparison
@@ -49,13 +49,13 @@ def comparison_words(comparison: Comparison) -> Iterator[str]:
         yield comparison.note
 
 
-def pair_sentence(pair: Pair, tested: Tested) -> str:
+def pair_sentence(pair: Pair, tested: VerdictBasis) -> str:
     """Report the verdict on a pair, the difference, and how many cases would distinguish the models.
 
     Examples
     --------
     >>> from propriety.inference.measures import MeanScore
-    >>> tested = Tested(1204, 1204, "case", 1, 0.95, MeanScore())
+    >>> tested = VerdictBasis(1204, 1204, "case", 1, 0.95, MeanScore())
     >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005, 1300.0), tested)
     'a is better than b: 0.0042 lower Brier score, 95% CI 0.0013 to 0.0071.'
     >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21, 6000.4, 970.1, math.inf), tested)
@@ -170,13 +170,13 @@ def rule_sentence(measure: Measure, classes: int | None) -> str:
     )
 
 
-def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: Tested) -> str:
+def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: VerdictBasis) -> str:
     """Say which test was used, on what, and for how many pairs the verdicts are adjusted.
 
     Examples
     --------
     >>> from propriety.inference.measures import MeanScore
-    >>> method_in_words("paired t", None, 0, Tested(1204, 1204, "case", 3, 0.95, MeanScore()))
+    >>> method_in_words("paired t", None, 0, VerdictBasis(1204, 1204, "case", 3, 0.95, MeanScore()))
     'Paired t test on 1,204 cases; verdicts adjusted for 3 pairs'
     """
     span = span_of(tested.units)
@@ -205,7 +205,7 @@ def _counted_beyond(names: Sequence[str]) -> str:
     return listed(names) if len(names) <= MOST_NAMES else f"{len(names):,} models"
 
 
-def _sample(tested: Tested) -> str:
+def _sample(tested: VerdictBasis) -> str:
     """Return the number of cases, and of clusters or times."""
     cases = counted(tested.n, "case")
     if tested.unit == "case" or (tested.unit == "time" and tested.units == tested.n):
@@ -213,7 +213,7 @@ def _sample(tested: Tested) -> str:
     return f"{cases} {'in' if tested.unit == 'cluster' else 'at'} {counted(tested.units, tested.unit)}"
 
 
-def _untested(pair: Pair, tested: Tested, verdict: Verdict) -> str:
+def _untested(pair: Pair, tested: VerdictBasis, verdict: Verdict) -> str:
     """Say why there is no test."""
     label = tested.measure.label
     better, other = _by_merit(pair, tested.measure)
@@ -247,7 +247,7 @@ def _by_value(pair: Pair) -> tuple[str, str]:
     return (pair.model, pair.reference) if pair.difference > 0.0 else (pair.reference, pair.model)
 
 
-def _planned(pair: Pair, tested: Tested) -> str:
+def _planned(pair: Pair, tested: VerdictBasis) -> str:
     """Say how many cases would distinguish the models if the true difference is as observed, and over its interval."""
     if math.isnan(pair.needed_low):
         return ""
@@ -262,7 +262,7 @@ def _planned(pair: Pair, tested: Tested) -> str:
     return f"if the true difference is as observed, {needed} ({low} to {high} over its interval)"
 
 
-def _with_units(number: float, tested: Tested) -> str:
+def _with_units(number: float, tested: VerdictBasis) -> str:
     """Return the number of cases, of clusters or times, and of the rarer outcome if it is rare."""
     said, rare = f"{_about(number)} cases", min(tested.events or (tested.n, tested.n))
     if tested.unit != "case" and tested.units != tested.n:
@@ -274,7 +274,7 @@ def _with_units(number: float, tested: Tested) -> str:
     return said
 
 
-def _outcomes(tested: Tested) -> str:
+def _outcomes(tested: VerdictBasis) -> str:
     """Return the number of cases with the rarer outcome."""
     events, others = tested.events or (tested.n, tested.n)
     name = "event" if events <= others else "non-event"

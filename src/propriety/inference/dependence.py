@@ -1,4 +1,4 @@
-"""Errors of means whose parts depend on each other through time: a long-run variance and a block bootstrap."""
+"""Standard errors of means of correlated times: a long-run variance and a block bootstrap."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from propriety.result import Floats
 
 __all__ = ["Estimates", "block_bootstrap", "check_times", "hac", "span_of", "student"]
 
-FEWEST_TIMES = 20  # With fewer, a resample holds three blocks or less.
-BLOCK = 2**21  # Block means gathered at a time: bounds the memory, whatever the number of draws.
+FEWEST_TIMES = 20  # With fewer times, a resample has at most three blocks.
+BLOCK = 2**21  # Block means computed at a time, which bounds the memory.
 
 
 class Estimates(NamedTuple):
-    """What is known of some means: one entry per series; `df` is NaN where no t distribution is used."""
+    """Estimates of some means, one entry per series; `df` is NaN if no t distribution is used."""
 
     standard_error: Floats
     df: Floats
@@ -30,7 +30,7 @@ class Estimates(NamedTuple):
 
 
 def student(mean: Floats, standard_error: Floats, df: Floats | float, level: float) -> Estimates:
-    """Return intervals and two-sided p-values of means over their errors by Student's t.
+    """Return intervals and two-sided p-values of means by Student's t.
 
     Examples
     --------
@@ -38,14 +38,14 @@ def student(mean: Floats, standard_error: Floats, df: Floats | float, level: flo
     array([0.0766])
     """
     degrees = np.broadcast_to(np.asarray(df, dtype=np.float64), mean.shape)
-    with np.errstate(divide="ignore", invalid="ignore"):  # A mean without error is judged by the caller.
+    with np.errstate(divide="ignore", invalid="ignore"):  # The caller handles means without error.
         half_width = stdtrit(degrees, 0.5 + level / 2.0) * standard_error
         p_value = 2.0 * stdtr(degrees, -np.abs(mean / standard_error))
         return Estimates(standard_error, degrees, mean - half_width, mean + half_width, p_value)
 
 
 def span_of(times: int) -> int:
-    r"""Return over how many times dependence is followed, :math:`\lceil 1.3 \sqrt{T} \rceil`, and at most all.
+    r"""Return the span of times over which correlation is considered, :math:`\lceil 1.3 \sqrt{T} \rceil`, at most all.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def span_of(times: int) -> int:
 
 
 def check_times(times: Sequence[Any], horizon: int | None) -> None:
-    """Refuse times that are not in an order of their own, and a horizon that reaches beyond them."""
+    """Raise an error for times without a natural order, or a horizon beyond them."""
     try:
         in_order = all(one < other for one, other in itertools.pairwise(times))
     except TypeError:
@@ -72,15 +72,15 @@ def check_times(times: Sequence[Any], horizon: int | None) -> None:
     if horizon is None:
         return
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon < len(times):
-        law = f"horizon must be a whole number from 1 to the number of times less one, {len(times) - 1:,}"
+        law = f"horizon must be a whole number from 1 to the number of times minus one, {len(times) - 1:,}"
         raise InputValueError(f"{law}; got {horizon!r}")
 
 
 def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
     r"""Return the standard error of sums over time, and their degrees of freedom.
 
-    With :math:`c_t` the part that time :math:`t` of :math:`T` has in the deviation of a mean, so that the parts sum
-    to zero, the squared error is
+    With :math:`c_t` the contribution of time :math:`t` of :math:`T` to the deviation of a mean, so that the
+    contributions sum to zero, the squared error is
 
     .. math::
 
@@ -88,22 +88,22 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
        q = 1 - \frac{1}{T} \sum_{|k| < S} v_k \Bigl(1 - \frac{|k|}{T}\Bigr) .
 
     Without `horizon`, the weights :math:`v_k = 1 - |k| / S` are Bartlett's, which cannot give a negative square, and
-    the span :math:`S` is that of `span_of`; the degrees of freedom are :math:`T / \sum v_k^2`. With it,
-    :math:`v_k = 1` and :math:`S` is the horizon, because errors of forecasts that many steps ahead overlap no further;
-    the degrees of freedom are :math:`T - 1`. Then :math:`q` is the correction of Harvey, Leybourne and Newbold: what
-    is lost by taking deviations from the mean of the sample. Here it is carried over to Bartlett weights.
+    the span :math:`S` is that of `span_of`; the degrees of freedom are :math:`T / \sum v_k^2`. With it, :math:`v_k = 1`
+    and :math:`S` is the horizon, because errors of forecasts that many steps ahead do not overlap further; the degrees
+    of freedom are :math:`T - 1`. Then :math:`q` is the correction of Harvey, Leybourne and Newbold for taking
+    deviations from the sample mean. Here it is extended to Bartlett weights.
 
     Parameters
     ----------
     parts : ndarray of shape (times, series)
-        The parts :math:`c_t` in the order of time.
+        The contributions :math:`c_t` in the order of time.
     horizon : int, optional
         Number of steps ahead of the forecasts.
 
     Notes
     -----
-    Where the squared error with equal weights comes out negative, as it can, Bartlett weights over the same span
-    take their place.
+    If the squared error with equal weights is negative, which is possible, Bartlett weights over the same span are used
+    instead.
 
     References
     ----------
@@ -124,7 +124,7 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
         return np.full(parts.shape[1], np.nan), np.full(parts.shape[1], np.nan)
     span = span_of(times) if horizon is None else horizon
     bartlett = 1.0 - np.arange(span) / span
-    with np.errstate(invalid="ignore"):  # Parts of an infinite mean.
+    with np.errstate(invalid="ignore"):  # Contributions to an infinite mean.
         falling = _falling(parts, span) / _kept(bartlett, times)
         if horizon is None:
             return np.sqrt(falling), np.full(parts.shape[1], times / _two_sided(bartlett**2))
@@ -133,21 +133,21 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
 
 
 def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: int, seed: int) -> Estimates:
-    r"""Draw blocks of neighbouring times and return the intervals and p-values that the draws give.
+    r"""Draw blocks of neighbouring times and return intervals and p-values from the draws.
 
-    A block is `span_of` times long and the last time is followed by the first, so that each time is drawn as often
-    as any other. A draw of :math:`k = \lceil T / S \rceil` blocks gives :math:`t^* = m^* / s^*`, with the mean of its
-    block means and the error that their spread gives it; the sample gives :math:`t = m / s`, with the error
+    A block is `span_of` times long, and the last time is followed by the first, so that each time is drawn equally
+    often. A draw of :math:`k = \lceil T / S \rceil` blocks gives :math:`t^* = m^* / s^*`, from the mean of its block
+    means and the standard error of that mean by their spread; the sample gives :math:`t = m / s`, with the error
     :math:`s` of `hac`. The interval is :math:`m \pm q s`, with :math:`q` the quantile of :math:`|t^*|` at the level,
-    and the p-value is the share of :math:`|t^*|` that reach :math:`|t|`, the sample counted in. So the interval holds 0
-    if and only if the p-value is above one minus the level.
+    and the p-value is the share of :math:`|t^*|` that reach :math:`|t|`, counting the sample itself. The interval
+    contains 0 if and only if the p-value is above one minus the level.
 
     Parameters
     ----------
     mean : ndarray of shape (series,)
         The means.
     parts : ndarray of shape (times, series)
-        Part of each time in the deviation of the means, as in `hac`.
+        Contribution of each time to the deviation of the means, as in `hac`.
     level, n_resamples, seed
         Level of the intervals, number and seed of the draws.
 
@@ -177,7 +177,7 @@ def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: i
         raise InputValueError(law, argument="n_resamples", offender=f"got {n_resamples:,}")
     error, _ = hac(parts)
     drawn = np.sort(np.abs(_drawn(parts, n_resamples, seed)), axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # A mean without error is judged by the caller.
+    with np.errstate(divide="ignore", invalid="ignore"):  # The caller handles means without error.
         statistic = np.abs(mean / error)
         half_width = drawn[n_resamples - beyond] * error
         p_value = (1 + np.sum(drawn >= statistic, axis=0)) / (n_resamples + 1)
@@ -186,7 +186,7 @@ def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: i
 
 
 def _falling(parts: Floats, span: int) -> Floats:
-    """Return the sum with Bartlett weights, in one pass: the mean square of the sums over windows of the span."""
+    """Return the sum with Bartlett weights in one pass: the mean square of the sums over windows of the span."""
     nothing = np.zeros((span, parts.shape[1]))
     running = np.cumsum(np.concatenate([nothing, parts, nothing[1:]]), axis=0)
     sums: Floats = np.sum((running[span:] - running[:-span]) ** 2, axis=0) / span
@@ -201,7 +201,7 @@ def _level(parts: Floats, span: int) -> Floats:
 
 
 def _kept(weights: Floats, times: int) -> float:
-    """Return the share of the variance of independent times that is left after the mean was taken off."""
+    """Return the share of the variance of independent times that remains after subtracting the mean."""
     return 1.0 - _two_sided(weights * (1.0 - np.arange(len(weights)) / times)) / times
 
 
@@ -215,14 +215,14 @@ def _drawn(parts: Floats, n_resamples: int, seed: int) -> Floats:
     span = span_of(times)
     blocks = math.ceil(times / span)
     running = np.cumsum(np.concatenate([np.zeros((1, series)), parts, parts[: span - 1]]), axis=0)
-    with np.errstate(invalid="ignore"):  # Parts of an infinite mean.
+    with np.errstate(invalid="ignore"):  # Contributions to an infinite mean.
         sums = running[span:] - running[:-span]
     generator = np.random.default_rng(seed)
     statistic = np.empty((n_resamples, series))
     size = max(BLOCK // (blocks * series), 1)
     for start in range(0, n_resamples, size):
         begins = generator.integers(times, size=(min(size, n_resamples - start), blocks))
-        with np.errstate(divide="ignore", invalid="ignore"):  # Blocks that are all the same have no spread.
+        with np.errstate(divide="ignore", invalid="ignore"):  # Equal blocks have no spread.
             drawn = sums[begins]
             average = drawn.mean(axis=1)
             found = average / (drawn.std(axis=1, ddof=1) / math.sqrt(blocks))

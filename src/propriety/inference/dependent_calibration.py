@@ -1,4 +1,4 @@
-"""Spread of what calibration is judged by, where cases of one cluster or time may depend on each other."""
+"""Variance of the sums used in calibration tests if cases of one cluster or time are correlated."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["Dispersion", "dispersion_of_scores", "spread_of_regression", "units_
 
 
 class Dispersion(NamedTuple):
-    """Variances of sums of residuals that depend on each other.
+    """Variances of sums of correlated residuals.
 
     Parameters
     ----------
     variance : ndarray of shape (k,)
-        Of each sum; 1 if cases are independent.
+        Variance of each sum; 1 for independent cases.
     df : float
-        Degrees of freedom of the variances over time; infinite of clusters.
+        Degrees of freedom of the variances over time; infinite for clusters.
     worth : float
-        How many independent times the times are worth; infinite of clusters.
+        Effective number of independent times; infinite for clusters.
     """
 
     variance: Floats
@@ -38,7 +38,7 @@ class Dispersion(NamedTuple):
 
 
 def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Dispersion:
-    """Return the variance of each sum of residuals as clusters make it, or as times do over a span of neighbours."""
+    """Return the variance of each sum of residuals under clusters, or under times over a span of neighbours."""
     if not scores.sums.size:
         return Dispersion(np.empty(0))
     forecast, event, weight = cases.gathered()
@@ -46,7 +46,7 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
     residual = np.where(group >= 0, np.where(event, 1.0 - forecast, -forecast), 0.0)
     residual = residual if weight is None else residual * weight
     units, codes = units_of_cases(cases)
-    # The sums have mean 0 if the forecasts are calibrated, so that nothing is fitted and nothing to correct for.
+    # If the forecasts are calibrated, the sums have mean 0: nothing is fitted, so there is nothing to correct for.
     sums = np.stack([np.bincount(codes, residual * one[group], minlength=units) for one in scores.functions.T])
     if cases.time is not None and units > 1:
         centred = sums - sums.mean(axis=1)[:, None]
@@ -56,9 +56,9 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
 
 
 def _worth(centred: Floats) -> float:
-    r"""Return :math:`T (1 - r) / (1 + r)` with the correlation r of neighbouring times, at most T, for level and slope.
+    r"""Return :math:`T (1 - r) / (1 + r)`, with the correlation r of neighbouring times, at most T, for both sums.
 
-    So many independent times tell a mean as well as times with a correlation that falls by r from each to the next.
+    That many independent times estimate a mean as well as times whose correlation decreases by a factor r at each step.
     """
     times = centred.shape[1]
     r = float((centred[:, 1:] * centred[:, :-1]).sum()) / max(float((centred**2).sum()), np.finfo(np.float64).tiny)
@@ -85,7 +85,7 @@ def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) 
 
 
 def units_of_cases(cases: Cases) -> tuple[int, NDArray[np.intp]]:
-    """Return the number of clusters or times, and that of each case."""
+    """Return the number of clusters or times, and the code of each case."""
     keys = cases.cluster if cases.time is None else cases.time
-    assert keys is not None  # noqa: S101  (for the type checker; it is asked of such cases)
+    assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
     return len(keys), keys.codes

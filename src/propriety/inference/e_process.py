@@ -1,4 +1,4 @@
-"""Evidence that may be looked at after every case: what comes back from monitoring a stream of forecasts."""
+"""Results of monitoring a stream of forecasts: evidence that may be looked at after every case."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["EProcess", "anytime_p_values", "first_reached", "log_threshold", "re
 class EProcess(Result):
     r"""Evidence against a claim about a stream of forecasts, one row per case.
 
-    If the claim is true, the expected e-value is at most one whenever one stops, so that it ever reaches
-    :math:`1 / \alpha` with a probability of at most :math:`\alpha`, however often one looks.
+    If the claim is true, the expected e-value is at most one at any stopping time, so that the probability of ever
+    reaching :math:`1 / \alpha` is at most :math:`\alpha`, however often one looks.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class EProcess(Result):
     alarm : int, optional
         Number of cases after which the e-value first reached 1 / (1 - level); None if it never did.
     claim : str
-        What is tested.
+        The claim that is tested.
     level : float
         One minus the probability of a false alarm, ever.
     method : str
-        How the e-values are made.
+        How the e-values are computed.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
@@ -55,7 +55,7 @@ class EProcess(Result):
 
     @property
     def e_value(self) -> Floats:
-        """The e-value after each case; infinite where it is too large for a float."""
+        """The e-value after each case; infinite if it is too large for a float."""
         with np.errstate(over="ignore"):
             return np.exp(self.log_e_value)
 
@@ -66,7 +66,7 @@ class EProcess(Result):
 
     @property
     def verdict(self) -> str:
-        """What the stream says, in words."""
+        """The result of the stream in words."""
         if self.alarm is None:
             return f"No alarm in {counted(self.n, 'case')}."
         return f"Alarm after {self.alarm:,} of {counted(self.n, 'case')}: it is not true that {self.claim}."
@@ -87,7 +87,7 @@ def log_threshold(level: float) -> float:
 
 
 def first_reached(reached: NDArray[np.bool_]) -> int | None:
-    """Return after how many cases it was first so."""
+    """Return the number of cases after which the condition first held; None if never."""
     return int(reached.argmax()) + 1 if reached.any() else None
 
 
@@ -97,7 +97,7 @@ def anytime_p_values(log_e: Floats) -> Floats:
 
 
 def refuse_table(y_true: object) -> None:
-    """Refuse a table, whose cases have no order."""
+    """Raise an error for a table, whose cases have no order."""
     if isinstance(y_true, ForecastTable):
-        law = "monitoring needs predictions in the order in which they came; a ForecastTable no longer knows its cases"
+        law = "monitoring needs predictions in order of arrival; a ForecastTable holds no individual cases"
         raise InputTypeError(law)

@@ -1,4 +1,4 @@
-"""What an estimate is: a value of a sample, the limits that hold the truth, and how they were made."""
+"""Estimates: the value in a sample, confidence limits, and how they were computed."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = [
     "INDEPENDENT",
     "NEIGHBOURS",
     "NO_SPREAD",
+    "ROUNDING",
     "Estimate",
     "counted",
     "few",
@@ -32,10 +33,10 @@ __all__ = [
     "without_limits",
 ]
 
-# With fewer, an interval says that it may be too narrow: clusters of equal size, and events and non-events, where the
-# law of the interval holds with few of them and where it does not.
+# With fewer, an interval is noted to be possibly too narrow: clusters of equal size, and events and non-events, for
+# intervals that are valid with few of them and for others.
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
-ROUNDING = 1e-12  # Spreads below this share of the value are rounding error.
+ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
 NEIGHBOURS = "neighbouring times count as independent"
 INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
 WITHOUT = "without an interval"
@@ -44,30 +45,30 @@ NO_SPREAD = "nothing varies in the sample, so there is no interval"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Estimate(Result):
-    """A number, and the limits that hold the truth as often as the level says; see `propriety.estimate`.
+    """An estimate with its confidence limits; see `propriety.estimate`.
 
     Parameters
     ----------
     value : float
-        The number in the sample; of miscalibration and discrimination, without the noise of the sample.
+        The value in the sample; bias-corrected for miscalibration and discrimination.
     low, high : float
-        Limits of the interval; NaN where the sample does not tell, and `note` says why.
+        Limits of the interval; NaN if the sample does not determine them, and `note` says why.
     standard_error : float
         Standard error of the value; for a bootstrap, the standard deviation of the draws.
     raw : float, optional
-        For miscalibration and discrimination, the number with the noise of the sample, as in `propriety.decompose`.
+        For miscalibration and discrimination, the value before bias correction, as in `propriety.decompose`.
     level : float
         Level of the interval.
     method : str
-        How it was made.
+        How the interval was computed.
     measure : Measure
-        What was estimated.
+        The measure that was estimated.
     n : int
         Number of cases.
     units : int
         Number of independent units: the cases, clusters or times.
     note : str
-        What to beware of; empty if nothing.
+        A caveat, if any.
     dropped : int
         Rows left out because of missing values.
     n_resamples, seed : int, optional
@@ -91,12 +92,12 @@ class Estimate(Result):
 
     @property
     def is_without(self) -> bool:
-        """Whether it has no interval because the cases that this needs are not at hand."""
+        """Whether the interval is missing because it needs cases that are not available."""
         return self.method == WITHOUT
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more of it is better."""
+        """Whether higher values are better."""
         return self.measure.higher_is_better
 
     def _fields(self) -> dict[str, Any]:
@@ -110,7 +111,7 @@ class Estimate(Result):
 
 
 def limits_of(value: float, error: float, df: float, level: float, scale: str = "identity") -> tuple[float, float]:
-    """Return the limits of Student's interval, or the normal one for infinite `df`, made on a scale.
+    """Return the limits of Student's interval, or of the normal one for infinite `df`, computed on a scale.
 
     Examples
     --------
@@ -137,7 +138,7 @@ def limits_of(value: float, error: float, df: float, level: float, scale: str = 
 
 
 def counted(number: int, noun: str) -> str:
-    """Say a number of things.
+    """Return a number with a noun in singular or plural.
 
     Examples
     --------
@@ -155,22 +156,22 @@ def few_in_words(
     others: int | None = None,
     what: str = "the interval",
 ) -> str:
-    """Say what there is too little of to trust an interval; "" if nothing is.
+    """Say which numbers are too small for an interval to be reliable; "" if all are large enough.
 
     Parameters
     ----------
     events : (int, int), optional
         Number of events and of non-events.
     clusters : (int, float), optional
-        Number of clusters, and how many of equal size they are worth.
+        Number of clusters, and their effective number if they were of equal size.
     inflation : float
-        How much dependence inflates the variance: so many events are worth one.
+        Factor by which correlation inflates the variance: this many events count as one.
     fewest : int
         Number of independent events and non-events that the interval needs.
     others : int, optional
-        Of classes, number of cases that are not of the most frequent one.
+        For classes, the number of cases outside the most frequent class.
     what : str
-        What may be too narrow.
+        Name of what may be too narrow.
 
     Examples
     --------
@@ -203,7 +204,7 @@ def too_narrow(why: str, what: str = "the interval") -> str:
 
 
 def units_of(ledger: Ledger) -> int:
-    """Return the number of clusters or times with weight, or of cases; known moments tell it without the cases."""
+    """Return the number of clusters or times with weight, or of cases; from moments if the cases are not available."""
     if ledger.dependence is None:
         return ledger.n
     weights = _unit_weights(ledger)
@@ -211,7 +212,7 @@ def units_of(ledger: Ledger) -> int:
 
 
 def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: str = "the interval") -> str:
-    """Say what there is too little of to trust an interval; see `few_in_words`."""
+    """Say which numbers are too small for an interval to be reliable; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
     if ledger.labels is not None:
@@ -221,7 +222,7 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: s
 
 
 def _beside_the_most_frequent(ledger: Ledger) -> int | None:
-    """Return how many cases are of another class than the most frequent one; None where nothing tells it."""
+    """Return the number of cases outside the most frequent class; None if it is not known."""
     if not ledger.rules:
         return None
     cases = ledger.moments(ledger.rules[0]).over(OUTCOME).n
@@ -229,7 +230,7 @@ def _beside_the_most_frequent(ledger: Ledger) -> int | None:
 
 
 def _unit_weights(ledger: Ledger) -> Floats | None:
-    """Return the weight of each cluster or time; None where nothing tells it."""
+    """Return the weight of each cluster or time; None if not known."""
     if ledger.rules:
         moments = ledger.moments(ledger.rules[0])
         assert moments.dependence is not None  # noqa: S101  (for the type checker; the ledger has clusters or times)
@@ -258,12 +259,12 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     fewest: int = FEWEST,
     **facts: Any,
 ) -> Estimate:
-    """Make an interval; there is none of an infinite mean, of one unit, or where nothing varies."""
+    """Make an estimate with its interval, except for an infinite mean, a single unit, or values that do not vary."""
     low, high = limits_of(value, error, df, level, scale)
     note = ""
     if math.isinf(value):
         low = high = error = math.nan
-        note = "something that was forecast as impossible happened, so the mean is infinite"
+        note = "an outcome with a forecast of 0 happened, so the mean is infinite"
     elif units == 1 or math.isnan(error):
         low = high = error = math.nan
         note = (
@@ -291,7 +292,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
 
 
 def without_limits(ledger: Ledger, measure: Measure, value: float, level: float) -> Estimate:
-    """Return a value whose interval cannot be had without the cases."""
+    """Return a value without an interval, which would need the cases."""
     return Estimate(
         value=value,
         low=math.nan,

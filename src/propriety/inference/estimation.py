@@ -1,4 +1,4 @@
-"""`estimate`: a number of forecasts, with limits by formula where a sound one is known, else by drawing."""
+"""`estimate`: a measure of forecasts with confidence limits, by formula if a valid one is known, else by bootstrap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.inference.part_estimates import estimate_part, is_part
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable
@@ -30,8 +30,6 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 __all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "estimate_or_note", "rules_of"]
 
 EstimateMethod: TypeAlias = Literal["auto", "analytic", "bootstrap"]
-
-BRIER = Brier()
 
 
 def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is drawn)
@@ -54,78 +52,78 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Estimate:
-    r"""Give a number of forecasts with an interval that holds the truth as often as it says.
+    r"""Estimate a measure of forecasts with a confidence interval.
 
-    ``method="auto"`` takes a formula where there is a sound one:
+    ``method="auto"`` uses a formula if a valid one is known:
 
-    - a mean score, and net benefit: Student's t, not beyond the range of the rule, with the standard error of the mean,
-      :math:`\frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (l_i - \bar l)^2}`. With `cluster` the same of sums over
+    - a mean score, and net benefit: Student's t, limited to the range of the rule, with the standard error of the mean,
+      :math:`\frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (l_i - \bar l)^2}`. With `cluster` the same for sums over
       clusters, with a factor and degrees of freedom that allow for unequal sizes (`cluster_errors`); with `time` the
-      long-run variance of `propriety.compare`. Where an outcome has fewer than 50 cases, and at most a fifth of all,
-      the limits are those of a sum of rare events, by the gamma distribution (`limits_of_rare`);
-    - skill under a proper rule: the same of :math:`(l_i - (S / R)\, r_i) / R`, the delta method, with the mean losses
-      S of the forecast and R of the constant rate; the error of the rate itself does not count, because the rate
-      minimises R;
+      long-run variance of `propriety.compare`. If an outcome has fewer than 50 cases, and at most a fifth of all, the
+      limits are those of a sum of rare events, from the gamma distribution (`limits_of_rare`);
+    - skill under a proper rule: the same for :math:`(l_i - (S / R)\, r_i) / R`, the delta method, with the mean
+      losses S of the forecast and R of the constant rate; the error of the rate itself does not matter, because the
+      rate minimises R;
     - a measure with an influence function, such as the area under the ROC curve (DeLong's error, on the logit scale,
-      with Welch's degrees of freedom of events and non-events), observed/expected (on the log scale), calibration
-      intercept and slope: the same with influence in place of loss;
-    - miscalibration and discrimination under the Brier score, without the noise that recalibration fits: the outcomes
-      less the forecast are regressed on smooth functions of the forecast, and in large samples on steps; what noise
-      adds to the squared fit is subtracted. The limits always hold the value. `raw` is that of `propriety.decompose`,
-      with that noise;
+      with Welch's degrees of freedom for events and non-events), observed/expected (on the log scale), calibration
+      intercept and slope: the same with influence instead of loss;
+    - miscalibration and discrimination under the Brier score, corrected for the noise that recalibration fits:
+      outcome minus forecast is regressed on smooth functions of the forecast, and in large samples on steps, and the
+      contribution of noise to the squared fit is subtracted. The limits always contain the value. `raw` is the value of
+      `propriety.decompose`, before the correction;
     - miscalibration and discrimination under another rule: the error of the mean difference between the losses of the
-      forecast, or of the constant rate, and of the recalibrated forecast, around the value less its bias, which is
-      learnt from outcomes that are drawn with the recalibrated forecasts as probabilities and recalibrated anew.
+      forecast, or of the constant rate, and of the recalibrated forecast, around the bias-corrected value. The bias is
+      estimated from outcomes drawn with the recalibrated forecasts as probabilities and recalibrated again.
 
-    Everything else, or all with ``method="bootstrap"``, gets the percentile interval of draws with replacement: of
-    counts per forecast and outcome, or where there are weights or clusters, of cases or clusters.
+    Everything else, or everything with ``method="bootstrap"``, has the percentile interval of draws with replacement:
+    of counts per forecast and outcome or, with weights or clusters, of cases or clusters.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), data frame, ForecastTable or Ledger
-        Outcomes; a frame with one row per case, eager or lazy, with `outcome`; or what cases were condensed to.
+        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or condensed cases.
     forecasts : array-like of shape (n,) or (n, K), or str
-        Probability of the event, or of each class. With a frame the name of its column; with a ledger the name of
-        the model, unless there is one only.
+        Probability of the event, or of each class. With a frame, the name of its column; with a ledger, the name of the
+        model, unless there is only one.
     measure : Rule, measure or callable
         What to estimate: a rule for its mean score, a measure, or any function of a ForecastTable.
     outcome : str, optional
         With a frame, the column of the outcomes.
     method : {"auto", "analytic", "bootstrap"}
-        A formula where there is one, a formula, or draws.
+        A formula if there is one; only a formula; or draws.
     level : float
-        How often the interval is to hold the truth.
+        Confidence level of the interval.
     cluster, time : array-like of shape (n,), or str with a frame, optional
-        Cluster (patient, site, day) within which cases may depend on each other; or their time.
+        Cluster (patient, site, day) within which cases may be correlated, or their time.
     n_resamples, seed : int, optional
-        Number and seed of the draws; without a seed one is made and kept with the result. Percentiles need
-        :math:`2 / (1 - \text{level}) - 1` or more.
+        Number and seed of the draws; without a seed, a new one is drawn and stored in the result. Percentiles need at
+        least :math:`2 / (1 - \text{level}) - 1` draws.
     workers : int
-        Number of threads; the answer does not depend on it.
+        Number of threads; the result does not depend on it.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
     sample_weight, pos_label, labels, missing, tolerance
         As in `propriety.mean_score`.
 
     Notes
     -----
-    When not to trust it: intervals may be too narrow where they rest on few events, non-events or clusters, and `note`
-    says so. Scores, net benefit and AUC of independent cases need 10 of either outcome, all else 50, counted by what
-    they are worth if they come in clusters or in a row; clusters must be worth 20 of equal size. In
-    `studies/intervals.py` 95% intervals by formula of scores, skill, net benefit and AUC held the truth in 93 to 97% of
-    samples of 200 cases and more with as many events as non-events, with 20 equal clusters too. Where 1% of the cases
-    are events (`studies/few_events.py`), those of scores held in 95 to 98% with 2 to 50 events, and those of AUC in 91%
-    with 2 events, 94% with 4 and 94 to 96% from 10 on.
+    Limits of the method: intervals may be too narrow if they rest on few events, non-events or clusters, and `note`
+    says so. Scores, net benefit and AUC of independent cases need 10 of either outcome, all others 50, in terms of
+    their effective number if they come in clusters or runs; clusters need an effective number of 20. In
+    `studies/intervals.py`, 95% intervals by formula of scores, skill, net benefit and AUC had a coverage of 93 to 97%
+    in samples of 200 cases and more with as many events as non-events, also with 20 equal clusters. With 1% events
+    (`studies/few_events.py`), coverage was 95 to 98% for scores with 2 to 50 events, and for AUC 91% with 2 events, 94%
+    with 4, and 94 to 96% from 10 on.
 
-    Intervals of miscalibration and discrimination under the Brier score: see `studies/calibration_verdict.py`. They
-    suppose that the event rate is a smooth function of the forecast. Where it seems to jump the upper limit is higher,
-    and `note` says so: for a staircase they held the truth in 87 to 100% of samples of 1,000 cases and more. The jumps
-    of a staircase of fifths are told in 4 of 10 samples of 2,000 cases and in nearly all from 5,000 on.
-    Their percentile interval, ``method="bootstrap"``, is of no use: draws are recalibrated to their own noise on top of
-    that of the sample, so that calibrated forecasts never seem to be.
+    For intervals of miscalibration and discrimination under the Brier score, see `studies/calibration_verdict.py`. They
+    assume that the event rate is a smooth function of the forecast. If it seems to jump, the upper limit is higher, and
+    if the jumps account for much of the interval, `note` says so. Small samples do not show all jumps: for staircases,
+    `studies/calibration_notes.py` has the coverage and how often there is a note. Their percentile interval,
+    ``method="bootstrap"``, is not valid: draws are recalibrated to their own noise in addition to that of the sample,
+    so that calibrated forecasts never appear calibrated.
 
-    Where a bootstrap of a mean has many cases it draws counts for 1,024 cells of the loss; `method` says what share of
-    the variance lies inside the cells and is drawn as normal noise.
+    A bootstrap of the mean of many cases draws counts for 1,024 cells of the loss; `method` says what share of the
+    variance is within the cells and is drawn as normal noise.
 
     References
     ----------
@@ -194,7 +192,7 @@ def estimate_of(
 def estimate_or_note(
     ledger: Ledger, model: str, measure: Measure, *, level: float = 0.95, drawing: Drawing
 ) -> Estimate:
-    """Estimate a measure; where the sample has no value, or its draws no interval, say why instead."""
+    """Estimate a measure; if the sample has no value, or its draws no interval, return the reason instead."""
     try:
         return estimate_of(ledger, measure, model=model, level=level, drawing=drawing)
     except UNDEFINED as error:
@@ -213,7 +211,7 @@ def estimate_or_note(
 
 
 def _value(ledger: Ledger, model: str, measure: Measure) -> float:
-    """Return the value of a measure that has no interval; NaN where it has no value either."""
+    """Return the value of a measure without an interval; NaN if it is undefined."""
     try:
         return measure.value(ledger.table(model)) if ledger.labels is None else math.nan
     except UNDEFINED:
@@ -221,19 +219,20 @@ def _value(ledger: Ledger, model: str, measure: Measure) -> float:
 
 
 def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> None:
-    """Refuse a measure of one event for rows of classes; the skill of rows is not drawn."""
+    """Raise an error for a measure of one event with class probabilities; the skill of classes has no bootstrap."""
     if ledger.labels is not None and not isinstance(measure, Mean if drawn else Mean | Skill):
         law = f"{measure.label} needs the forecast of one event; the forecasts are rows of {len(ledger.labels)} classes"
         raise InputValueError(law, hint=laws.EVENT_HINT)
 
 
 def rules_of(measure: Measure) -> list[Rule]:
-    """Return the functions whose moments a measure is estimated from."""
+    """Return the functions whose moments are needed to estimate a measure."""
     return [measure.rule] if isinstance(measure, Mean | Skill) else []
 
 
 def _has_formula(measure: Measure, classes: int | None) -> bool:
     if isinstance(measure, Skill):
-        # The rates minimise the mean loss of a constant forecast, as the formula supposes, if the rule is proper.
+        # The formula assumes that the rates minimise the mean loss of a constant forecast, as they do for a proper
+        # rule.
         return bool(measure.rule.properties(classes).proper)
     return isinstance(measure, Mean | Smooth) or is_part(measure)

@@ -1,4 +1,4 @@
-"""Few events: a test that allows for the skewness of their sum, and limits of means that rest on a handful of them."""
+"""Inference with few events: a test that allows for skewness, and limits of means that depend on few events."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from propriety.result import Floats
 
 __all__ = ["FEW", "SKEWED", "errors_of_even_models", "limits_of_rare", "rarest", "tail_of_skewed"]
 
-SKEWED = 0.1  # Skewness of a sum from which on Student's t is not trusted alone; see `studies/few_events.py`.
-FEW = 50  # Events, or non-events, below which the limits of a mean are those of a sum of rare losses.
-RARE, FEWEST_CASES = 0.2, 20  # The largest share of an outcome that is rare, and the fewest cases that tell it.
-EVEN = 0.25  # Share that the number of equal losses must have in that of the rare outcome, for those limits.
-NORMAL = 1e-5  # The least skewness that is told from none; it moves a p-value by a hundred-thousandth of it.
+SKEWED = 0.1  # With a larger skewness of a sum, Student's t is not used alone; see `studies/few_events.py`.
+FEW = 50  # With fewer events or non-events, the limits of a mean are those of a sum of rare losses.
+RARE, FEWEST_CASES = 0.2, 20  # Largest share of a rare outcome, and fewest cases to determine it.
+EVEN = 0.25  # Smallest ratio of equivalent equal losses to rare outcomes for those limits.
+NORMAL = 1e-5  # Smaller skewness counts as none; it changes a p-value by a relative 1e-5.
 
 
 def rarest(moments: Moments) -> int:
-    """Return the number of events or of non-events, whichever is less; 0 where one of them never happened."""
+    """Return the number of events or of non-events, whichever is smaller; 0 if one of them never happened."""
     by_outcome = moments.over(OUTCOME)
     return int(by_outcome.n.min()) if len(by_outcome.n) > 1 else 0
 
 
 def tail_of_skewed(z: Floats, skewness: Floats) -> Floats:
-    """Return the two-sided p-value of a standardised, skewed sum: twice the smaller tail of Pearson's type III.
+    """Return the two-sided p-value of a standardised skewed sum: twice the smaller tail of Pearson type III.
 
     Examples
     --------
@@ -43,31 +43,32 @@ def errors_of_even_models(
 ) -> Floats:
     r"""Return the errors of differences, widened so that Student's t allows for the skewness of few events.
 
-    Were the two models equally good in every case, the sum of their differences would have the variance and the third
-    moment that `Moments` holds. Where that makes it skewed by more than 0.1, the p-value is the larger of Student's and
-    of Pearson's type III with these moments, and the error is the one that gives Student's t that p-value: so intervals
-    and tests agree. Dependence inflates the variance by a factor :math:`f`, and the skewness by :math:`\sqrt{f}`, as if
-    cases came in copies.
+    If the two models were equally good in every case, the sum of their differences would have the variance and the
+    third moment that `Moments` holds. If its skewness exceeds 0.1, the p-value is the larger of Student's and that of
+    Pearson type III with these moments, and the error is the one that gives Student's t this p-value, so that intervals
+    and tests agree. Correlation inflates the variance by a factor :math:`f`, and the skewness by :math:`\sqrt{f}`, as
+    if cases came in copies.
 
     Parameters
     ----------
     moments : Moments
-        Of one event.
+        Moments of one event.
     values, standard_error, df, inflation : ndarray of shape (series,)
-        Means of the series, their errors, degrees of freedom, and how much dependence inflates their variance.
+        Means of the series, their errors, degrees of freedom, and the factor by which correlation inflates their
+        variance.
 
     Returns
     -------
     ndarray of shape (series,)
-        The errors; NaN where the moments are not known.
+        The errors; NaN if the moments are not known.
     """
     total = moments.over()
     weight, variance = float(total.weight[0]), total.even_squares[0] * inflation
-    with np.errstate(divide="ignore", invalid="ignore"):  # Of models alone, and of those that never differ.
+    with np.errstate(divide="ignore", invalid="ignore"):  # Single models, and pairs that never differ.
         skewness = total.even_cubes[0] / total.even_squares[0] ** 1.5 * np.sqrt(inflation)
         z = values * weight / np.sqrt(variance)
         p_value = tail_of_skewed(z, skewness)
-        # Near the centre of a skewed law its p-value says nothing of its spread.
+        # Near the centre of a skewed distribution, the p-value does not reflect its spread.
         apart = np.abs(z) >= 1.0
         as_error = np.where(apart, np.abs(values) / -stdtrit(df, p_value / 2.0), np.sqrt(variance) / weight)
         widened = np.where(np.abs(skewness) > SKEWED, np.fmax(standard_error, as_error), standard_error)
@@ -75,11 +76,11 @@ def errors_of_even_models(
 
 
 def limits_of_rare(moments: Moments, inflation: Floats, level: float) -> tuple[Floats, Floats]:
-    r"""Return limits of mean losses that rest on few events, or few non-events; NaN where Student's t is better.
+    r"""Return limits of mean losses that depend on few events or non-events; NaN if Student's t is better.
 
-    The mean is :math:`m_0 + Y / n`, with the mean loss :math:`m_0` of the frequent outcome and the sum :math:`Y` over
-    the rare one of what its losses exceed that by. The limits of :math:`Y` are those of a weighted sum of rare events,
-    by the gamma distribution with its mean and variance :math:`v`:
+    The mean is :math:`m_0 + Y / n`, with the mean loss :math:`m_0` of the frequent outcome and the sum :math:`Y`, over
+    the rare outcome, of the excess of its losses over that. The limits of :math:`Y` are those of a weighted sum of rare
+    events, from the gamma distribution with its mean and variance :math:`v`:
 
     .. math:: \frac{v}{2 Y} \chi^2_{2 Y^2 / v}(\alpha / 2), \qquad
               \frac{v + w^2}{2 (Y + w)} \chi^2_{2 (Y + w)^2 / (v + w^2)}(1 - \alpha / 2), \qquad w = v / Y,
@@ -101,10 +102,10 @@ def limits_of_rare(moments: Moments, inflation: Floats, level: float) -> tuple[F
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = cells.mean[rare] - cells.mean[other]
         size = cells.weight[rare] * np.abs(gap)
-        # As the losses of cases from the frequent mean: their own squares, and those of their number.
+        # In terms of losses relative to the mean of the frequent outcome: their own squares, and those of their number.
         squares = cells.spread[rare] + gap * (2.0 * cells.lean[rare] + gap * cells.weight_squares[rare])
         squares = (squares - size**2 * (total.weight_squares[0] / weight**2)) * inflation
-        even = size**2 / squares  # So many equal losses have that mean and variance.
+        even = size**2 / squares  # Number of equal losses with that mean and variance.
         mean = squares / size
         upper = size + mean
         widest = squares + mean**2

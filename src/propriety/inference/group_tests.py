@@ -1,4 +1,4 @@
-"""Means of groups with their errors, and each group against all other cases, from moments by group."""
+"""Means of groups with their standard errors, and tests of each group against all other cases, from moments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors, effective_number, sums_by_cluster
-from propriety.inference.verdicts import ROUNDING
+from propriety.inference.estimates import ROUNDING
 from propriety.ledger.moments import Moments
 from propriety.result import Floats
 
@@ -18,13 +18,13 @@ __all__ = ["GroupMeans", "against_the_rest", "group_means"]
 
 
 class GroupMeans(NamedTuple):
-    """Means of groups, shape (groups, models), with their errors and numbers of independent units."""
+    """Means of groups, of shape (groups, models), with their errors and numbers of independent units."""
 
     mean: Floats
     error: Floats
     units: NDArray[np.int64]
     df: Floats
-    plain: Floats  # The square of the error without the factor for few clusters.
+    plain: Floats  # Squared error without the factor for few clusters.
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """Return the limits of Student's intervals; NaN for a single unit."""
@@ -34,7 +34,7 @@ class GroupMeans(NamedTuple):
 
 
 def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
-    """Return the mean of every group; cases of one cluster, or of one time, may depend on each other."""
+    """Return the mean of every group; cases of one cluster or of one time may be correlated."""
     models, groups = len(moments.models), moments.over(*by)
     mean = groups.mean[:, :models]
     if moments.dependence is None:
@@ -45,7 +45,7 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
         return GroupMeans(mean, error, groups.n, df, error**2 / factor[:, None])
     cells = moments.over(*by, moments.dependence)
     _, group = cells.index.only(by)
-    with np.errstate(divide="ignore", invalid="ignore"):  # Of infinite losses, and of a single unit.
+    with np.errstate(divide="ignore", invalid="ignore"):  # Infinite losses, or a single unit.
         sums = cells.weight[:, None] * (cells.mean[:, :models] - mean[group])
     given = ClusterSums(cells.n.astype(np.float64), cells.weight, cells.weight_squares, sums, cells.spread[:, :models])
     found = cluster_errors(given, group, len(mean))
@@ -54,10 +54,10 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
 
 
 def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Return the difference of each group's mean to that of all other cases, and its p-value, shape (groups, models).
+    """Return the difference between each group and all other cases, and its p-value, of shape (groups, models).
 
-    Independent cases are tested by Welch's statistic, clusters by what each of them adds to the difference, on either
-    side or on both. NaN where a group is all there is, or nothing varies.
+    Independent cases are tested by Welch's statistic, clusters by the contribution of each to the difference, on either
+    side or on both. The result is NaN if a group contains all cases, or if nothing varies.
     """
     models, groups = len(moments.models), moments.over(*by)
     count = len(groups.n)
@@ -68,7 +68,7 @@ def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Flo
     centre = np.where(finite, groups.mean[:, :models] * weight, 0.0).sum(axis=0) / np.where(finite, weight, 0.0).sum(
         axis=0
     ).clip(min=np.finfo(float).tiny)
-    with np.errstate(divide="ignore", invalid="ignore"):  # Of infinite losses.
+    with np.errstate(divide="ignore", invalid="ignore"):  # Infinite losses.
         shift = groups.mean[:, :models] - centre
         lean = groups.lean[:, :models] + shift * groups.weight_squares[:, None]
         spread = groups.spread[:, :models] + shift * (
@@ -86,12 +86,12 @@ def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Flo
         flat = ~(error * math.sqrt(moments.units) > noise)
         same = flat & (np.abs(difference) <= noise) & ~np.isnan(error)
     p_value[flat | ~np.isfinite(difference)] = np.nan
-    difference[same], p_value[same] = 0.0, 1.0  # Losses that do not vary, anywhere.
+    difference[same], p_value[same] = 0.0, 1.0  # Losses that do not vary at all.
     return difference, p_value
 
 
 def _others(values: Floats) -> Floats:
-    """Return the sum over all other groups; of those before and those after, so that nothing cancels."""
+    """Return the sum over all other groups, as the sum of those before and after, so that nothing cancels."""
     none = np.zeros_like(values[:1])
     before = np.concatenate([none, np.cumsum(values, axis=0)[:-1]])
     after = np.concatenate([np.cumsum(values[::-1], axis=0)[::-1][1:], none])
@@ -114,9 +114,9 @@ def _welch(groups: Moments, spread: Floats, lean: Floats, rest: Floats, others: 
 def _across(
     moments: Moments, by: tuple[str, ...], centre: Floats, own_mean: Floats, rest: Floats, others: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the error of each difference from what each cluster adds to it; means are relative to the centre."""
+    """Return the error of each difference from the contributions of the clusters; means are relative to the centre."""
     dependence = moments.dependence
-    assert dependence is not None  # noqa: S101  (for the type checker; it is asked for clusters only)
+    assert dependence is not None  # noqa: S101  (for the type checker; used with clusters only)
     cells, units = moments.over(*by, dependence), moments.over(dependence)
     models = len(centre)
     _, group = cells.index.only(by)
@@ -125,7 +125,7 @@ def _across(
     weight = np.bincount(group, cells.weight, minlength=count)
     whole = (units.mean[:, :models] - centre) * units.weight[:, None]
     sums = (cells.mean[:, :models] - centre) * cells.weight[:, None]
-    # What all clusters add were they without cases of the group; then those with such cases are put right.
+    # First the contributions of all clusters as if none had cases of the group; then those that have are corrected.
     cross, squared = (whole * units.weight[:, None]).sum(axis=0), (units.weight**2).sum()
     everyone = ((whole**2).sum(axis=0) - 2.0 * rest * cross + rest**2 * squared) / others[:, None] ** 2
     at = rest[group]
@@ -136,8 +136,8 @@ def _across(
         group
     ][:, None]
     squares = np.maximum(everyone + _by_group(right**2 - wrong**2, group, count), 0.0)
-    # Each side has the factor of its own clusters, and Welch's degrees of freedom add them up. Those of the rest are
-    # those of all clusters, by the share of equal ones that are left.
+    # Each side has the factor of its own clusters, and Welch's degrees of freedom combine them. Those of the rest are
+    # those of all clusters, scaled by the remaining share of equal ones.
     own, all_clusters = group_means(moments, by), cluster_errors(sums_by_cluster(moments))
     lost = _by_group((units.weight[unit] ** 2 - (units.weight[unit] - cells.weight) ** 2)[:, None], group, count)[:, 0]
     left_over = (units.weight.sum() - weight) ** 2 / np.maximum(squared - lost, np.finfo(float).tiny)
@@ -146,7 +146,7 @@ def _across(
     others_factor = 1.0 + (all_clusters.factor[0, :models] - 1.0) / share
     others_plain = np.maximum(squares - own.plain, 0.0)
     own_squares, rest_squares = own.error**2, others_plain * others_factor
-    # Clusters on both sides make the whole less than the sum of its sides.
+    # Clusters on both sides make the total less than the sum of its sides.
     total = squares + (own_squares - own.plain) + (rest_squares - others_plain)
     return np.sqrt(total), total**2 / (own_squares**2 / own.df + rest_squares**2 / rest_df)
 

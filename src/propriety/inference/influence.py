@@ -1,4 +1,4 @@
-"""Errors from how far single cases move a measure: with weights, clusters and times, and of differences."""
+"""Standard errors from the influence of single cases on a measure, with weights, clusters and times."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ __all__ = [
 ]
 
 
-NONE = 1e-26  # Squared errors below it are rounding error.
+NONE = 1e-26  # Smaller squared errors are rounding error.
 
 
 class Errors(NamedTuple):
-    """Standard errors of some numbers, with the degrees of freedom of Student's t; infinite for the normal law."""
+    """Standard errors with the degrees of freedom of Student's t; infinite for the normal distribution."""
 
     standard_error: Floats
     df: Floats
 
 
 def error_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bool = False) -> float:
-    r"""Return the standard error of a measure of independent cases from the table alone.
+    r"""Return the standard error of a measure of independent cases from the table.
 
     .. math:: \frac1W \sqrt{\frac{n}{n - 1} \sum_i w_i^2 \psi_i^2}
 
-    with the influence :math:`\psi_i` of a case. With `by_outcome` events and non-events are two samples, each with a
-    factor of its own, as in DeLong's error. NaN where a sample has one case.
+    with the influence :math:`\psi_i` of a case. With `by_outcome`, events and non-events are two samples, each with its
+    own factor, as in DeLong's error. NaN if a sample has one case.
     """
     return errors_of_table(table, influence, by_outcome=by_outcome)[0]
 
 
 def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bool = False) -> tuple[float, float]:
-    """Return the same with its degrees of freedom: by outcome Welch's, else infinite."""
+    """Return the standard error and its degrees of freedom: Welch's by outcome, else infinite."""
     largest = max(float(np.abs(part).max()) for part in influence)
-    scale = largest if 1e150 < largest < math.inf else 1.0  # Of an event that was all but excluded; its square is inf.
+    scale = largest if 1e150 < largest < math.inf else 1.0  # An event had a forecast of almost 0; avoids overflow.
     squares = [
         float((table.event_squares * (influence.event / scale) ** 2).sum()),
         float((table.non_event_squares * (influence.non_event / scale) ** 2).sum()),
@@ -64,7 +64,7 @@ def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: b
 
 
 def case_influence(cases: Cases, model: str, table: ForecastTable, measure: Smooth) -> Floats:
-    """Return the part of each case in the measure: its weight times its influence, over all weights."""
+    """Return the contribution of each case to the measure: its weight times its influence, divided by all weights."""
     forecast, event, weight = cases.gathered(model)
     influence = measure.influence(table)
     row = rows_of(table, forecast)
@@ -76,9 +76,9 @@ def case_influence(cases: Cases, model: str, table: ForecastTable, measure: Smoo
 
 
 def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) -> Errors:
-    """Return the standard errors of numbers from the parts that the cases have in them, shape (numbers, cases).
+    """Return standard errors from the contributions of the cases, of shape (numbers, cases).
 
-    Cases of one cluster, and neighbours in time, may depend on each other.
+    Cases of one cluster, and neighbours in time, may be correlated.
     """
     event, weight = cases.outcomes(), cases.weight
     present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
@@ -109,7 +109,7 @@ def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) 
     parts = [(one * count / (count - 1), count - 1) for one, count in zip(squares, counts, strict=True) if count]
     whole = sum(part for part, _ in parts)
     share = sum(part**2 / freedom for part, freedom in parts)
-    # The spread of a difference that is none, such as that of two areas with the same ranks, is rounding error.
+    # The spread of a zero difference, such as that of two areas with the same ranks, is rounding error.
     told = share > 0.0 and whole > NONE
     return whole, whole**2 / share if told else float(sum(freedom for _, freedom in parts))
 
@@ -117,7 +117,7 @@ def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) 
 def _cluster_sums(
     parts: Floats, sums: Floats, weight: Any, codes: NDArray[np.intp], occupied: NDArray[np.bool_]
 ) -> ClusterSums:
-    """Return what `cluster_errors` asks of the clusters: the parts are weight times influence, over all weights."""
+    """Return the input of `cluster_errors`; contributions are weight times influence, divided by all weights."""
     w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
     n, own, squares = _by_unit(np.stack([w > 0.0, w, w * w]), codes, len(occupied))[:, occupied]
     deviation = sums.T * w.sum()
@@ -133,7 +133,7 @@ def _by_unit(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
 
 
 def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: float) -> Estimate:
-    """Estimate a smooth measure from its influence: of the table, or of cases that depend on each other."""
+    """Estimate a smooth measure from its influence: from the table, or from correlated cases."""
     table = ledger.table(model)
     value = measure.value(table)
     by_outcome = bool(getattr(measure, "by_outcome", False))
@@ -152,7 +152,7 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
         parts = case_influence(cases, model, ledger.table(model), measure)
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
-        # Few clusters tell their spread badly, but hardly ever is it less than that of independent cases.
+        # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
         error = error if of_independent is None or math.isnan(error) else max(error, of_independent)
         units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} times"

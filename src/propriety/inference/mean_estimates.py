@@ -23,7 +23,7 @@ __all__ = ["MeanErrors", "errors_of_means", "estimate_from_moments", "measured_m
 
 
 class MeanErrors(NamedTuple):
-    """Standard errors and degrees of freedom of means, and how much dependence inflates their variance."""
+    """Standard errors and degrees of freedom of means, and the factor by which correlation inflates their variance."""
 
     standard_error: Floats
     df: Floats
@@ -31,7 +31,7 @@ class MeanErrors(NamedTuple):
 
 
 def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, level: float) -> Estimate:
-    """Estimate a mean, or a skill, from the moments of the losses of all cases."""
+    """Estimate a mean or a skill score from the moments of the losses of all cases."""
     moments = measured_moments(ledger, measure, model)
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
@@ -50,7 +50,7 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
     if ledger.labels is None and not math.isnan(found.low):
         low, high = (float(limit[place]) for limit in limits_of_rare(moments, errors.inflation, level))
         if not math.isnan(low):
-            # The law of sums of rare events, for which fewer of them do.
+            # The distribution of sums of rare events, which needs fewer events.
             found = replace(found, low=low, high=high, method=f"gamma law of rare events{dependent}")
             if moments.dependence is None:
                 found = replace(found, note=few(ledger, fewest=FEWEST_HELD))
@@ -58,7 +58,7 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
 
 
 def errors_of_means(moments: Moments, horizon: int | None = None) -> MeanErrors:
-    """Return the errors of the means of all series, of cases that are independent, in clusters or in time."""
+    """Return the errors of the means of all series, for cases that are independent, in clusters or in time."""
     alone = moments.standard_errors()
     if moments.dependence is None:
         return MeanErrors(alone, np.full(len(alone), moments.units - 1.0), np.ones(len(alone)))
@@ -73,9 +73,9 @@ def errors_of_means(moments: Moments, horizon: int | None = None) -> MeanErrors:
 
 
 def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = None) -> Moments:
-    """Return the moments of what has the measure as its mean: signed losses, or the shares of the loss saved.
+    """Return the moments whose mean is the measure: of signed losses, or of shares of the loss saved.
 
-    Those of one model and independent cases can be had from its table: where that is exact, or all there is.
+    For one model and independent cases they can be computed from its table, if that is exact or all there is.
     """
     plain = ledger.labels is None and ledger.dependence is None
     of_table = model is not None and plain and measure.rule not in ledger.rules
@@ -92,9 +92,9 @@ def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = 
 
 
 def parts_in_time(moments: Moments) -> Floats:
-    """Return the part that each time has in the deviation of the means, shape (times, series), in order."""
+    """Return the contribution of each time to the deviation of the means, of shape (times, series), in order."""
     by_time = moments.over("time")
-    with np.errstate(invalid="ignore"):  # Of infinite losses.
+    with np.errstate(invalid="ignore"):  # Infinite losses.
         parts: Floats = (by_time.weight / by_time.weight.sum())[:, None] * (by_time.mean - moments.means)
     return parts
 
@@ -103,19 +103,19 @@ def _saved(moments: Moments, rule: Rule, classes: int | None) -> Moments:
     r"""Return the moments of :math:`1 - S / R - (l_i - (S / R)\, r_i) / R`, whose mean is the skill of a model.
 
     S and R are the mean losses of the model and of the constant forecast, l and r those of a case; r is the same for
-    all cases with one outcome. For a pair of models S and l are differences, and there is no 1.
+    all cases with one outcome. For a pair of models, S and l are differences, and the 1 is omitted.
     """
     outcome = np.array(moments.index.column(OUTCOME), dtype=np.intp)
     by_outcome = moments.over(OUTCOME)
-    shares = np.zeros(classes or 2)  # Also of a class that never happened.
+    shares = np.zeros(classes or 2)  # Including classes that never happened.
     shares[np.array(by_outcome.index.column(OUTCOME), dtype=np.intp)] = by_outcome.weight / by_outcome.weight.sum()
     losses = _constant_losses(rule, shares, classes)[outcome]
     against = float((losses * moments.weight).sum() / moments.weight.sum())
     if not 0.0 < against < math.inf:
-        law = f"the reference must have a positive, finite loss to be improved on; its mean is {against!r}"
+        law = f"the reference must have a positive, finite loss; its mean is {against!r}"
         raise InputValueError(law, hint=Wording("{y_true} holds one class only?"))
     ratio = moments.means / against
-    ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays so, whatever is taken from it.
+    ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays infinite.
     whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)
     mean = whole - ratio - (moments.mean - ratio * losses[:, None]) / against
     return replace(
@@ -140,7 +140,7 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
 
 
 def _within(found: Estimate, measure: Mean, classes: int | None) -> Estimate:
-    """Keep the limits of a mean in the range that the rule declares; the mean of a rule that strays stays inside."""
+    """Clip the limits of a mean to the range that the rule declares; a mean outside it stays within the limits."""
     claims = measure.rule.properties(classes)
     if claims.best is None or claims.worst is None:
         return found

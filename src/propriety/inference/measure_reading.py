@@ -1,4 +1,4 @@
-"""What a user asks to be measured: a rule, a measure, or any function of a forecast table."""
+"""Reading a measure argument: a rule, a measure, or any function of a forecast table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OfTable: TypeAlias = Callable[[ForecastTable], float]
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """The user's own function of a table."""
+    """A measure given as the user's own function of a table."""
 
     function: OfTable
 
@@ -29,19 +29,19 @@ class _Own:
 
     @property
     def key(self) -> str:
-        """What the function is called."""
+        """The name of the function."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     @property
     def label(self) -> str:
-        """What the function is called, in words."""
+        """The name of the function as text."""
         return self.key.replace("_", " ")
 
     def __repr__(self) -> str:
         return self.key
 
     def value(self, table: ForecastTable) -> float:
-        """Return what the function returns, which must be one number."""
+        """Return the value of the function after checking that it is one number."""
         try:
             value = self.function(table)
         except ArithmeticError as error:
@@ -54,7 +54,7 @@ class _Own:
 
 
 def read_measure(measure: Any) -> Measure:
-    """Check what is asked for: a rule, for its mean score, a measure, or any function of a table.
+    """Return the measure for a rule (its mean score), a measure, or any function of a table.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""What can be estimated and compared: a value of a forecast table, its name, and how its error is had.
+"""Measures that can be estimated and compared: a value of a forecast table, its name, and its standard error.
 
-A measure has a `key`, a `label` in words, `higher_is_better`, and `value(table)`. That is all that a measure of your
-own needs; its error is then had by resampling. Two kinds know more:
+A measure has a `key`, a `label` in words, `higher_is_better`, and `value(table)`. Your own measure needs nothing else;
+its error is then computed by bootstrap. Two kinds have more:
 
-- a mean of a function of single cases has `rule`, the function, and `sign`; its error comes from moments;
-- a smooth measure has `influence(table)`, how far a case moves it, in each row of the table, if the event happens and
-  if it does not; its error, with weights and clusters, and that of a difference between models, comes from that.
+- a mean of a per-case function has `rule`, the function, and `sign`; its error comes from moments;
+- a smooth measure has `influence(table)`, the influence of a case in each row of the table with and without the event;
+  its error, with weights and clusters, and that of a difference between models, comes from that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from propriety.errors import InputTypeError
 from propriety.result import Floats
 from propriety.rules.bounded import BoundedBrier
 from propriety.rules.elementary import Elementary
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.functions import MeanNetLoss, NetLoss
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score, skill_score
@@ -39,19 +39,17 @@ __all__ = [
     "Smooth",
 ]
 
-BRIER = Brier()
-
 
 class Influence(NamedTuple):
-    """How far a case of each row of a table moves a measure, should the event happen and should it not.
+    """Influence of a case in each row of a table on a measure, with and without the event.
 
-    It is the derivative of the measure in the direction of one more such case, times the number of cases; its mean over
-    the cases of the table, by weight, is zero.
+    It is the derivative of the measure in the direction of one more such case, times the number of cases; its weighted
+    mean over the cases of the table is zero.
 
     Parameters
     ----------
     event, non_event : ndarray of shape (rows,)
-        Influence of a case with the forecast of the row in which the event happens, and in which it does not.
+        Influence of a case with the forecast of the row if the event happens, and if it does not.
 
     Examples
     --------
@@ -69,7 +67,7 @@ class Influence(NamedTuple):
 
 @runtime_checkable
 class Measure(Protocol):
-    """A number that a forecast table has."""
+    """A number computed from a forecast table."""
 
     @property
     def key(self) -> str:
@@ -77,19 +75,19 @@ class Measure(Protocol):
 
     @property
     def label(self) -> str:
-        """What the number is called in a sentence."""
+        """Name of the number in a sentence."""
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more of it is better."""
+        """Whether higher values are better."""
 
     def value(self, table: ForecastTable) -> float:
-        """Return the number of a table."""
+        """Return the number for a table."""
 
 
 @runtime_checkable
 class Mean(Measure, Protocol):
-    """A measure that is the mean of a function of single cases, but for its sign."""
+    """A measure that is the mean of a per-case function, up to its sign."""
 
     @property
     def rule(self) -> Rule:
@@ -97,20 +95,20 @@ class Mean(Measure, Protocol):
 
     @property
     def sign(self) -> float:
-        """1, or -1 where the measure is the mean with its sign turned."""
+        """1, or -1 if the measure is the negative mean."""
 
 
 @runtime_checkable
 class Smooth(Measure, Protocol):
-    """A measure whose error follows from how far single cases move it."""
+    """A measure whose error follows from its influence function."""
 
     def influence(self, table: ForecastTable) -> Influence:
-        """Return how far cases move the number; the weighted mean over the table is zero."""
+        """Return the influence of cases on the number; its weighted mean over the table is zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class _OfRule:
-    """What measures under a scoring rule share."""
+    """The common part of measures under a scoring rule."""
 
     rule: Rule = BRIER
 
@@ -120,7 +118,7 @@ class _OfRule:
 
 @dataclass(frozen=True, slots=True)
 class MeanScore(_OfRule):
-    """Mean loss under a rule; lower is better. A rule stands for it wherever a measure is asked for.
+    """Mean loss under a rule; lower is better. Wherever a measure is expected, a rule can be passed instead.
 
     Parameters
     ----------
@@ -154,7 +152,7 @@ class MeanScore(_OfRule):
 
 @dataclass(frozen=True, slots=True)
 class _AtThresholds:
-    """A measure of acting at a threshold, or its mean over a range of them."""
+    """A measure of acting at a threshold, or its mean over a threshold range."""
 
     thresholds: Thresholds
 
@@ -178,7 +176,7 @@ class Regret(_AtThresholds):
     Parameters
     ----------
     thresholds : float or (float, float)
-        The probability from which somebody would act, or the range over which to take the mean.
+        The probability at which somebody would act, or the range to average over.
 
     Examples
     --------
@@ -192,12 +190,12 @@ class Regret(_AtThresholds):
 
     @property
     def key(self) -> str:
-        """Regret, and where."""
+        """Short name of the measure with the thresholds."""
         return f"regret_{self._where('_')}"
 
     @property
     def label(self) -> str:
-        """Regret, and where."""
+        """Name of the measure with the thresholds."""
         return f"regret {self._where(' ')}"
 
     @property
@@ -217,7 +215,7 @@ class NetBenefit(_AtThresholds):
     Parameters
     ----------
     thresholds : float or (float, float)
-        The probability from which somebody would act, or the range over which to take the mean, which ends below 1.
+        The probability at which somebody would act, or the range to average over, which must end below 1.
 
     Examples
     --------
@@ -231,17 +229,17 @@ class NetBenefit(_AtThresholds):
 
     @property
     def key(self) -> str:
-        """Net benefit, and where."""
+        """Short name of the measure with the thresholds."""
         return f"net_benefit_{self._where('_')}"
 
     @property
     def label(self) -> str:
-        """Net benefit, and where."""
+        """Name of the measure with the thresholds."""
         return f"net benefit {self._where(' ')}"
 
     @property
     def rule(self) -> NetLoss | MeanNetLoss:
-        """The function whose mean is this net benefit with its sign turned."""
+        """The function whose negative mean is the net benefit."""
         return MeanNetLoss(*self.thresholds) if isinstance(self.thresholds, tuple) else NetLoss(self.thresholds)
 
     def value(self, table: ForecastTable) -> float:
@@ -287,7 +285,7 @@ class _Part(_OfRule):
     """A part of the decomposition, which needs a proper rule for one event."""
 
     def __post_init__(self) -> None:
-        # Named, because a slots dataclass replaces the class that a bare super() refers to.
+        # The class is named because a slots dataclass replaces the class that a bare super() refers to.
         _OfRule.__post_init__(self)
         proper_binary_rule(self.rule)
 
@@ -297,7 +295,7 @@ class _Part(_OfRule):
 
 @dataclass(frozen=True, slots=True)
 class Miscalibration(_Part):
-    """What the forecast loses to its own recalibrated form, as in `propriety.decompose`; lower is better.
+    """How much the score exceeds that of the recalibrated forecasts, as in `propriety.decompose`; lower is better.
 
     Parameters
     ----------
@@ -330,7 +328,7 @@ class Miscalibration(_Part):
 
 @dataclass(frozen=True, slots=True)
 class Discrimination(_Part):
-    """What the recalibrated forecast gains on the constant event rate, as in `propriety.decompose`; higher is better.
+    """How much the recalibrated forecasts improve on the event rate, as in `propriety.decompose`; higher is better.
 
     Parameters
     ----------

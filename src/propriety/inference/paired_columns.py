@@ -1,4 +1,4 @@
-"""The columns of a comparison: differences of pairs with their intervals, tests, and the cases that it takes."""
+"""The columns of a comparison: differences of pairs, intervals, tests, and the number of cases needed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from propriety.errors import InputValueError
+from propriety.inference.estimates import ROUNDING
 from propriety.inference.paired_tests import Paired
-from propriety.inference.verdicts import ROUNDING, holm
+from propriety.inference.verdicts import holm
 from propriety.result import Floats
 
 __all__ = ["difference_columns", "pairs_of"]
@@ -20,7 +21,7 @@ POWER = 0.8
 
 
 def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int], Floats]:
-    """Return which differences are asked for, and the sign that makes the second model the reference."""
+    """Return the requested differences, and the signs that make the second model the reference."""
     pairs = list(itertools.combinations(models, 2))
     if reference is None:
         return list(range(len(pairs))), np.ones(len(pairs))
@@ -34,7 +35,7 @@ def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int],
 def difference_columns(
     models: tuple[str, ...], paired: Paired, places: list[int], signs: Floats, n: int, level: float
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of the comparison, but for the verdicts."""
+    """Return the columns of the comparison, except for the verdicts."""
     pairs = list(itertools.combinations(range(len(models)), 2))
     named = [pairs[place][:: int(sign)] for place, sign in zip(places, signs, strict=True)]
     one, other = np.array(named, dtype=np.intp).reshape(-1, 2).T
@@ -45,7 +46,7 @@ def difference_columns(
     error, df, low, high, p_value = (values[series] for values in paired.found)
     low, high = np.where(signs > 0.0, low, -high), np.where(signs > 0.0, high, -low)
     with np.errstate(invalid="ignore"):
-        flat = np.isfinite(difference) & ~(error * np.sqrt(paired.units) > noise)  # So is a single case.
+        flat = np.isfinite(difference) & ~(error * np.sqrt(paired.units) > noise)  # Also true for a single case.
     unknown = np.isnan(error) & (paired.units > 1)
     flat &= ~unknown
     none = np.isfinite(difference) & (np.abs(difference) <= noise)
@@ -64,7 +65,7 @@ def difference_columns(
         "standard_error": np.where(same | (flat & ~np.isnan(error)), 0.0, error),
         "statistic": statistic,
         "df": df,
-        # Models that score the same are not tested, and others are not adjusted for them.
+        # Models that score the same are not tested, and the adjustment does not count them.
         "p_value": np.where(same, 1.0, p_value),
         "p_adjusted": np.where(same, 1.0, holm(p_value)),
         **_needed(difference, np.where(flat, np.nan, error), low, high, df, n, level),
@@ -74,10 +75,10 @@ def difference_columns(
 def _needed(
     difference: Floats, error: Floats, low: Floats, high: Floats, df: Floats, n: int, level: float
 ) -> dict[str, Floats]:
-    """Return the cases with which a true difference would be told with the power.
+    """Return the number of cases with which a true difference would be detected with the given power.
 
-    Should it be the one that was seen, the largest in its interval, and the smallest, which is 0 where that is inside;
-    errors shrink as with more cases of this kind.
+    The true difference is the observed one, the largest in its interval, or the smallest, which is 0 if the interval
+    contains 0. Errors shrink as with more cases of this kind.
     """
     tests = max(int(np.count_nonzero(np.isfinite(difference / error))), 1)
     tail = 0.5 * (1.0 - level) / tests

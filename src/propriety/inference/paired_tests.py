@@ -1,4 +1,4 @@
-"""Errors, intervals and p-values of a measure for each model and each pair: by formula, by influence, by drawing."""
+"""Errors, intervals and p-values of a measure for each model and pair: by formula, influence or bootstrap."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_mo
 
 
 class Paired(NamedTuple):
-    """Values of the models and differences of the pairs, what is known of them, and on what that rests.
+    """Values of the models and differences of the pairs, with their errors and tests.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Paired(NamedTuple):
     untested : str
         Why there is no test; empty if there is.
     inflation : float
-        The most that dependence inflates the variance of a difference.
+        The largest factor by which correlation inflates the variance of a difference.
     fewest : int
-        Events and non-events that the intervals need.
+        Number of events and non-events that the intervals need.
     allowed : bool
-        Whether some difference was widened because its sum is skewed, as that of few events is.
+        Whether some interval was widened because the sum of differences is skewed, as with few events.
     """
 
     values: Floats
@@ -72,14 +72,14 @@ def paired_by_moments(
         elif rarest(moments) >= MANY_EVENTS:
             widened = np.where(np.isnan(widened), errors.standard_error, widened)
         elif np.isnan(widened[pairs & ~np.isnan(errors.standard_error)]).any():
-            untested = "the ledger lacks the moments that tests of few events need: condense these cases alone"
+            untested = "the ledger lacks the moments that tests with few events need: condense these cases separately"
         if untested:
             same = np.where(errors.standard_error > 0.0, np.nan, errors.standard_error)
             return _untested(values, units, untested, same)
     if method == "block bootstrap":
         parts = parts_in_time(moments)
         drawn = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
-        with np.errstate(divide="ignore", invalid="ignore"):  # What never varies is judged by the caller.
+        with np.errstate(divide="ignore", invalid="ignore"):  # The caller handles values that never vary.
             factor = np.where(errors.standard_error > 0.0, widened / errors.standard_error, 1.0)
         found = _widened(values, drawn, factor, errors.df)
     else:
@@ -94,7 +94,7 @@ def paired_by_moments(
 
 
 def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Estimates:
-    """Widen the intervals of draws by what few events ask for, with the p-value that this has."""
+    """Widen the intervals of draws to allow for few events, with the corresponding p-value."""
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = (values + (limit - values) * factor for limit in (found.low, found.high))
         p_value = np.where(
@@ -106,7 +106,7 @@ def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Es
 
 
 def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired:
-    """Compare a smooth measure by how far each case moves the difference."""
+    """Compare a smooth measure by the influence of each case on the difference."""
     cases = ledger.cases
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
@@ -126,7 +126,7 @@ def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired
 
 
 def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing: Drawing) -> Paired:
-    """Compare any measure by drawing cases, or clusters, with replacement, the same for all models."""
+    """Compare any measure by drawing cases or clusters with replacement, the same ones for all models."""
     check_percentiles(drawing.n_resamples, level)
     tables = tuple(ledger.table(model) for model in ledger.models)
     values = _with_differences(np.array([measure.value(table) for table in tables]))
@@ -143,7 +143,7 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     if lost > UNDEFINED * len(drawn):
         return _untested(values, units_of(ledger), f"{lost:,} of {len(drawn):,} draws have no value")
     outside = (1.0 - level) / 2.0
-    with np.errstate(invalid="ignore"):  # Of infinite draws.
+    with np.errstate(invalid="ignore"):  # Infinite draws.
         low, high = np.quantile(defined, (outside, 1.0 - outside), axis=0)
         error = np.std(defined, axis=0, ddof=1)
     beyond = np.minimum(np.sum(defined <= 0.0, axis=0), np.sum(defined >= 0.0, axis=0))

@@ -1,4 +1,4 @@
-"""Miscalibration and discrimination without the noise of the sample, with intervals that hold them."""
+"""Bias-corrected miscalibration and discrimination, with intervals."""
 
 from __future__ import annotations
 
@@ -12,17 +12,26 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from propriety.calibration.grouping import group_starts
+from propriety.calibration.null_scores import null_scores
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
-from propriety.inference.dependent_calibration import spread_of_regression
-from propriety.inference.estimates import INDEPENDENT, NO_SPREAD, Estimate, make_estimate, units_of, without_limits
+from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
+from propriety.inference.estimates import (
+    INDEPENDENT,
+    NO_SPREAD,
+    ROUNDING,
+    Estimate,
+    make_estimate,
+    units_of,
+    without_limits,
+)
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
 from propriety.inference.measures import Discrimination, Influence, Measure, Miscalibration
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.rule import BinaryRule
 from propriety.rules.scoring import mean_score
 from propriety.tables.cases import Cases
@@ -31,17 +40,17 @@ from propriety.tables.identity_cache import IdentityCache
 
 __all__ = ["JUMPS", "draws_for", "estimate_part", "is_part", "overfits"]
 
-BRIER = Brier()
-WORK = 10_000_000  # Outcomes of weighted cases that are drawn for one interval of a part of a decomposition.
-FEWEST_DRAWS = 20  # They estimate a mean and a spread, whose own errors are small beside that of the interval.
-ROUNDING = 1e-12
+WORK = 10_000_000  # Most outcomes of weighted cases drawn for one interval.
+FEWEST_DRAWS = 20  # Enough to estimate a mean and a spread, compared with the width of the interval.
+MATERIAL = 0.2  # Jumps are noted if they account for this share of an interval.
+DISPERSED = 1.5  # With a larger variance of the scores of fine shapes, clusters may look like jumps.
 JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
 _OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
 
 
 def is_part(measure: Measure) -> TypeGuard[Miscalibration | Discrimination]:
-    """Return whether a measure is a part of a decomposition."""
+    """Whether a measure is a part of a decomposition."""
     return isinstance(measure, Miscalibration | Discrimination)
 
 
@@ -67,7 +76,9 @@ def _by_regression(
     if cases is not None:
         own = cases.of(model)
         method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within times"
-        options |= {"units": units, "spread_of": lambda given: spread_of_regression(own, table, given)}
+        options["spread_of"] = lambda given: spread_of_regression(own, table, given)
+        if ledger.dependence == "time" or not _may_jump(own, table, level):
+            options["units"] = units  # No more steps than the clusters can distinguish.
     elif ledger.dependence is not None:
         return _unknown(ledger, measure, raw, level)
     lost = squared_distance(table, "miscalibration", **options)
@@ -82,13 +93,22 @@ def _by_regression(
     if found.standard_error == 0.0:
         return replace(told, raw=raw)
     notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "time" else ""]
-    notes += [JUMPS if lost.jumps else ""]
+    notes += [JUMPS if lost.jumps or lost.unseen > MATERIAL * (lost.high - lost.low) else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
 
 
+def _may_jump(cases: Cases, table: ForecastTable, level: float) -> bool:
+    """Whether cases in clusters show jumps, and cases with similar forecasts are not correlated."""
+    if squared_distance(table, "miscalibration", level=level).unseen == 0.0:
+        return False
+    scores = null_scores(table)
+    fine = dispersion_of_scores(cases, table, scores).variance[sum(scores.sizes[:2]) :]
+    return bool(len(fine) and fine.mean() < DISPERSED)
+
+
 def _unknown(ledger: Ledger, measure: Measure, raw: float, level: float) -> Estimate:
-    """Return the value with the noise of the sample alone, where how large that is cannot be told without the cases."""
+    """Return only the uncorrected value, if the correction cannot be computed without the cases."""
     found = without_limits(ledger, measure, math.nan, level)
     return replace(found, raw=raw, note=f"an estimate of this measure needs {ledger.where_cases_are}")
 
@@ -102,7 +122,7 @@ def _by_draws(
     level: float,
     drawing: Drawing,
 ) -> Estimate:
-    """Take the error of a mean difference of losses, around the value less its bias; no part is below zero."""
+    """Estimate a part with the error of a mean difference of losses around the bias-corrected value, at least 0."""
     rule, table = proper_binary_rule(measure.rule), ledger.table(model)
     method = "normal, cluster-robust" if ledger.dependence == "cluster" else "normal"
     method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
@@ -116,7 +136,7 @@ def _by_draws(
         drawing, method = drawing._replace(n_resamples=draws), f"{method}, {draws:,} of them for {table.n:,} cases"
     overfit = overfits(table, rule, recalibrated, drawing, None if cases is None else cases.of(model))
     value = max(raw - float(overfit.mean()), 0.0)
-    # Next to zero the mean difference hardly varies and what recalibration fits of the noise does: both count.
+    # Near zero the mean difference hardly varies, but what recalibration fits of the noise does: both are included.
     margin = float(ndtri((1.0 + level) / 2.0)) * math.hypot(error, float(overfit.std()))
     facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed, "raw": raw}
     found = make_estimate(ledger, measure, value, error, math.inf, level, method, units=units, **facts)
@@ -145,7 +165,7 @@ def _error(
 
 
 class _Difference:
-    """The mean difference of the losses of two forecasts of the rows of a table, as a smooth measure."""
+    """The mean difference between the losses of two forecasts of the rows of a table, as a smooth measure."""
 
     key = label = "difference"
     higher_is_better = False
@@ -164,7 +184,7 @@ class _Difference:
         return Influence(losses.event - mean, losses.non_event - mean)
 
     def _losses(self, table: ForecastTable) -> Influence:
-        """Return the differences; those that no case meets are zero, even where a loss is infinite."""
+        """Return the differences; those of zero weight are zero, even if a loss is infinite."""
         found = []
         for happens, weight in ((True, table.events), (False, table.non_events)):
             with np.errstate(invalid="ignore"):
@@ -178,7 +198,7 @@ def _mean_of(losses: Influence, table: ForecastTable) -> float:
 
 
 def draws_for(n_resamples: int, cases: int) -> int:
-    """Return the number of draws of the outcomes of weighted cases: fewer where there are so many that each is slow.
+    """Return the number of draws of the outcomes of weighted cases: fewer if there are so many that each is slow.
 
     Examples
     --------
@@ -191,10 +211,10 @@ def draws_for(n_resamples: int, cases: int) -> int:
 def overfits(
     table: ForecastTable, rule: BinaryRule, recalibrated: Floats, drawing: Drawing, cases: Cases | None = None
 ) -> Floats:
-    """Return what isotonic regression gains, by fitting noise, on outcomes drawn at the rates of each row.
+    """Return the gain of isotonic regression from fitting noise, for outcomes drawn at the rates of each row.
 
-    The forecasts and weights of the cases stay; outcomes are drawn independently of each other. Neighbouring rows are
-    put together as for bands. `cases` are needed of a weighted table.
+    The forecasts and weights of the cases are fixed; outcomes are drawn independently. Neighbouring rows are grouped as
+    for bands. A weighted table needs its `cases`.
     """
     known = _OVERFITS.setdefault(table, {})
     if (rule, drawing) not in known:
@@ -231,7 +251,7 @@ def _drawn(
 def _weighted_outcomes(
     table: ForecastTable, recalibrated: Floats, start: NDArray[np.intp], cases: Cases
 ) -> Callable[[np.random.Generator], Floats]:
-    """Return a function that draws the outcome of every case and adds up the weights of the events by group."""
+    """Return a function that draws the outcome of every case and sums the weights of the events by group."""
     forecast, _, weight = in_canonical_order(cases).gathered()
     assert weight is not None  # noqa: S101  (for the type checker; they have weights)
     row = np.searchsorted(table.forecast, forecast)

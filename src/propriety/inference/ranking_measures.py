@@ -1,4 +1,4 @@
-"""Measures of ranking: areas under the ROC curve, and what acting on the highest forecasts is worth."""
+"""Measures of ranking: areas under the ROC curve, and the net benefit of acting on the highest forecasts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AreaUnderRoc", "PartialArea", "TopKNetBenefit"]
 
 @dataclass(frozen=True, slots=True)
 class AreaUnderRoc:
-    """Probability that an event has a higher forecast than a non-event, ties counted half; higher is better.
+    """Probability that an event has a higher forecast than a non-event, with ties counting half; higher is better.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class AreaUnderRoc:
         return roc_curve(table).auc
 
     def influence(self, table: ForecastTable) -> Influence:
-        """Return the deviations of the placement values, over the share of the outcome."""
+        """Return the deviations of the placement values, divided by the share of the outcome."""
         area = self.value(table)
         events, non_events = float(table.events.sum()), float(table.non_events.sum())
         below = (running_sum(table.non_events) - table.non_events / 2.0) / non_events
@@ -71,12 +71,12 @@ class PartialArea:
 
     @property
     def key(self) -> str:
-        """The range."""
+        """Short name of the measure with the range."""
         return f"partial_auc_from_{self.low!r}_to_{self.high!r}"
 
     @property
     def label(self) -> str:
-        """The range."""
+        """Name of the measure with the range."""
         return f"partial area under the ROC curve for forecasts from {self.low!r} to {self.high!r}"
 
     def value(self, table: ForecastTable) -> float:
@@ -91,12 +91,12 @@ class TopKNetBenefit:
     Parameters
     ----------
     thresholds : float
-        The probability from which somebody would act, in (0, 1): the share that a false alarm has in the cost of both
+        The probability at which somebody would act, in (0, 1): the cost of a false alarm as a share of the cost of both
         errors.
     k : int, optional
         Number, or weight, of the cases acted on.
     share : float, optional
-        Share of the cases acted on, in place of `k`; the nearest whole number of them, at least one.
+        Share of the cases acted on, instead of `k`; rounded to a whole number, at least one.
 
     Examples
     --------
@@ -121,12 +121,12 @@ class TopKNetBenefit:
 
     @property
     def key(self) -> str:
-        """Net benefit, and of how many."""
+        """Short name of the measure with the capacity."""
         return f"net_benefit_of_{self.k:g}" if self.share is None else f"net_benefit_of_share_{self.share:g}"
 
     @property
     def label(self) -> str:
-        """Net benefit, and of how many."""
+        """Name of the measure with the capacity."""
         highest = f"{self.k:g} highest" if self.share is None else f"highest {self.share:.4g} of all"
         return f"net benefit of acting on the {highest}"
 

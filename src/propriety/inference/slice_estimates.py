@@ -1,4 +1,4 @@
-"""Measures that are no means, in every group and in all other cases."""
+"""Estimates of measures that are not means, in every group and for all other cases."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from propriety.result import Floats
 
 __all__ = ["estimate_groups"]
 
-MOST_TESTED = 500  # Groups that are each compared with all other cases.
+MOST_TESTED = 500  # Most groups that are compared with all other cases.
 
 
 def estimate_groups(
-    ledger: Ledger, measure: Measure, unjudged: NDArray[np.bool_], level: float, drawing: Drawing
+    ledger: Ledger, measure: Measure, untested: NDArray[np.bool_], level: float, drawing: Drawing
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
     """Return value, limits, difference to the rest and its p-value by group and model, and the values of all cases.
 
-    A difference is tested by the errors of both sides, which must be independent: with clusters that reach across
-    groups, and with more than 500 groups, there is no test.
+    A difference is tested with the errors of both sides, which must be independent. There is no test if clusters extend
+    over several groups, or with more than 500 groups.
     """
     cases = ledger.cases if ledger.dependence is not None or ledger.is_weighted else None
     ledger = ledger if cases is None or cases is ledger.source else Ledger.of_source(cases, ledger.events)
@@ -39,9 +39,9 @@ def estimate_groups(
     for place in range(groups):
         chosen = np.arange(groups) == place
         own = ledger.at_entries(chosen)
-        rest = ledger.at_entries(~chosen) if testable and not unjudged[place] else None
+        rest = ledger.at_entries(~chosen) if testable and not untested[place] else None
         for column, model in enumerate(ledger.models):
-            if unjudged[place]:
+            if untested[place]:
                 value[place, column] = _value(own, measure, model)
                 continue
             found = _estimated(own, measure, model, level, drawing)
@@ -59,7 +59,7 @@ def estimate_groups(
 
 
 def _estimated(ledger: Ledger, measure: Measure, model: str, level: float, drawing: Drawing) -> Estimate | None:
-    """Estimate a measure; None where the cases have no value of it."""
+    """Estimate a measure; None if it is undefined for the cases."""
     try:
         return estimate_of(ledger, measure, model=model, level=level, drawing=drawing)
     except UNDEFINED:
@@ -76,7 +76,7 @@ def _value(ledger: Ledger, measure: Measure, model: str) -> float:
 
 
 def _reach_across(ledger: Ledger) -> bool:
-    """Return whether some cluster has cases in several groups."""
+    """Whether some cluster has cases in several groups."""
     cases = ledger.cases
     if ledger.dependence is None or cases is None:
         return False

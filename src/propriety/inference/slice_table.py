@@ -1,4 +1,4 @@
-"""The groups of a key, or of several, as one table."""
+"""The result of `slices`: one table for the groups of one or several keys."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ class Slices(Result):
     value, low, high : ndarray of shape (rows,)
         Value of the measure, and its interval.
     excess, excess_low, excess_high : ndarray of shape (rows,)
-        Calibration in the large: the event rate less the mean forecast, and its interval; positive where
-        events are more frequent than forecast. None for classes.
+        Calibration in the large: the event rate minus the mean forecast, and its interval; positive if events are more
+        frequent than forecast. None for classes.
     miscalibration : ndarray of shape (rows,)
-        Miscalibration of the score; the fewer the cases, the larger it is by chance alone. None for classes.
+        Miscalibration of the score; the fewer the cases, the larger it is by chance. None for classes.
     net_benefit, net_benefit_low, net_benefit_high : ndarray of shape (rows,), optional
         Net benefit at the thresholds, higher is better, and its interval; None without thresholds.
     difference : ndarray of shape (rows,)
-        Value of the group less that of all other cases.
+        Value of the group minus that of all other cases.
     p_value, p_adjusted : ndarray of shape (rows,)
         Two-sided p-value of no such difference, and the same with Holm's adjustment for all rows.
     note : ndarray of str of shape (rows,)
-        Why a group is not judged; empty if it is.
+        Why a group is not tested, or that its test is approximate because it has few events; else empty.
     overall : mapping of str to float
         Value of each model on all cases.
     by : tuple of str
         Names of the keys.
     measure : Measure
-        What was measured.
+        The measure.
     thresholds : float or (float, float), optional
-        The decision maker's, for the net benefit.
+        The decision maker's threshold or range, for the net benefit.
     level : float
         Level of the intervals.
     units : int, optional
@@ -93,20 +93,20 @@ class Slices(Result):
 
     @property
     def is_judged(self) -> NDArray[np.bool_]:
-        """Whether a group is large enough to be judged."""
-        return np.asarray(self.note == "")
+        """Whether a group is large enough to be tested."""
+        return np.asarray(~self.is_too_small & (self.note != INFINITE))
 
     @property
     def is_too_small(self) -> NDArray[np.bool_]:
-        """Whether a group is not judged because it has too few cases, events or clusters."""
-        return np.asarray(~self.is_judged & (self.note != INFINITE))
+        """Whether a group is not tested because it has too few cases, events or clusters."""
+        return np.asarray(np.isnan(self.p_value) & (self.note != "") & (self.note != INFINITE))
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}
 
 
 def stacked_slices(parts: Sequence[Slices]) -> Slices:
-    """Put the groups of several keys one below the other, and adjust the p-values for all of them."""
+    """Stack the groups of several keys, and adjust the p-values for all of them."""
     first = parts[0]
     columns: dict[str, Any] = {}
     for name in (one.name for one in fields(first)):
@@ -121,7 +121,7 @@ def stacked_slices(parts: Sequence[Slices]) -> Slices:
 
 
 def group_names(index: KeyIndex) -> Names:
-    """Return the labels of groups as texts; those that would read alike, such as 1 and "1", as written in code."""
+    """Return the labels of groups as text; labels that would look alike, such as 1 and "1", as written in code."""
     columns = [_texts(index.column(name)) for name in index.names]
     return np.array([", ".join(parts) for parts in zip(*columns, strict=True)])
 

@@ -1,4 +1,4 @@
-"""How good, how calibrated and how useful forecasts are in every group, and where groups differ by more than noise."""
+"""Measures, calibration and net benefit of forecasts in groups, with tests of differences between groups."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from propriety.calibration.score_parts import miscalibrations, proper_binary_rul
 from propriety.checks import check_level, check_positive, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
 from propriety.inference.estimates import counted
 from propriety.inference.estimation import check_event
 from propriety.inference.group_tests import against_the_rest, group_means
@@ -29,7 +30,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats
-from propriety.rules.families import Brier
+from propriety.rules.families import BRIER
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
@@ -38,10 +39,10 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
-BRIER = Brier()
-SMALLEST = 50  # Cases below which a group is not judged unless another number is asked for.
-FEWEST = 10  # Events, non-events or clusters below which a group is not judged; see the notes of `slices` on clusters.
-FEWEST_EQUAL = 8.0  # The same of the clusters of equal size that its clusters are worth.
+TOO_FEW = "too few to test"
+SMALLEST = 50  # By default, a group with fewer cases is not tested.
+FEWEST = 10  # A group with fewer events, non-events or clusters is not tested; see the notes of `slices`.
+FEWEST_EQUAL = 8.0  # The same for the effective number of clusters.
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
@@ -64,16 +65,16 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     n_resamples: int = 1000,
     seed: int | None = None,
 ) -> Slices:
-    r"""Judge forecasts in every group: a measure, calibration and net benefit, with intervals and a test.
+    r"""Evaluate forecasts in every group: a measure, calibration and net benefit, with intervals and a test.
 
     The test is of the difference between the mean score of a group, :math:`\bar l_g`, and that of all other cases,
     :math:`\bar l_r`, by Welch's statistic
 
     .. math:: t = \frac{\bar l_g - \bar l_r}{\sqrt{s_g^2 + s_r^2}}
 
-    with the standard errors :math:`s` of the two means; with clusters, which may reach across groups, by the spread of
-    the difference between clusters and one degree of freedom less than there are of them. Other measures are
-    tested by their values and errors in the same way. Holm's adjustment keeps the chance of any false alarm among
+    with the standard errors :math:`s` of the two means; with clusters, which may extend over several groups, by the
+    variation of the difference between clusters, with one degree of freedom less than their number. Other measures are
+    tested by their values and errors in the same way. Holm's adjustment keeps the probability of any false alarm among
     all rows at or below one minus the level.
 
     Parameters
@@ -84,22 +85,22 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         Probability of the event, or of each class, or the forecasts of several models by name. With a frame, the names
         of the columns.
     measure : Rule, measure or callable
-        What to measure: a rule for its mean score, a measure, or any function of a ForecastTable.
+        What to compute: a rule for its mean score, a measure, or any function of a ForecastTable.
     by : array-like of shape (n,), or mapping of str to such; with a frame or a ledger str or list of str
-        Group of each case. Several keys are crossed. The rows are in the order of the labels, or of the categories if
-        these are ordered. Of a ledger, by default all of its keys.
+        Group of each case. Several keys are combined. The rows are in the order of the labels, or of the categories if
+        these are ordered. For a ledger, by default all of its keys.
     outcome : str, optional
         With a frame, the column of the outcomes.
     thresholds : float or (float, float), optional
-        The probability from which somebody would act, or the range it lies in, for the net benefit.
+        The probability at which somebody would act, or its range, for the net benefit.
     level : float
         Level of the intervals.
     smallest : int
-        A group with fewer cases, or with fewer than 10 events, non-events or clusters, or with clusters that are worth
-        fewer than 8 of equal size, is not judged: it has its value, but neither interval nor test, and a note. Nor has
-        an infinite score an interval.
+        A group with fewer cases, or with fewer than 10 events, non-events or clusters, or with an effective number of
+        clusters below 8, is not tested: it has its value and a note, but neither interval nor test. An infinite score
+        has no interval either.
     cluster, time : array-like of shape (n,), or str with a frame, optional
-        Cluster, or time, within which cases may depend on each other; neighbouring times count as independent.
+        Cluster or time within which cases may be correlated; neighbouring times are treated as independent.
     sample_weight, pos_label, labels, missing, tolerance
         As in `propriety.mean_score`.
     n_resamples, seed : int, optional
@@ -107,16 +108,16 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
 
     Notes
     -----
-    A group with another event rate has another mean score even if it is forecast equally well, because an event that
-    is rare is easy to forecast; look at `excess` and `net_benefit` too before a group is called badly served. Groups
-    that were found by looking for differences need another sample to be confirmed.
+    A group with another event rate has another mean score even if it is forecast equally well, because a rare event is
+    easy to forecast. Look at `excess` and `net_benefit` as well before concluding that forecasts are poor for a group.
+    Groups found by searching for differences need another sample for confirmation.
 
-    Few events make the test a little too eager: with 20 expected in a group p-values fell below 0.05 in 5 to 7% of
-    groups without a difference, and in 5 to 6% with 50. Below 50 the summary of an evaluation says how many there are.
+    With few events the test rejects slightly too often: with 20 expected in a group p-values fell below 0.05 in 5 to 7%
+    of groups without a difference, and in 5 to 6% with 50. Below 50 events or non-events, `note` gives their number.
 
-    Few clusters make the test reject too often if their sizes differ: where a group has 10 clusters of its own and the
-    rest 100, p-values fell below 0.05 in 5.5% of 400 samples without a difference if the sizes were equal, and in 4%
-    with 20 against 40; see `studies/clusters.py` for unequal sizes.
+    With few clusters of different size the test rejects too often: if a group has 10 clusters of its own and the rest
+    100, p-values fell below 0.05 in 5.5% of 400 samples without a difference if the sizes were equal, and in 4% with 20
+    against 40; see `studies/clusters.py` for unequal sizes.
 
     References
     ----------
@@ -133,7 +134,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     >>> found.group.tolist(), found.n.tolist()
     (['north', 'south', 'west'], [289, 270, 41])
     >>> found.note.tolist()[2]
-    'too few to judge: 41 cases'
+    'too few to test: 41 cases'
     """
     asked = read_measure(measure)
     check_level(level)
@@ -168,7 +169,7 @@ def slices_of(
     smallest: int = SMALLEST,
     drawing: Drawing,
 ) -> Slices:
-    """Judge the groups of a ledger; see `slices`."""
+    """Evaluate the groups of a ledger; see `slices`."""
     check_event(ledger, measure)
     check_positive("smallest", smallest)
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
@@ -183,15 +184,17 @@ def slices_of(
         difference, p_value = against_the_rest(moments, by)
         overall = moments.means[: len(ledger.models)]
     else:
-        unjudged = np.empty(len(few), dtype=bool)
-        unjudged[counts.entry] = few != ""
-        *by_entry, overall = estimate_groups(ledger, measure, unjudged, level, drawing)
+        untested = np.empty(len(few), dtype=bool)
+        untested[counts.entry] = few != ""
+        *by_entry, overall = estimate_groups(ledger, measure, untested, level, drawing)
         value, low, high, difference, p_value = (column[counts.entry] for column in by_entry)
     notes = np.where((few == "")[:, None] & np.isinf(value), INFINITE, few[:, None])
-    judged = notes == ""
-    columns: dict[str, Any] = {"value": value, "low": np.where(judged, low, np.nan)}
-    columns |= {"high": np.where(judged, high, np.nan), "difference": difference}
-    columns |= {"p_value": np.where(judged, p_value, np.nan), "note": notes}
+    tested = notes == ""
+    columns: dict[str, Any] = {"value": value, "low": np.where(tested, low, np.nan)}
+    columns |= {"high": np.where(tested, high, np.nan), "difference": difference}
+    p_value = np.where(tested, p_value, np.nan)
+    notes = np.where(np.isfinite(p_value), _approximate(counts)[:, None], notes)
+    columns |= {"p_value": p_value, "note": notes}
     if binary:
         columns |= _beside(ledger, by, thresholds, level, few)
         columns["miscalibration"] = _miscalibrations(ledger, measure, few, counts.entry)
@@ -218,7 +221,7 @@ def slices_of(
 
 
 def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: bool) -> list[Rule]:
-    """Return the functions whose moments groups are judged by."""
+    """Return the functions whose moments are needed for groups."""
     rules: list[Rule] = [measure.rule] if isinstance(measure, Mean | Skill) else []
     if not binary:
         return rules
@@ -226,10 +229,10 @@ def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: 
 
 
 def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
-    """Return the keys of a ledger that are asked for; all where none are."""
+    """Return the requested keys of a ledger, by default all."""
     if not ledger.index.names:
         raise InputValueError(
-            "the ledger has no keys to tell groups by", hint=Wording("condense the cases with {by=}.")
+            "the ledger has no keys that define groups", hint=Wording("condense the cases with {by=}.")
         )
     names = ledger.index.names if by is None else (by,) if isinstance(by, str) else tuple(by)  # type: ignore[arg-type]  # names
     for name in names:
@@ -239,7 +242,7 @@ def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Cases, events and units of the groups, how many equal units they are worth, and the entry that each group is."""
+    """Cases, events and units of the groups, the effective number of units, and the entry of each group."""
 
     index: KeyIndex
     entry: NDArray[np.intp]
@@ -252,11 +255,11 @@ class _Counts:
 
 
 def _counts(ledger: Ledger, measure: Measure, by: tuple[str, ...]) -> _Counts:
-    """Count in the moments of any function."""
+    """Count cases, events and units from the moments of any function."""
     rule = measure.rule if isinstance(measure, Mean | Skill) else Excess() if ledger.labels is None else BRIER
     moments = ledger.moments(rule)
     groups = moments.over(*by)
-    entry = ledger.index.entry_of(groups.index)  # The keys may be asked for in another order.
+    entry = ledger.index.entry_of(groups.index)  # The keys may be requested in another order.
     units = worth = None
     if moments.dependence is not None:
         units_of_groups = moments.over(*by, moments.dependence)
@@ -275,7 +278,7 @@ def _counts(ledger: Ledger, measure: Measure, by: tuple[str, ...]) -> _Counts:
 
 
 def _few(counts: _Counts, smallest: int, unit: str) -> Names:
-    """Say of each group what it has too few of to be judged, if it has."""
+    """Return for each group which number is too small for a test; empty if none is."""
     numbers = [("case", counts.n, smallest)]
     if counts.events is not None:
         numbers += [("event", counts.events, FEWEST), ("non-event", counts.n - counts.events, FEWEST)]
@@ -284,19 +287,31 @@ def _few(counts: _Counts, smallest: int, unit: str) -> Names:
     notes = np.full(len(counts.n), "", dtype=object)
     for name, number, fewest in numbers:
         for place in np.flatnonzero((number < fewest) & (notes == "")).tolist():
-            notes[place] = f"too few to judge: {counted(int(number[place]), name)}"
+            notes[place] = f"{TOO_FEW}: {counted(int(number[place]), name)}"
     if counts.units is not None and counts.worth is not None:
         for place in np.flatnonzero((counts.worth < FEWEST_EQUAL) & (notes == "")).tolist():
             worth = f"worth {counts.worth[place]:.0f} of equal size"
-            notes[place] = f"too few to judge: {counted(int(counts.units[place]), unit)} that are {worth}"
+            notes[place] = f"{TOO_FEW}: {counted(int(counts.units[place]), unit)} that are {worth}"
     return notes.astype(np.str_)
+
+
+def _approximate(counts: _Counts) -> Names:
+    """Return a note for each group with so few events or non-events that its test is approximate; else empty."""
+    if counts.events is None:
+        return np.full(len(counts.n), "")
+    notes = []
+    for happened, others in zip(counts.events.tolist(), (counts.n - counts.events).tolist(), strict=True):
+        numbers = ((happened, "event"), (others, "non-event"))
+        few = [counted(many, name) for many, name in numbers if many < FEWEST_OF_A_TEST]
+        notes.append(f"the test is approximate: the group has only {' and '.join(few)}" if few else "")
+    return np.array(notes)
 
 
 def _beside(
     ledger: Ledger, by: tuple[str, ...], thresholds: Thresholds | None, level: float, few: Names
 ) -> dict[str, Floats]:
-    """Return what is told of groups beside the measure: calibration, and the net benefit at the thresholds."""
-    unjudged = (few != "")[:, None]
+    """Return the other numbers of groups: calibration, and the net benefit at the thresholds."""
+    untested = (few != "")[:, None]
     columns: dict[str, Floats] = {}
     wanted = [("excess", MeanScore(Excess()))]
     if thresholds is not None:
@@ -304,20 +319,20 @@ def _beside(
     for name, mean in wanted:
         found = group_means(measured_moments(ledger, mean), by)
         low, high = found.limits(level)
-        columns |= {name: found.mean + 0.0, f"{name}_low": np.where(unjudged, np.nan, low)}
-        columns |= {f"{name}_high": np.where(unjudged, np.nan, high)}
+        columns |= {name: found.mean + 0.0, f"{name}_low": np.where(untested, np.nan, low)}
+        columns |= {f"{name}_high": np.where(untested, np.nan, high)}
     return columns
 
 
 def _miscalibrations(ledger: Ledger, measure: Measure, few: Names, entry: NDArray[np.intp]) -> Floats:
-    """Return the miscalibration in each group that is judged; NaN for a rule that is not declared proper."""
+    """Return the miscalibration in each tested group; NaN for a rule that is not declared proper."""
     rule = measure.rule if isinstance(measure, MeanScore) else BRIER
     found = np.full((len(few), len(ledger.models)), math.nan)
     if not rule.properties().proper:
         return found
-    judged, binary = few == "", proper_binary_rule(rule)
+    tested, binary = few == "", proper_binary_rule(rule)
     for column, model in enumerate(ledger.models):
         keyed = ledger.keyed_tables(model, ledger.events[0])
         by_entry = miscalibrations(binary, keyed.entry, keyed.forecast, keyed.events, keyed.non_events)
-        found[judged, column] = by_entry[entry[judged]]
+        found[tested, column] = by_entry[entry[tested]]
     return found

@@ -1,4 +1,4 @@
-"""The forecasts of a ledger other than 0 and 1, which alone have log-odds."""
+"""Selection of the forecasts other than 0 and 1, which have log-odds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST = np.finfo(np.float64).tiny
 
 
 def without_certain(ledger: Ledger, model: str) -> Ledger:
-    """Return the ledger of one model without forecasts of exactly 0 and 1, as far as it can be had."""
+    """Return the ledger of one model without forecasts of exactly 0 and 1, as far as possible."""
     table = ledger.table(model)
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
     if inside.all() or not inside.any():
@@ -35,8 +35,8 @@ def without_certain(ledger: Ledger, model: str) -> Ledger:
         return Ledger.of_tables({model: ForecastTable(**{name: getattr(table, name)[inside] for name in names})})
     names += ("event_squares", "non_event_squares")
     columns = {name: getattr(table, name)[inside] for name in names}
-    # How many cases a row of weighted cases has is not stored. By their share in the weight they are close enough for
-    # what their number is for: a factor n / (n - 1), and a note where there are few.
+    # The number of cases in a row of weighted cases is not stored. Their share of the weight is close enough for its
+    # use: a factor n / (n - 1), and a note if there are few.
     events, others = (
         _number(total, weight[inside].sum() / max(weight.sum(), LEAST), weight[inside], squares[inside])
         for total, weight, squares in (
@@ -48,6 +48,6 @@ def without_certain(ledger: Ledger, model: str) -> Ledger:
 
 
 def _number(total: int, share: float, weight: Floats, squares: Floats) -> int:
-    """Return about how many of some cases have a share of their weight; no fewer than rows and squares allow."""
+    """Return roughly how many cases have a share of the weight; no fewer than rows and squares allow."""
     least = math.ceil(float(weight.sum()) ** 2 / max(float(squares.sum()), LEAST) - 1e-9)
     return max(round(total * share), least, int(np.count_nonzero(weight)))

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.inference.dependence import Estimates
+from propriety.inference.estimates import ROUNDING
 from propriety.inference.measures import Measure
 from propriety.result import Floats, Result
 
 __all__ = [
-    "ROUNDING",
     "Names",
     "Pair",
     "Standings",
-    "Tested",
     "Verdict",
+    "VerdictBasis",
     "holm",
     "standings_of",
     "verdict_on",
@@ -40,8 +40,6 @@ Verdict: TypeAlias = Literal[
     "too few events",
     "not tested",
 ]
-
-ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -95,7 +93,7 @@ class Pair(NamedTuple):
     needed_high: float = math.nan
 
 
-class Tested(NamedTuple):
+class VerdictBasis(NamedTuple):
     """What verdicts are based on: the number of cases, of independent units and of pairs, and the level.
 
     For binary outcomes, `events` has the numbers of events and non-events.
@@ -127,13 +125,13 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def verdict_on(pair: Pair, tested: Tested) -> Verdict:
+def verdict_on(pair: Pair, tested: VerdictBasis) -> Verdict:
     """Return the verdict of the test of a pair on the model, compared with the reference.
 
     Examples
     --------
     >>> from propriety.inference.measures import MeanScore
-    >>> tested = Tested(1204, 1204, "case", 1, 0.95, MeanScore())
+    >>> tested = VerdictBasis(1204, 1204, "case", 1, 0.95, MeanScore())
     >>> verdict_on(Pair("a", "b", -0.004, -0.007, -0.001, 0.0015, 0.01, 0.01, 1300.0), tested)
     'better'
     """
@@ -144,7 +142,7 @@ def verdict_on(pair: Pair, tested: Tested) -> Verdict:
     return cast("Verdict", verdict)
 
 
-def verdicts_of(difference: Floats, standard_error: Floats, p_adjusted: Floats, tested: Tested) -> Names:
+def verdicts_of(difference: Floats, standard_error: Floats, p_adjusted: Floats, tested: VerdictBasis) -> Names:
     """Return the verdicts on pairs; see `verdict_on`."""
     ahead = difference > 0.0 if tested.measure.higher_is_better else difference < 0.0
     reasons: dict[Verdict, NDArray[np.bool_]] = {
@@ -162,12 +160,12 @@ def verdicts_of(difference: Floats, standard_error: Floats, p_adjusted: Floats, 
 
 
 def is_ahead(difference: float, measure: Measure) -> bool:
-    """Return whether a difference favours the model over the reference."""
+    """Whether a difference favours the model over the reference."""
     return difference > 0.0 if measure.higher_is_better else difference < 0.0
 
 
 def standings_of(
-    models: Sequence[str], values: Floats, found: Estimates, columns: Mapping[str, NDArray[Any]], tested: Tested
+    models: Sequence[str], values: Floats, found: Estimates, columns: Mapping[str, NDArray[Any]], tested: VerdictBasis
 ) -> Standings:
     """Rank models by their values, which come first in `found`, and by the columns of a comparison."""
     count = len(models)

@@ -1,1 +1,1 @@
-"""Thin adapters to libraries that train and track models; each imports its library when it is asked for."""
+"""Thin adapters to libraries that train and track models; each imports its library on first use."""

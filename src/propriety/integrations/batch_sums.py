@@ -1,9 +1,9 @@
-"""What a batch adds to a metric, as whole numbers: the same to the last bit however the cases are divided.
+"""Contributions of a batch to a metric as integers, so that the result does not depend on how cases are batched.
 
-Floats added in another order give another sum, so a mean loss is not kept as a sum of floats. A float64 is a whole
-number of 53 binary digits times a power of two; for each power the digits are summed as integers, which is exact in any
-order, and so partial sums add. The mean is the quotient of two such sums, rounded once. A forecast table on a grid is
-kept as the number of events and non-events in each cell, with the sum of the places of the forecasts in it.
+Floats added in another order give another sum, so a mean loss is not kept as a sum of floats. A float64 is an integer
+of 53 binary digits times a power of two. For each power the digits are summed as integers, which is exact in any order,
+so partial sums can be added. The mean is the quotient of two such sums, rounded once. A forecast table on a grid is
+kept as the number of events and non-events in each cell, with the sum of the positions of the forecasts in it.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def sums_of_batch(
 ) -> Integers:
     """Return the exact sums of weighted losses and of weights; those of several batches add.
 
-    A weighted loss is the product rounded to a float64. A batch without cases, or without weight, adds nothing.
+    A weighted loss is the product rounded to float64. A batch without cases, or with zero weight, adds nothing.
 
     Parameters
     ----------
     rule : Rule
-        The scoring rule; of two classes, a rule for one event scores the second.
+        The scoring rule; with two classes, a rule for one event scores the second class.
     outcome : array of shape (n,) or (n, 1)
-        Whether the event happened, or the number of the class.
+        Whether the event happened, or the class index.
     forecast : array of shape (n,), (n, 1) or (n, K)
         Probabilities of the event or of the classes, or their logits.
     weight : array of shape (n,) or (n, 1), optional
@@ -71,7 +71,7 @@ def sums_of_batch(
     from_logits : bool
         Whether forecasts are logits.
     tolerance : float
-        How far a row of probabilities may be from summing to one.
+        Allowed deviation of a row of class probabilities from summing to one.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def sums_of_batch(
         chunks = losses_by_chunk(cases, rule)
     for loss, of_chunk in chunks:
         weights = np.ones(len(loss)) if of_chunk is None else of_chunk
-        # A case without weight does not count, even where its loss is infinite.
+        # A case of zero weight does not count, even if its loss is infinite.
         terms = np.multiply(loss, weights, where=weights > 0.0, out=np.zeros(len(loss)))
         if np.isnan(terms).any() or (terms == -np.inf).any():
             raise InputValueError(f"{rule!r} must return numbers above minus infinity; some loss is not")
@@ -106,10 +106,10 @@ def sums_of_batch(
 
 
 def mean_of_sums(sums: Integers) -> float:
-    """Return the mean loss: the exact sum of the losses over that of the weights, rounded to the nearest float."""
+    """Return the mean loss: the exact sum of the losses divided by that of the weights, correctly rounded."""
     weight = _whole(sums[1])
     if weight == 0:
-        law = "a mean needs at least one case with a positive weight; there is none"
+        law = "a mean needs at least one case with a positive weight; there are no such cases"
         raise InputValueError(law, hint="update the metric before asking for its value.")
     # Both sums are in units of the same power of two, and Python's division of integers rounds correctly.
     return math.inf if sums[0, 0, INFINITE] else _whole(sums[0]) / weight
@@ -118,10 +118,10 @@ def mean_of_sums(sums: Integers) -> float:
 def counts_of_batch(
     outcome: NDArray[Any], forecast: NDArray[Any], *, cells: int, from_logits: bool = False
 ) -> Integers:
-    """Return what a batch adds to the cells, shape (3, cells + 2); integers of several batches add.
+    """Return the contribution of a batch to the cells, of shape (3, cells + 2); those of several batches add.
 
-    The rows are the number of events, that of non-events, and the sum of the places of the forecasts in their cell,
-    from 0 to 2**26. The first and last columns are the forecasts of exactly 0 and 1.
+    The rows are the number of events, the number of non-events, and the sum of the positions of the forecasts in their
+    cell, from 0 to 2**26. The first and last columns are for forecasts of exactly 0 and 1.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def counts_of_batch(
 
 
 def table_of_counts(counts: Integers) -> ForecastTable:
-    """Return the forecast table of counts, its forecasts the means of the cells to 2**-27 of a cell.
+    """Return the forecast table of the counts; its forecasts are the means of the cells, accurate to 2**-27 of a cell.
 
     Examples
     --------
@@ -167,12 +167,12 @@ def table_of_counts(counts: Integers) -> ForecastTable:
     cells = counts.shape[1] - 2
     used = np.flatnonzero(counts[:2].any(axis=0))
     if len(used) == 0:
-        law = "a forecast table needs at least one case; there is none"
+        law = "a forecast table needs at least one case; there are no cases"
         raise InputValueError(law, hint="update the metric before asking for its value.")
     events, non_events, places = counts[:, used].astype(np.float64)
     cell = used - 1.0
     mean = (cell + places / ((events + non_events) * 2**HALF)) / cells
-    # A forecast above 0 is no certainty, and a mean that was rounded up stays in its cell.
+    # A forecast above 0 does not claim certainty, and a mean that was rounded up stays in its cell.
     mean = np.clip(mean, np.maximum(cell / cells, TINIEST), np.nextafter((cell + 1.0) / cells, 0.0))
     forecast = np.where(used == 0, 0.0, np.where(used == cells + 1, 1.0, mean))
     return ForecastTable(forecast=forecast, events=events, non_events=non_events, cells=cells)

@@ -1,4 +1,4 @@
-"""What the metrics of gradient boosting libraries share: a rule, what they are handed, and a name."""
+"""The common part of metrics for gradient boosting libraries: a rule, the kind of predictions, and a name."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class BoosterMetric:
     Parameters
     ----------
     rule : Rule
-        The scoring rule; of two classes, a rule for one event scores the second.
+        The scoring rule; with two classes, a rule for one event scores the second class.
     output : {"probability", "margin"}
-        What the library hands to the metric. It is never guessed: margins near zero look like probabilities.
+        What the library passes to the metric. It is never guessed, because margins near zero look like probabilities.
     name : str, optional
-        The metric's name in the library's records, by default the rule's.
+        Name of the metric in the library's records, by default that of the rule.
     """
 
     rule: Rule
@@ -40,7 +40,7 @@ class BoosterMetric:
         object.__setattr__(self, "name", self.name or self.rule.name)
 
     def loss(self, outcome: ArrayLike, predictions: ArrayLike, weight: ArrayLike | None = None) -> float:
-        """Return the mean loss of class numbers 0, ..., K - 1 and predictions as they were handed over."""
+        """Return the mean loss for class indices 0, ..., K - 1 and predictions as the library passes them."""
         if self.output == "margin":
             weights = None if weight is None else np.asarray(weight)
             classes, margins = np.asarray(outcome), np.asarray(predictions)

@@ -1,9 +1,9 @@
-"""CatBoost: every rule as the metric by which training stops and the best iteration is chosen.
+"""CatBoost: every rule as an evaluation metric, for early stopping and the choice of the best iteration.
 
-CatBoost hands raw approximations to a metric, whatever its objective: the log-odds of the event, or one margin per
-class. They are taken as those of the objectives "Logloss", "CrossEntropy" and "MultiClass", whose probabilities are the
-logistic function and the softmax of them; "MultiClassOneVsAll" has no probabilities that sum to one. Ordered
-classes must be numbered, or named in `class_names`, in their order.
+CatBoost passes raw predictions to a metric, whatever its objective: the log-odds of the event, or one margin per class.
+They are read as those of the objectives "Logloss", "CrossEntropy" and "MultiClass", whose probabilities are their
+logistic function or softmax; "MultiClassOneVsAll" has no probabilities that sum to one. Ordered classes must be
+numbered, or named in `class_names`, in their order.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ load_library("catboost", extra="catboost")
 
 
 class EvalMetric:
-    """The metric object that `eval_metric` makes; CatBoost calls its methods.
+    """The metric object returned by `eval_metric`; CatBoost calls its methods.
 
     Parameters
     ----------
     rule : Rule
         The scoring rule.
     name : str
-        The metric's name in CatBoost's records.
+        Name of the metric in CatBoost's records.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class EvalMetric:
     0.25
     """
 
-    no_jit = True  # CatBoost would hand the methods to numba, which cannot compile a rule, and warn.
+    no_jit = True  # Otherwise CatBoost tries numba, which cannot compile a rule, and warns.
 
     def __init__(self, rule: Rule, name: str) -> None:
         self.metric = BoosterMetric(rule, output="margin", name=name)
@@ -54,13 +54,13 @@ class EvalMetric:
         return _named_metric, (self.metric.rule, self.metric.name)
 
     def is_max_optimal(self) -> bool:
-        """Say that lower is better."""
+        """Return False: lower is better."""
         return False
 
     def evaluate(
         self, approxes: Sequence[NDArray[Any]], target: NDArray[Any], weight: NDArray[Any] | None
     ) -> tuple[float, float]:
-        """Return the sum of the losses and of the weights of approximations, one array per class."""
+        """Return the sum of the losses and the sum of the weights, given raw predictions in one array per class."""
         margins = approxes[0] if len(approxes) == 1 else np.column_stack(approxes)
         total = float(len(target)) if weight is None else float(np.sum(weight, dtype=np.float64))
         loss = self.metric.loss(target, margins, weight)
@@ -75,22 +75,22 @@ class EvalMetric:
 
 
 def eval_metric(rule: Rule, *, name: str = "", task_type: str = "CPU") -> EvalMetric:
-    """Return a rule as the `eval_metric` of a CatBoost model; early stopping and `use_best_model` go by it.
+    """Return a rule as the `eval_metric` of a CatBoost model, for early stopping and `use_best_model`.
 
     Parameters
     ----------
     rule : Rule
-        The scoring rule; of two classes, a rule for one event scores the second.
+        The scoring rule; with two classes, a rule for one event scores the second class.
     name : str, optional
-        The metric's name in CatBoost's records, by default the rule's.
+        Name of the metric in CatBoost's records, by default that of the rule.
     task_type : {"CPU"}
-        Where the model is trained. "GPU" is refused: there CatBoost compiles a metric for the device with numba, and a
-        rule is NumPy.
+        Where the model is trained. "GPU" is rejected with an error, because CatBoost compiles metrics for it with
+        numba, and a rule is NumPy code.
 
     Returns
     -------
     EvalMetric
-        Of a class that bears the metric's name, because CatBoost records a metric under the name of its class.
+        An instance of a class with the metric's name, because CatBoost records a metric under the name of its class.
 
     Examples
     --------
@@ -109,14 +109,14 @@ def eval_metric(rule: Rule, *, name: str = "", task_type: str = "CPU") -> EvalMe
     ['MultiClass', 'ranked_probability']
     """
     if task_type != "CPU":
-        law = f'a rule is a metric for task_type="CPU"; got {task_type!r}'
-        hint = "CatBoost compiles metrics for the GPU with numba, and a rule is NumPy; train on the CPU."
+        law = f'a rule can be a metric only with task_type="CPU"; got {task_type!r}'
+        hint = "CatBoost compiles metrics for the GPU with numba, which cannot compile a rule; train on the CPU."
         raise UnsupportedOperationError(law, hint=hint)
     check_rule(rule)
     return _named_metric(rule, name or rule.name)
 
 
 def _named_metric(rule: Rule, name: str) -> EvalMetric:
-    """Make the metric of a class of its own, because CatBoost records a metric under the name of its class."""
+    """Make the metric with a class of its own, because CatBoost records a metric under the name of its class."""
     named: type[EvalMetric] = type(name, (EvalMetric,), {})
     return named(rule, name)

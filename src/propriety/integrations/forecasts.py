@@ -1,4 +1,4 @@
-"""Convert the output of a classifier into forecasts that a rule can score."""
+"""Conversion of the output of a classifier to forecasts that a rule can score."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Output: TypeAlias = Literal["probability", "margin"]
 
 
 def check_output(output: object) -> None:
-    """Reject a declaration that is neither "probability" nor "margin"."""
+    """Raise an error unless `output` is "probability" or "margin"."""
     if output not in get_args(Output):
-        law = 'must be "probability" or "margin", what the library hands to a metric'
+        law = 'must be "probability" or "margin", whichever the library passes to a metric'
         raise InputValueError(law, argument="output", offender=f"got {output!r}")
 
 
 def probabilities(predictions: ArrayLike, output: Output) -> Floats:
-    r"""Return the probabilities that predictions stand for, as declared by `output`.
+    r"""Convert predictions to probabilities, as declared by `output`.
 
     A margin :math:`m` of an event is its log-odds, :math:`p = 1 / (1 + e^{-m})`; margins :math:`m_1, \dots, m_K` of
     classes give :math:`p_k = e^{m_k} / \sum_j e^{m_j}`.
@@ -35,7 +35,7 @@ def probabilities(predictions: ArrayLike, output: Output) -> Floats:
     predictions : array-like of shape (n,) or (n, K)
         Output of a model.
     output : {"probability", "margin"}
-        What it is.
+        The kind of output.
 
     Examples
     --------
@@ -48,8 +48,8 @@ def probabilities(predictions: ArrayLike, output: Output) -> Floats:
         return np.asarray(expit(values) if values.ndim == 1 else softmax(values, axis=1))
     outside = (values < 0.0) | (values > 1.0)
     if outside.any():
-        law = 'must lie in [0, 1] where output="probability"'
-        hint = 'a custom objective hands margins to its metric; declare output="margin" if these are margins.'
+        law = 'must lie in [0, 1] with output="probability"'
+        hint = 'with a custom objective, metrics are passed margins; declare output="margin" if these are margins.'
         raise InputValueError(law, argument="predictions", offender=f"one is {float(values[outside][0])!r}", hint=hint)
     return values
 
@@ -57,8 +57,8 @@ def probabilities(predictions: ArrayLike, output: Output) -> Floats:
 def event_or_rows(rule: Rule, forecast: NDArray[Any]) -> NDArray[Any]:
     """Return the forecast in the shape that the rule scores.
 
-    Two classes are one event, the second class, for every rule that scores events; a rule that scores only rows gets
-    the rows.
+    For a rule that scores events, two classes are one event, the second class. A rule that scores only classes gets the
+    rows.
 
     Examples
     --------

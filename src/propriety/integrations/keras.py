@@ -1,7 +1,7 @@
-"""Keras 3 with PyTorch as its backend: every rule as a loss to train by, and as a metric to watch and to stop by.
+"""Keras 3 with the PyTorch backend: every rule as a training loss and as a metric for early stopping.
 
-A metric's name in the logs is that of its rule, so that early stopping by the ranked probability score of the
-validation data is ``EarlyStopping(monitor="val_ranked_probability")``, and Keras learns from it that lower is better.
+The name of a metric in the logs is that of its rule. Early stopping by the ranked probability score of the validation
+data is ``EarlyStopping(monitor="val_ranked_probability")``; the metric reports to Keras that lower is better.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ keras: Any = _load_keras()
 
 
 class _IntegerMetric(keras.metrics.Metric):  # type: ignore[misc]  # Keras is optional, so its types are unknown here
-    """A metric whose state is an array of integers that batches add to."""
+    """A metric whose state is an array of integers to which batches add."""
 
-    _direction = "down"  # Where `EarlyStopping` and `ModelCheckpoint` look for what is better.
+    _direction = "down"  # Read by `EarlyStopping` and `ModelCheckpoint`.
 
     def __init__(self, shape: tuple[int, ...], name: str) -> None:
         _check_backend("these metrics need")
@@ -65,7 +65,7 @@ class _IntegerMetric(keras.metrics.Metric):  # type: ignore[misc]  # Keras is op
         self.state = np.zeros(shape, dtype=np.int64)
 
     def reset_state(self) -> None:
-        """Forget all cases."""
+        """Reset the state."""
         self.state = np.zeros_like(self.state)
 
 
@@ -73,20 +73,20 @@ class _IntegerMetric(keras.metrics.Metric):  # type: ignore[misc]  # Keras is op
 class RuleMetric(_IntegerMetric):
     r"""Mean loss under a scoring rule, :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i`; lower is better.
 
-    It is exact over batches: however the cases were divided, the value is the same to the last bit.
+    It is exact over batches: the value is the same to the last bit however the cases are batched.
 
     Parameters
     ----------
     rule : Rule
-        The scoring rule; of two classes, a rule for one event scores the second.
+        The scoring rule; with two classes, a rule for one event scores the second class.
     from_logits : bool
-        Whether forecasts are logits; log scores are then finite for all finite logits. It is declared and never
+        Whether forecasts are logits; log scores are then finite for all finite logits. It must be declared and is never
         guessed.
     name : str, optional
-        The metric's name in the logs, by default the rule's.
+        Name of the metric in the logs, by default that of the rule.
     tolerance : float
-        How far a row of probabilities may be from summing to one, if rounding in the precision of the forecasts
-        explains no more; see `propriety.tables.cases.rounding_of_rows`.
+        Allowed deviation of a row of class probabilities from summing to one, unless rounding in the precision of the
+        forecasts explains more; see `propriety.tables.cases.rounding_of_rows`.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class RuleMetric(_IntegerMetric):
         Parameters
         ----------
         y_true : tensor of shape (n,) or (n, 1)
-            Whether the event happened, or the number of the class.
+            Whether the event happened, or the class index.
         y_pred : tensor of shape (n,), (n, 1) or (n, K)
             Probabilities of the event or of the classes, or their logits.
         sample_weight : tensor of shape (n,) or (n, 1), optional
@@ -134,38 +134,38 @@ class RuleMetric(_IntegerMetric):
         )
 
     def result(self) -> Tensor:
-        """Return the mean loss of all cases, NaN where there are none."""
+        """Return the mean loss of all cases; NaN without cases."""
         return _scalar(mean_of_sums(self.state) if self.state.any() else math.nan)
 
     def get_config(self) -> dict[str, Any]:
-        """Return what a saved model keeps of the metric."""
+        """Return the configuration stored with a saved model."""
         kept = {"from_logits": self.from_logits, "name": self.name, "tolerance": self.tolerance}
         return kept | {"rule": _stored(self.rule)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> RuleMetric:
-        """Make the metric that a saved model kept."""
+        """Make the metric from a stored configuration."""
         return cls(**config | {"rule": _restored(config["rule"])})
 
 
 @keras.saving.register_keras_serializable(package="propriety")
 class RuleLoss(keras.losses.Loss):  # type: ignore[misc]  # as above
-    """Loss of a batch under a scoring rule, to train by; see `propriety.integrations.torch.RuleLoss`.
+    """Training loss of a batch under a scoring rule; see `propriety.integrations.torch.RuleLoss`.
 
     Parameters
     ----------
     rule : Rule
-        The scoring rule; of two classes, a rule for one event scores the second.
+        The scoring rule; with two classes, a rule for one event scores the second class.
     from_logits : bool
-        Whether forecasts are logits; log scores are then finite for all finite logits. It is declared and never
+        Whether forecasts are logits; log scores are then finite for all finite logits. It must be declared and is never
         guessed.
     reduction : {"sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none"} or None
         As in `keras.losses.Loss`.
     name : str, optional
-        The name of the loss, by default the rule's.
+        Name of the loss, by default that of the rule.
     tolerance : float
-        How far a row of probabilities may be from summing to one, if rounding in the precision of the forecasts
-        explains no more; see `propriety.tables.cases.rounding_of_rows`.
+        Allowed deviation of a row of class probabilities from summing to one, unless rounding in the precision of the
+        forecasts explains more; see `propriety.tables.cases.rounding_of_rows`.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class RuleLoss(keras.losses.Loss):  # type: ignore[misc]  # as above
         self.by_case = torch.RuleLoss(rule, from_logits=from_logits, reduction="none", tolerance=tolerance)
 
     def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return the loss of a batch, after checking it in the precision that it comes in, before Keras changes it."""
+        """Check a batch in its own precision, before Keras converts it, and return its loss."""
         true, forecast = (keras.ops.convert_to_tensor(values) for values in (y_true, y_pred))
         if not _is_symbolic(forecast):
             self.by_case.check(forecast, true)
@@ -203,33 +203,33 @@ class RuleLoss(keras.losses.Loss):  # type: ignore[misc]  # as above
         return self.by_case.losses(y_pred, y_true)
 
     def get_config(self) -> dict[str, Any]:
-        """Return what a saved model keeps of the loss."""
+        """Return the configuration stored with a saved model."""
         own = self.by_case
         kept = {"from_logits": own.from_logits, "tolerance": own.tolerance, "rule": _stored(own.rule)}
         return {"name": self.name, "reduction": self.reduction, **kept}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> RuleLoss:
-        """Make the loss that a saved model kept."""
+        """Make the loss from a stored configuration."""
         return cls(**config | {"rule": _restored(config["rule"])})
 
 
 @keras.saving.register_keras_serializable(package="propriety")
 class ForecastTableMetric(_IntegerMetric):
-    """The forecast table of an event on a grid, and what its mean score is made of at the end of an epoch.
+    """The forecast table of an event on a grid, and the decomposition of its mean score at the end of an epoch.
 
-    The logs hold four values: the metric's name with ``_score``, ``_miscalibration``, ``_discrimination`` and
+    The logs hold four values: the name of the metric with ``_score``, ``_miscalibration``, ``_discrimination`` and
     ``_uncertainty``; see `propriety.decompose`. Forecasts are counted in equal cells of [0, 1], each of which keeps
-    their mean; those of exactly 0 and 1 stay what they are.
+    their mean; those of exactly 0 and 1 stay separate.
 
     Parameters
     ----------
     cells : int
         Number of cells, a power of two.
     from_logits : bool
-        Whether forecasts are log-odds; it is declared and never guessed.
+        Whether forecasts are log-odds; it must be declared and is never guessed.
     name : str
-        The metric's name in the logs, before that of each part.
+        Prefix of the names in the logs.
 
     Examples
     --------
@@ -257,33 +257,33 @@ class ForecastTableMetric(_IntegerMetric):
         y_pred : tensor of shape (n,) or (n, 1)
             Probability of the event, or its log-odds.
         sample_weight : None
-            A grid of counts takes no weights; `RuleMetric` does.
+            A grid of counts does not support weights; `RuleMetric` does.
         """
         if sample_weight is not None:
-            raise InputTypeError("a grid of counts takes no sample_weight", hint="RuleMetric takes weights.")
+            raise InputTypeError("a grid of counts does not support sample_weight", hint="RuleMetric supports weights.")
         if not _is_symbolic(y_pred):
             self.state += counts_of_batch(
                 _array(y_true), _array(y_pred), cells=self.cells, from_logits=self.from_logits
             )
 
     def result(self) -> dict[str, Tensor]:
-        """Return the mean Brier score and its parts, NaN where there are no cases."""
+        """Return the mean Brier score and its parts; NaN without cases."""
         parts = decompose(self.forecast_table()) if self.state.any() else None
         return {f"{self.name}_{part}": _scalar(getattr(parts, part, math.nan)) for part in PARTS}
 
     def forecast_table(self) -> ForecastTable:
-        """Return the table of all cases, for every analysis that takes one."""
+        """Return the table of all cases, for any analysis that accepts one."""
         return table_of_counts(self.state)
 
     def get_config(self) -> dict[str, Any]:
-        """Return what a saved model keeps of the metric."""
+        """Return the configuration stored with a saved model."""
         return {"cells": self.cells, "from_logits": self.from_logits, "name": self.name}
 
 
 def _check_backend(need: str) -> None:
     if keras.backend.backend() != "torch":
         law = f"{need} PyTorch as the backend of Keras; it is {keras.backend.backend()!r}"
-        hint = "others compile what they train and watch by, and a rule is NumPy; set KERAS_BACKEND=torch."
+        hint = "other backends compile losses and metrics, and a rule is NumPy code; set KERAS_BACKEND=torch."
         raise UnsupportedOperationError(law, hint=hint)
 
 
@@ -293,18 +293,18 @@ def _stored(rule: Rule) -> dict[str, Any]:
 
 def _restored(kept: dict[str, Any]) -> Rule:
     if kept["type"] not in RULE_TYPES:
-        law = f"a saved model can bring back the rules of the package; {kept['type']} is not one of them"
+        law = f"a saved model can restore only the rules of the package; {kept['type']} is not one of them"
         raise InputValueError(law, hint="load it with compile=False, and compile it again.")
     return RULE_TYPES[kept["type"]](**kept["parameters"])
 
 
 def _is_symbolic(values: Tensor) -> bool:
-    """Whether Keras only asks for shapes, with a tensor that holds no values."""
+    """Whether a tensor is symbolic: Keras infers shapes with tensors that hold no values."""
     return getattr(getattr(values, "device", None), "type", None) == "meta"
 
 
 def _array(values: Tensor) -> NDArray[Any]:
-    """Return a tensor, or what Keras takes for one, as an array."""
+    """Return a tensor, or what Keras accepts as one, as an array."""
     return array_of(values) if keras.ops.is_tensor(values) else np.asarray(values)
 
 

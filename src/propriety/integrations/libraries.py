@@ -1,4 +1,4 @@
-"""Optional libraries, imported when an adapter to one is asked for."""
+"""Import of optional libraries by the adapters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["load_library"]
 
 
 def load_library(module: str, *, extra: str) -> Any:
-    """Import a module of an optional library, or say which extra brings it.
+    """Import a module of an optional library, or raise an error that names the extra to install.
 
     Examples
     --------

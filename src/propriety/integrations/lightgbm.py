@@ -1,8 +1,8 @@
 """LightGBM: every rule as a metric of `lightgbm.train` and of the scikit-learn interface.
 
-LightGBM hands probabilities to a metric where the objective is its own ("binary", "multiclass"), and margins where the
-objective is a function. The rows of "multiclassova" do not sum to one and are refused. Ordered classes must be
-numbered in their order; `LGBMClassifier` numbers text alphabetically.
+LightGBM passes probabilities to a metric if the objective is built in ("binary", "multiclass"), and margins if the
+objective is a function. The rows of "multiclassova" do not sum to one and are rejected with an error. Ordered classes
+must be numbered in their order; `LGBMClassifier` numbers text labels alphabetically.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ lightgbm = load_library("lightgbm", extra="lightgbm")
 class Feval(BoosterMetric):
     """A rule as the `feval` of `lightgbm.train` and `lightgbm.cv`.
 
-    The parameters are those of `propriety.integrations.boosters.BoosterMetric`; the weights of the data count.
+    The parameters are those of `propriety.integrations.boosters.BoosterMetric`. Weights of the data are used.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Feval(BoosterMetric):
     """
 
     def __call__(self, predictions: ArrayLike, data: Any) -> tuple[str, float, bool]:
-        """Return the name, the mean loss of predictions for a `Dataset`, and that more is not better."""
+        """Return the name, the mean loss of predictions for a `Dataset`, and False, because lower is better."""
         return self.name, self.loss(data.get_label(), predictions, data.get_weight()), False
 
 
@@ -55,7 +55,7 @@ class Feval(BoosterMetric):
 class EvalMetric(BoosterMetric):
     """A rule as the `eval_metric` of `LGBMClassifier.fit`.
 
-    The parameters are those of `propriety.integrations.boosters.BoosterMetric`; `eval_sample_weight` counts.
+    The parameters are those of `propriety.integrations.boosters.BoosterMetric`. `eval_sample_weight` is used.
 
     Examples
     --------
@@ -69,23 +69,23 @@ class EvalMetric(BoosterMetric):
     ['binary_logloss', 'penalized_brier']
     """
 
-    # LightGBM counts the parameters, and hands over weights where there are three.
+    # LightGBM counts the parameters, and passes weights if there are three.
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, weight: ArrayLike | None = None
     ) -> tuple[str, float, bool]:
-        """Return the name, the mean loss, and that more is not better."""
+        """Return the name, the mean loss, and False, because lower is better."""
         return self.name, self.loss(y_true, y_pred, weight), False
 
 
 class EarlyStopping:
-    """LightGBM's callback for early stopping, shown the values of one metric only; made by `early_stopping`.
+    """LightGBM's early stopping restricted to one metric; made by `early_stopping`.
 
     Parameters
     ----------
     name : str
-        The metric's name in LightGBM's records.
+        Name of the metric in LightGBM's records.
     watch : callable
-        What `lightgbm.early_stopping` returned.
+        The callback that `lightgbm.early_stopping` returned.
 
     Examples
     --------
@@ -98,32 +98,32 @@ class EarlyStopping:
     def __init__(self, name: str, watch: Any) -> None:
         self.name = name
         self.watch = watch
-        self.order = 30  # After the callbacks that record, as LightGBM's own; it reads the attribute of the object.
+        self.order = 30  # After the callbacks that record, like LightGBM's own, which reads this attribute.
 
     def __call__(self, env: Any) -> None:
-        """Pass the values of the metric on."""
-        # In cross-validation LightGBM before 4.7 puts the name of the data before that of the metric.
+        """Pass the values of the metric to LightGBM's callback."""
+        # In cross-validation, LightGBM before 4.7 prefixes the name of the metric with that of the data.
         own = [entry for entry in env.evaluation_result_list or () if entry[1].split()[-1] == self.name]
         if not own:
-            law = f"the metric {self.name!r} must be evaluated on some data to stop by it"
-            raise InputValueError(law, hint="pass it to training too, as feval= or eval_metric=.")
+            law = f"the metric {self.name!r} must be evaluated on some data for early stopping"
+            raise InputValueError(law, hint="pass it to training as well, as feval= or eval_metric=.")
         self.watch(replace(env, evaluation_result_list=own))
 
 
 def early_stopping(metric: BoosterMetric, rounds: int, **options: Any) -> EarlyStopping:
-    """Return the callback that stops when this metric, and no other, has not fallen for so many rounds.
+    """Return the callback that stops when this metric, and no other, has not decreased for a number of rounds.
 
-    LightGBM's own stops as soon as any metric on any data has stalled, and its `first_metric_only` means the metric of
-    the objective, which comes first unless ``metric="None"``.
+    LightGBM's own callback stops as soon as any metric on any data has stalled, and its `first_metric_only` means the
+    metric of the objective, which comes first unless ``metric="None"``.
 
     Parameters
     ----------
     metric : Feval or EvalMetric
-        The metric, which training is given too.
+        The metric, which must also be passed to training.
     rounds : int
-        How many rounds without a new best value to wait.
+        How many rounds to wait for a new best value.
     **options
-        Those of `lightgbm.early_stopping`.
+        Options of `lightgbm.early_stopping`.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-r"""Losses of logits, computed where the loss of their probabilities would overflow or lose its digits.
+r"""Losses computed from logits, where losses computed from probabilities would overflow or lose digits.
 
-The logarithm of a probability is taken from the logits, :math:`\log p_y = x_y - \log \sum_k e^{x_k}`, so that a log
+The logarithm of a probability is computed from the logits, :math:`\log p_y = x_y - \log \sum_k e^{x_k}`, so that a log
 score is finite for every finite logit and has the gradient :math:`p - y`. An event that did not happen is scored by its
 complement, :math:`1 - p = 1 / (1 + e^x)`, which keeps the digits that a difference would lose. All other scores are
-bounded, and are computed by their own formula of the probabilities.
+bounded and are computed from the probabilities by their own formula.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ SYMMETRIC = (Brier, Log, Spherical, Pseudospherical, Tsallis, Misclassification)
 
 
 class LogitOperations(Protocol):
-    """What a kind of array must be able to do beside the vocabulary of formulas; rows are of shape (n, K)."""
+    """Operations on logits that a kind of array must support, besides those of formulas; rows have shape (n, K)."""
 
     @property
     def formulas(self) -> Operations:
-        """The vocabulary that rules are written in."""
+        """The operations in which rules are written."""
 
     def sigmoid(self, x: Column) -> Column:
         """Probability of an event with these log-odds."""
 
     def log_sigmoid(self, x: Column) -> Column:
-        """Logarithm of that probability."""
+        """Logarithm of this probability."""
 
     def softmax(self, x: Column) -> list[Column]:
         """Probabilities of classes with these logits, a column for each class."""
@@ -48,7 +48,7 @@ class LogitOperations(Protocol):
         """Logarithms of these probabilities, as rows."""
 
     def log_cumulated(self, rows: Column) -> Column:
-        """Logarithms of the cumulative sums of what the rows are logarithms of."""
+        """Logarithms of the cumulative sums of the exponentials of the rows."""
 
     def reversed(self, rows: Column) -> Column:
         """Return the rows from their last class to their first."""
@@ -57,7 +57,7 @@ class LogitOperations(Protocol):
         """Return the entry of each row at the class that happened."""
 
     def two_classes(self, x: Column) -> Column:
-        """Rows of two logits for the log-odds of the second class."""
+        """Rows of two logits from the log-odds of the second class."""
 
 
 class _NumPy:
@@ -92,16 +92,16 @@ NUMPY_LOGITS: LogitOperations = _NumPy()
 
 
 def losses_of_logits(rule: Rule, logits: Column, outcome: Column, ops: LogitOperations = NUMPY_LOGITS) -> Column:
-    """Return the loss of each case, from the log-odds of an event or the logits of classes.
+    """Return the loss of each case from the log-odds of an event or the logits of classes.
 
     Parameters
     ----------
     rule : Rule
-        The scoring rule; of two classes, a rule for one event scores the second.
+        The scoring rule; with two classes, a rule for one event scores the second class.
     logits : array of shape (n,) or (n, K)
         Log-odds, or logits.
     outcome : array of shape (n,)
-        Whether the event happened, or the number of the class.
+        Whether the event happened, or the class index.
     ops : LogitOperations
         The operations on this kind of array.
 
@@ -122,8 +122,8 @@ def losses_of_logits(rule: Rule, logits: Column, outcome: Column, ops: LogitOper
 
 
 def event_losses(rule: BinaryRule, proba: Column, event: Column, ops: Operations) -> Column:
-    """Return the loss of each case from probabilities, with gradients that are numbers."""
-    # Each partial loss sees its own cases only. Where the other one is infinite, its gradient times zero would be NaN.
+    """Return the loss of each case from probabilities, with finite gradients."""
+    # Each partial loss is computed for its own cases only. An infinite loss times zero would have a NaN gradient.
     happened = rule.loss(ops.where(event, proba, 0.5), event=True, ops=ops)
     did_not = rule.loss(ops.where(event, 0.5, proba), event=False, ops=ops)
     return ops.where(event, happened, did_not)
@@ -131,7 +131,7 @@ def event_losses(rule: BinaryRule, proba: Column, event: Column, ops: Operations
 
 @singledispatch
 def _event(rule: Any, logit: Column, event: Column, ops: LogitOperations) -> Column:
-    """Return the loss of log-odds by the rule's own formula of the probability."""
+    """Return the loss of log-odds, by the rule's formula for the probability."""
     formulas = ops.formulas
     if type(rule) in SYMMETRIC:
         return rule.loss(ops.sigmoid(formulas.where(event, logit, -logit)), event=True, ops=formulas)
@@ -155,7 +155,7 @@ def _(rule: BoundedLog, logit: Column, event: Column, ops: LogitOperations) -> C
 
 @singledispatch
 def _rows(rule: Any, logits: Column, outcome: Column, ops: LogitOperations) -> Column:
-    """Return the loss of rows of logits by the rule's own formula of the probabilities."""
+    """Return the loss of rows of logits, by the rule's formula for the probabilities."""
     return rule.class_case_loss(ops.softmax(logits), outcome, ops=ops.formulas)
 
 

@@ -1,7 +1,7 @@
-"""MLflow: the evaluator "propriety" of `mlflow.models.evaluate`, for forecasts that stand in a table.
+"""MLflow: the evaluator "propriety" of `mlflow.models.evaluate`, for forecasts in a table.
 
-It logs the numbers of `propriety.evaluate` as metrics of the run, and the report as an artifact. MLflow finds it by an
-entry point, so nothing needs to be imported.
+It logs the numbers of `propriety.evaluate` as metrics of the run, and the report as an artifact. MLflow finds it
+through an entry point, so nothing needs to be imported.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ models = load_library("mlflow.models", extra="mlflow")
 ModelEvaluator: Any = models.evaluation.ModelEvaluator
 EvaluationArtifact: Any = models.EvaluationArtifact
 
-SHARED = frozenset({"metric_prefix", "pos_label"})  # MLflow's own evaluators have these options, too.
+SHARED = frozenset({"metric_prefix", "pos_label"})  # Options that MLflow's own evaluators also have.
 OWN = frozenset(signature(evaluate).parameters) - {"y_true", "outcome"} - SHARED
 
 logger = logging.getLogger(__name__)
 
 
 class Report(EvaluationArtifact):  # type: ignore[misc]  # known at run time only
-    """The report among the artifacts of an MLflow result; its `content` is the HTML page.
+    """The report as an artifact of an MLflow result; its `content` is the HTML page.
 
     Parameters
     ----------
     uri : str
-        Where MLflow keeps the page.
+        Where MLflow stores the page.
     content : str, optional
         The page.
 
@@ -57,18 +57,18 @@ class Report(EvaluationArtifact):  # type: ignore[misc]  # known at run time onl
 
 
 class Evaluator(ModelEvaluator):  # type: ignore[misc]  # known at run time only
-    """What MLflow calls for ``evaluators=["propriety"]``; the model type is "classifier".
+    """The evaluator that MLflow calls for ``evaluators=["propriety"]``; the model type is "classifier".
 
-    The table is a pandas frame, `targets` names the column of the outcomes and `predictions` that of the probability of
+    The table is a pandas frame; `targets` names the column of the outcomes and `predictions` that of the probability of
     the event. ``evaluator_config={"propriety": {...}}`` takes the options of `propriety.evaluate`, where `by`,
     `cluster`, `time` and `sample_weight` name columns, and two more:
 
     - `forecasts` names the columns instead of `predictions`: a list with one column per model, or a mapping of each
       model to its column, or to the columns of its classes in order.
-    - `metric_prefix` goes before the name of every metric and of the report.
+    - `metric_prefix` is put before the name of every metric and of the report.
 
-    Without a name in `evaluators` MLflow runs every evaluator that is installed. So where the table does not suit and
-    the configuration has no option of this evaluator, it says why in a warning and leaves the run to the others.
+    If `evaluators` names none, MLflow runs every installed evaluator. If the table is then unsuitable and the
+    configuration has no option of this evaluator, it logs a warning with the reason and leaves the run to the others.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]  # known at run time only
 
     @classmethod
     def can_evaluate(cls, *, model_type: str, evaluator_config: Mapping[str, Any] | None, **_: Any) -> bool:
-        """Say whether this is a classifier, and the configuration not one that is meant for another evaluator."""
+        """Whether this is a classifier and the configuration is not meant for another evaluator."""
         config = evaluator_config or {}
         return model_type == "classifier" and (_asked(config) or config.keys() <= SHARED)
 
@@ -94,7 +94,7 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]  # known at run time only
         model_id: str | None = None,
         **_: Any,
     ) -> Any:
-        """Log metrics and report to a run and return them, or None if this evaluator has nothing to say."""
+        """Log metrics and the report to a run and return them, or None if this evaluator does not apply."""
         config = evaluator_config or {}
         prefix = config.get("metric_prefix", "")
         try:
@@ -123,8 +123,8 @@ def _asked(config: Mapping[str, Any]) -> bool:
 def _evaluation(model: Any, dataset: Any, config: Mapping[str, Any]) -> Evaluation:
     """Return the evaluation of a static table."""
     if model is not None:
-        law = "this evaluator judges forecasts in a table; got a model"
-        hint = "put its probabilities into a column, name that in predictions=, and pass no model."
+        law = "this evaluator evaluates forecasts in a table; got a model"
+        hint = "put its probabilities in a column, name the column in predictions=, and pass no model."
         raise InputValueError(law, hint=hint)
     unknown = sorted(config.keys() - OWN - SHARED)
     if unknown:
@@ -143,15 +143,15 @@ def _evaluation(model: Any, dataset: Any, config: Mapping[str, Any]) -> Evaluati
 
 
 def _checked_predictions(dataset: Any) -> str:
-    """Return the name of the column of predictions, which MLflow's own evaluators take for labels of classes."""
+    """Return the name of the predictions column, which MLflow's own evaluators would read as class labels."""
     name, values = dataset.predictions_name, dataset.predictions_data
     if name is None:
-        raise InputValueError("predictions= must name the column of the forecasts; got none")
+        raise InputValueError("predictions= must name the column of the forecasts; it is missing")
     if values.dtype == object and any(np.ndim(value) for value in values):
-        law = f"the column {name!r} of predictions must hold one probability a row; it holds several"
+        law = f"the column {name!r} of predictions must hold one probability per row; it holds several"
         hint = 'name one column per class, as {"forecasts": {"model": ["low", "middle", "high"]}}.'
         raise InputValueError(law, hint=hint)
     if np.isin(values, [0, 1]).all():
-        law = f"the column {name!r} of predictions must hold probabilities; all are 0 or 1, as labels of classes are"
+        law = f"the column {name!r} of predictions must hold probabilities; all are 0 or 1, like class labels"
         raise InputValueError(law, hint="use the column of the event in predict_proba.")
     return str(name)

@@ -1,7 +1,7 @@
-"""scikit-learn: scorers for model selection, one for each headline rule and for any other.
+"""scikit-learn: recalibrated classifiers, and scorers for model selection, for the main rules by name and for any rule.
 
-A scorer is the negative of a mean loss, so that higher is better, as scikit-learn wants it. It goes by the classes that
-the classifier learnt, `classes_`, so a fold in which a class does not occur is scored as every other.
+A scorer is the negative mean loss, so that higher is better, as scikit-learn expects. It uses the classes that the
+classifier learned, `classes_`, so that a fold without some class is scored like any other.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.integrations.forecasts import event_or_rows
 from propriety.integrations.libraries import load_library
+from propriety.integrations.recalibrated_classifier import MapTransformer, RecalibratedClassifier
 from propriety.rules.families import Brier, Log, Spherical
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import PenalizedBrier, PenalizedLog
@@ -21,7 +22,15 @@ from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score
 from propriety.tables.validation import Labels
 
-__all__ = ["RuleScorer", "check_columns", "get_scorer", "get_scorer_names", "rule_scorer"]
+__all__ = [
+    "MapTransformer",
+    "RecalibratedClassifier",
+    "RuleScorer",
+    "check_columns",
+    "get_scorer",
+    "get_scorer_names",
+    "rule_scorer",
+]
 
 Estimator: Any = load_library("sklearn.base", extra="sklearn").BaseEstimator
 UNUSED: str = load_library("sklearn.utils.metadata_routing", extra="sklearn").UNUSED
@@ -33,11 +42,11 @@ SCORED: dict[str, Rule] = {
 
 
 class RuleScorer(Estimator):  # type: ignore[misc]  # scikit-learn ships no types
-    r"""A scorer as scikit-learn calls it, made by `rule_scorer` or `get_scorer`.
+    r"""A scorer in the form that scikit-learn calls, made by `rule_scorer` or `get_scorer`.
 
-    The score of a fitted classifier is :math:`-\sum_i w_i S(p_i, y_i) / \sum_i w_i`, where :math:`S` is the rule's
-    loss and :math:`p_i` what `predict_proba` says; higher is better. It is an estimator for the sake of
-    `set_score_request`, by which metadata routing learns to hand it weights.
+    The score of a fitted classifier is :math:`-\sum_i w_i S(p_i, y_i) / \sum_i w_i`, where :math:`S` is the rule's loss
+    and :math:`p_i` comes from `predict_proba`; higher is better. It is an estimator because `set_score_request`,
+    through which metadata routing passes weights, requires one.
 
     Parameters
     ----------
@@ -54,7 +63,7 @@ class RuleScorer(Estimator):  # type: ignore[misc]  # scikit-learn ships no type
     array([-0.3, -0.1, -0.3])
     """
 
-    # `score` takes an estimator beside the data, which is no metadata.
+    # `score` takes an estimator in addition to the data, which is not metadata.
     __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012  (scikit-learn's form)
 
     def __init__(self, rule: Rule, *, labels: Labels | None = None, pos_label: Any = None) -> None:
@@ -72,13 +81,13 @@ class RuleScorer(Estimator):  # type: ignore[misc]  # scikit-learn ships no type
         classes = _plain_labels(estimator.classes_)
         labels = self._order(classes)
         check_columns(estimator, y, labels=labels)
-        # A class that the classifier never saw has no column, and no probability.
+        # A class that the classifier never saw has no column, and its probability is 0.
         columns = [rows[:, classes.index(label)] if label in classes else np.zeros(len(rows)) for label in labels]
         forecast = event_or_rows(self.rule, np.column_stack(columns))
         return 0.0 - float(mean_score(y, forecast, rule=self.rule, labels=labels, sample_weight=sample_weight))
 
     def _order(self, classes: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the labels in the order in which the rule takes them: as declared, with the event last."""
+        """Return the labels in the order that the rule expects: as declared, with the event last."""
         labels = classes if self.labels is None else _plain_labels(self.labels)
         if set(classes) - set(labels):
             law = f"must name every class of the estimator, {list(classes)}"
@@ -103,17 +112,17 @@ def rule_scorer(rule: Rule, *, labels: Labels | None = None, pos_label: Any = No
     Parameters
     ----------
     rule : Rule
-        The scoring rule. Of two classes, a rule for one event scores the second, or `pos_label`.
+        The scoring rule. With two classes, a rule for one event scores the second class, or `pos_label`.
     labels : sequence, optional
-        All classes: in their order, for rules of ordered classes that are not numbers; and also those that a
-        training fold may lack, whose probability is then 0. By default the classifier's `classes_`.
+        All classes, in order for rules of ordered classes that are not numbers; include those that a training fold may
+        lack, whose probability is then 0. The default is the classifier's `classes_`.
     pos_label : label, optional
-        Which of two classes is the event, by default the last of `labels`, as scikit-learn has it.
+        Which of two classes is the event, by default the last of `labels`, as in scikit-learn.
 
     Returns
     -------
     RuleScorer
-        To be passed as `scoring`. With metadata routing, `set_score_request(sample_weight=True)` asks for weights.
+        To be passed as `scoring`. With metadata routing, `set_score_request(sample_weight=True)` requests weights.
 
     Examples
     --------
@@ -129,7 +138,7 @@ def rule_scorer(rule: Rule, *, labels: Labels | None = None, pos_label: Any = No
 
 
 def get_scorer(name: str, *, labels: Labels | None = None, pos_label: Any = None) -> RuleScorer:
-    """Return the scorer of a headline rule by name.
+    """Return the scorer of one of the main rules by name.
 
     Parameters
     ----------
@@ -157,7 +166,7 @@ def get_scorer(name: str, *, labels: Labels | None = None, pos_label: Any = None
 
 
 def get_scorer_names() -> list[str]:
-    """Return the names that `get_scorer` knows.
+    """Return the names that `get_scorer` accepts.
 
     Returns
     -------
@@ -173,16 +182,16 @@ def get_scorer_names() -> list[str]:
 
 
 def check_columns(estimator: Any, y: Any, *, labels: Labels | None = None) -> None:
-    """Check that every outcome has a column among those of a classifier's `predict_proba`.
+    """Check that every outcome has a column in a classifier's `predict_proba`.
 
     Parameters
     ----------
     estimator : classifier
-        Fitted; its `classes_` name the columns.
+        A fitted classifier; its `classes_` name the columns.
     y : array-like of shape (n,)
         Outcomes.
     labels : sequence, optional
-        The labels that are allowed, by default `classes_`.
+        The allowed labels, by default `classes_`.
 
     Examples
     --------
@@ -205,7 +214,7 @@ def check_columns(estimator: Any, y: Any, *, labels: Labels | None = None) -> No
 
 def _rows(estimator: Any, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
     if not hasattr(estimator, "predict_proba"):
-        law = f"must have predict_proba; {type(estimator).__name__} has not"
+        law = f"must have predict_proba; {type(estimator).__name__} does not"
         raise InputTypeError(law, argument="estimator")
     rows = np.asarray(estimator.predict_proba(X))
     if rows.ndim != 2 or rows.shape[1] != len(estimator.classes_):
@@ -215,5 +224,5 @@ def _rows(estimator: Any, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn'
 
 
 def _plain_labels(labels: Any) -> tuple[Any, ...]:
-    """Return labels as plain Python values, which are equal where they look equal."""
+    """Return labels as plain Python values, which compare equal if they look equal."""
     return tuple(np.asarray(labels).tolist()) if not isinstance(labels, list | tuple) else tuple(labels)

@@ -1,4 +1,4 @@
-"""PyTorch tensors as arrays, and what their precision allows; PyTorch is imported when it is needed."""
+"""Conversion of PyTorch tensors to arrays, and their precision; PyTorch is imported when needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tensor: TypeAlias = Any
 
 
 def array_of(tensor: Tensor) -> NDArray[Any]:
-    """Return a tensor as an array, floats as float64, because NumPy has no bfloat16.
+    """Return a tensor as an array, with floats as float64, because NumPy has no bfloat16.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def array_of(tensor: Tensor) -> NDArray[Any]:
 
 
 def rounding_of(proba: Tensor) -> float:
-    """Return how far rounding can move the sums of rows from one in the precision of a tensor; 0 for one event.
+    """Return how far rounding in a tensor's precision can move row sums from one; 0 for one event.
 
     Examples
     --------
@@ -44,5 +44,5 @@ def rounding_of(proba: Tensor) -> float:
 
 
 def single_column(values: Any) -> Any:
-    """Return a single column, shape (n, 1), as one dimension."""
+    """Convert a single column, of shape (n, 1), to one dimension."""
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

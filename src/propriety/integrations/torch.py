@@ -21,17 +21,17 @@ Module: Any = torch.nn.Module
 Tensor: TypeAlias = Any
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
-ANY_SUM = 0.9  # A softmax sums to one by construction, so that its sum says nothing about what was passed.
+ANY_SUM = 0.9  # A softmax sums to one by construction, so its sum is not checked.
 
 
 @dataclass(frozen=True, slots=True)
 class TorchOperations:
-    """The operation vocabulary on tensors; see `propriety.rules.operations`.
+    """The operations of formulas on tensors; see `propriety.rules.operations`.
 
     Parameters
     ----------
     dtype : torch.dtype
-        The type of a number that stands for all cases, which is that of the forecasts.
+        Type of numbers that stand for all cases, that of the forecasts.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class TorchOperations:
         return torch.abs(x)
 
     def clip(self, x: Column, low: float, high: float) -> Column:
-        """Bring x into [low, high]; outside, its gradient is zero."""
+        """Clip x to [low, high]; the gradient is zero outside."""
         return torch.clamp(x, low, high)
 
     def minimum(self, *columns: Column) -> Column:
@@ -85,13 +85,13 @@ class TorchOperations:
         return self.where(event, self.log(p), self.log1p(-p))
 
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
-        """Refuse: PyTorch has no incomplete beta function."""
+        """Raise an error, because PyTorch has no incomplete beta function."""
         del alpha, beta, x, upper
-        hint = "train by BoundedBrier; metrics take BetaRegret."
+        hint = "train with BoundedBrier; metrics accept BetaRegret."
         raise UnsupportedOperationError("PyTorch has no incomplete beta function", hint=hint)
 
     def _tensor(self, column: Column, beside: Tensor) -> Tensor:
-        """Return a column as it is, and a number as a tensor on the same device as another."""
+        """Return a column as it is, or a number as a tensor on the device of another tensor."""
         return column if torch.is_tensor(column) else torch.tensor(column, dtype=self.dtype, device=beside.device)
 
 
@@ -105,7 +105,7 @@ class TorchLogits:
     Parameters
     ----------
     formulas : TorchOperations
-        The vocabulary that rules are written in.
+        The operations in which rules are written.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class TorchLogits:
         return self._positive(torch.sigmoid(x))
 
     def log_sigmoid(self, x: Tensor) -> Tensor:
-        """Logarithm of that probability."""
+        """Logarithm of this probability."""
         return torch.nn.functional.logsigmoid(x)
 
     def softmax(self, x: Tensor) -> list[Tensor]:
@@ -132,7 +132,7 @@ class TorchLogits:
         return torch.log_softmax(x, dim=1)
 
     def log_cumulated(self, rows: Tensor) -> Tensor:
-        """Logarithms of the cumulative sums of what the rows are logarithms of."""
+        """Logarithms of the cumulative sums of the exponentials of the rows."""
         return torch.logcumsumexp(rows, dim=1)
 
     def reversed(self, rows: Tensor) -> Tensor:
@@ -144,12 +144,12 @@ class TorchLogits:
         return rows.gather(1, outcome.long()[:, None])[:, 0]
 
     def two_classes(self, x: Tensor) -> Tensor:
-        """Return rows of two logits for the log-odds of the second class."""
+        """Return rows of two logits from the log-odds of the second class."""
         return torch.stack([torch.zeros_like(x), x], dim=1)
 
     def _positive(self, proba: Tensor) -> Tensor:
-        # No finite logit means a probability of 0. The power of one below 1 has an infinite slope there, and its
-        # product with the slope of the softmax, 0, would be NaN.
+        # No finite logit means a probability of 0. A power below 1 has an infinite slope there, and its product with
+        # the slope of the softmax, 0, would be NaN.
         return torch.clamp(proba, min=torch.finfo(proba.dtype).tiny)
 
 
@@ -159,27 +159,27 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
     Parameters
     ----------
     rule : Rule
-        The scoring rule, such as ``Brier()``, ``RankedProbability()`` or ``BoundedLog(0.05, 0.2)``; of two classes, a
-        rule for one event scores the second.
+        The scoring rule, such as ``Brier()``, ``RankedProbability()`` or ``BoundedLog(0.05, 0.2)``; with two classes, a
+        rule for one event scores the second class.
     from_logits : bool
-        Whether forecasts are logits, :math:`p = 1 / (1 + e^{-x})` or :math:`p_k = e^{x_k} / \sum_j e^{x_j}`. It is
-        declared and never guessed.
+        Whether forecasts are logits, :math:`p = 1 / (1 + e^{-x})` or :math:`p_k = e^{x_k} / \sum_j e^{x_j}`. It must be
+        declared and is never guessed.
     reduction : {"mean", "sum", "none"}
         What is returned: the mean over the cases, their sum, or one loss per case.
     tolerance : float
-        How far a row of probabilities may be from summing to one.
+        Allowed deviation of a row of class probabilities from summing to one.
 
     Notes
     -----
-    A bounded score is flat, with a gradient of zero, where the forecast is outside its thresholds: start from a model
-    that was trained by an unbounded score. The penalties of `PenalizedBrier` and `PenalizedLog` are steps, and add
-    nothing to the gradient; `Elementary` and `Misclassification` are nothing but steps, and have none.
+    A bounded score is flat, with a gradient of zero, if the forecast is outside its thresholds: start from a model
+    trained with an unbounded score. The penalties of `PenalizedBrier` and `PenalizedLog` are steps and add nothing to
+    the gradient; `Elementary` and `Misclassification` are step functions and have no gradient.
 
     Log scores of logits are computed by log-softmax, as in `torch.nn.CrossEntropyLoss`, and have finite gradients for
-    all finite logits. Those of probabilities are infinite where a probability was rounded to 0: prefer logits.
+    all finite logits. Log scores of probabilities are infinite if a probability was rounded to 0: prefer logits.
 
-    Forecasts and outcomes are checked as everywhere in the package, on the CPU. Half precision is computed in single;
-    rows may be off from summing to one by what rounding explains in the precision that they come in, see
+    Forecasts and outcomes are checked on the CPU, as everywhere in the package. Half precision is computed in single
+    precision. Row sums may deviate from one by what rounding explains in the precision of the forecasts; see
     `propriety.tables.cases.rounding_of_rows`.
 
     Examples
@@ -222,14 +222,14 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         forecast : tensor of shape (n,), (n, 1) or (n, K)
             Probabilities of the event or of the classes, or their logits.
         target : tensor of shape (n,) or (n, 1)
-            Whether the event happened, or the number of the class.
+            Whether the event happened, or the class index.
         """
         self.check(forecast, target)
         losses = self.losses(forecast, target)
         return losses if self.reduction == "none" else getattr(losses, self.reduction)()
 
     def losses(self, forecast: Tensor, target: Tensor) -> Tensor:
-        """Return the loss of each case, without a check."""
+        """Return the loss of each case, without checks."""
         values, outcome = single_column(forecast), single_column(target)
         values = values if values.dtype == torch.float64 else values.float()
         ops = TorchOperations(values.dtype)
@@ -244,7 +244,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         raise InputValueError(law, hint="pass the column of the event, such as forecast[:, 1].")
 
     def check(self, forecast: Tensor, target: Tensor) -> None:
-        """Reject what is no probability, no logit or no outcome."""
+        """Raise an error for values that are not probabilities, logits or outcomes."""
         values = single_column(forecast).detach()
         tolerance = max(self.tolerance, rounding_of(values))
         if self.from_logits:
@@ -254,7 +254,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         read_cases(array_of(single_column(target)), array_of(proba), tolerance=tolerance).checked()
 
     def extra_repr(self) -> str:
-        """Name the settings, for the view of a module."""
+        """Return the settings for the representation of a module."""
         return f"{self.rule!r}, from_logits={self.from_logits}, reduction={self.reduction!r}"
 
     def _shaped(self, proba: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """torchmetrics and Lightning: every rule, and the forecast table, as metrics over batches and processes.
 
-The states are whole numbers that are summed, so that the value at the end of an epoch is the same to the last bit
-however the cases were divided into batches and among processes, and in whatever order they came.
+The states are integers that are summed, so that the value at the end of an epoch is the same to the last bit however
+the cases were divided into batches and among processes, and in whatever order they came.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Metric: Any = load_library("torchmetrics", extra="torchmetrics").Metric
 
 
 class _IntegerMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional, so its types are unknown here
-    """A metric whose state is an array of integers that batches and processes add to."""
+    """A metric whose state is an array of integers to which batches and processes add."""
 
     is_differentiable = False
     higher_is_better = False
     full_state_update = False
 
     def set_dtype(self, dst_type: Any) -> _IntegerMetric:
-        """Return the metric as it is: its state is whole numbers, which floats of few digits would round."""
+        """Return the metric unchanged: its state is integers, which low-precision floats would round."""
         del dst_type
         return self
 
@@ -47,28 +47,28 @@ class _IntegerMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional,
 class RuleMetric(_IntegerMetric):
     r"""Mean loss under a scoring rule, exact over batches and processes; lower is better.
 
-    The mean is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i`. Its value is the exact sum of the float64 losses over that
-    of the weights, rounded once: it is within half a unit in the last place, and does not depend on how the cases are
-    divided. Up to 2**36 cases are summed. Losses are computed in float64 whatever the precision of the forecasts, and
-    `set_dtype` changes nothing. An empty batch adds nothing.
+    The mean is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i`. Its value is the exact sum of the float64 losses divided by
+    that of the weights, rounded once: it is within half a unit in the last place, and does not depend on how the cases
+    are divided. Up to 2**36 cases are summed. Losses are computed in float64 whatever the precision of the forecasts,
+    and `set_dtype` has no effect. An empty batch adds nothing.
 
     Parameters
     ----------
     rule : Rule
-        The scoring rule; of two classes, a rule for one event scores the second.
+        The scoring rule; with two classes, a rule for one event scores the second class.
     from_logits : bool
-        Whether forecasts are logits; log scores are then finite for all finite logits. It is declared and never
+        Whether forecasts are logits; log scores are then finite for all finite logits. It must be declared and is never
         guessed.
     tolerance : float
-        How far a row of probabilities may be from summing to one, if rounding in the precision of the forecasts
-        explains no more; see `propriety.tables.cases.rounding_of_rows`.
+        Allowed deviation of a row of class probabilities from summing to one, unless rounding in the precision of the
+        forecasts explains more; see `propriety.tables.cases.rounding_of_rows`.
     **options
-        Those of `torchmetrics.Metric`.
+        Options of `torchmetrics.Metric`.
 
     Notes
     -----
-    A `DistributedSampler` repeats cases so that all processes get equally many; the repeated ones then count
-    twice. Give them a weight of zero, or divide the cases without repeating any.
+    A `DistributedSampler` repeats cases so that all processes have the same number; the repeated ones then count twice.
+    Give them a weight of zero, or divide the cases without repetition.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class RuleMetric(_IntegerMetric):
         self.rule = rule
         self.from_logits = from_logits
         self.tolerance = tolerance
-        # A MetricCollection takes metrics for one whose states have equal names and, after one batch, equal values.
+        # A MetricCollection merges metrics whose states have equal names and, after one batch, equal values.
         self.state_name = f"sums of {rule!r}"
         self.add_state(self.state_name, torch.zeros(SHAPE, dtype=torch.int64), dist_reduce_fx="sum")
 
@@ -99,7 +99,7 @@ class RuleMetric(_IntegerMetric):
         preds : tensor of shape (n,), (n, 1) or (n, K)
             Probabilities of the event or of the classes, or their logits.
         target : tensor of shape (n,) or (n, 1)
-            Whether the event happened, or the number of the class.
+            Whether the event happened, or the class index.
         sample_weight : tensor of shape (n,) or (n, 1), optional
             Weights, finite and not negative.
         """
@@ -122,10 +122,10 @@ class RuleMetric(_IntegerMetric):
 
 
 class ForecastTableMetric(_IntegerMetric):
-    """The forecast table of an event on a grid, and what its mean score is made of at the end of an epoch.
+    """The forecast table of an event on a grid, and the decomposition of its mean score at the end of an epoch.
 
-    Forecasts are counted in equal cells of [0, 1], each of which keeps their mean; those of exactly 0 and 1 stay what
-    they are. The counts are exact over batches and processes.
+    Forecasts are counted in equal cells of [0, 1], each of which keeps their mean; those of exactly 0 and 1 stay
+    separate. The counts are exact over batches and processes.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ class ForecastTableMetric(_IntegerMetric):
     rule : BinaryRule
         The proper rule whose mean score is decomposed.
     from_logits : bool
-        Whether forecasts are log-odds; it is declared and never guessed.
+        Whether forecasts are log-odds; it must be declared and is never guessed.
     **options
-        Those of `torchmetrics.Metric`.
+        Options of `torchmetrics.Metric`.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class ForecastTableMetric(_IntegerMetric):
         Parameters
         ----------
         preds : tensor of shape (n,) or (n, 1)
-            Probability of the event, or its log-odds; for a class of several, the column of that class.
+            Probability of the event, or its log-odds; for one of several classes, the column of that class.
         target : tensor of shape (n,) or (n, 1)
             Whether the event happened.
         """
@@ -177,9 +177,9 @@ class ForecastTableMetric(_IntegerMetric):
         return {part: torch.tensor(getattr(parts, part), dtype=torch.float64) for part in PARTS}
 
     def forecast_table(self) -> ForecastTable:
-        """Return the table of all cases of all processes, for every analysis that takes one.
+        """Return the table of all cases of all processes, for any analysis that accepts one.
 
-        It is to be called in every process, as `compute` is.
+        Like `compute`, it must be called in every process.
         """
         with self.sync_context(dist_sync_fn=self.dist_sync_fn, process_group=self.process_group):
             return table_of_counts(self.counts.cpu().numpy())

@@ -1,7 +1,7 @@
-"""xarray: scores and reliability over some dimensions of labelled arrays, for every place along the others.
+"""xarray: scores and reliability over some dimensions of labelled arrays, at every point along the others.
 
-Dimensions and coordinates are matched by name and must agree; nothing is aligned, broadcast or dropped unasked, but for
-weights, which may lack dimensions, as the area of a cell does. Arrays that are computed lazily are computed.
+Dimensions and coordinates are matched by name and must agree. Nothing is aligned, broadcast or dropped implicitly,
+except that weights may lack dimensions, as the area of a cell does. Lazy arrays are computed.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def mean_score(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> DataArray:
-    r"""Weighted mean loss over some dimensions, for every place along the others; lower is better.
+    r"""Weighted mean loss over some dimensions, at every point along the others; lower is better.
 
-    At each place it is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i` over the cases :math:`i` along `dim`, where
+    At each point it is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i` over the cases :math:`i` along `dim`, where
     :math:`S` is the rule's loss.
 
     Parameters
@@ -59,19 +59,19 @@ def mean_score(
     y_true : DataArray
         Outcomes.
     y_proba : DataArray
-        Probability of the event, with the dimensions of `y_true`; or of each class along `class_dim`, one more.
+        Probability of the event, with the dimensions of `y_true`; or of each class, with the additional `class_dim`.
     rule : Rule
         The scoring rule.
     dim : name or list of names, optional
-        The dimensions to take the mean over; all of them by default, none of them with ``[]``.
+        The dimensions to average over; by default all of them, with ``[]`` none.
     class_dim : name, optional
-        The dimension of `y_proba` along which the classes lie. Its coordinate, if it has one, holds their labels.
+        The dimension of `y_proba` for the classes. Its coordinate, if it has one, holds their labels.
     sample_weight : DataArray, optional
         Weights, finite and not negative, with dimensions of `y_true`.
     pos_label, labels, tolerance
         As in `propriety.mean_score`.
     missing : {"raise", "drop"}
-        Whether missing values raise an error, or their cases are left out; the mean of no case is NaN.
+        Whether missing values raise an error, or their cases are left out; without cases the mean is NaN.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def mean_score(
     loss, weight = np.zeros(y_true.size), np.zeros(y_true.size)
     loss[kept] = np.concatenate([losses for losses, _ in chunks])
     weight[kept] = np.concatenate([np.ones(len(losses)) if w is None else w for losses, w in chunks])
-    # A case without weight does not count, even where its loss is infinite.
+    # A case of zero weight does not count, even if its loss is infinite.
     weighted = np.multiply(loss, weight, where=weight > 0.0, out=np.zeros(y_true.size))
     total = cases.like_outcomes(weight).sum(over)
     score = cases.like_outcomes(weighted).sum(over) / total.where(total > 0.0)
@@ -119,23 +119,22 @@ def reliability_curve(
     missing: Missing = "raise",
     **options: Any,
 ) -> Dataset:
-    """Event rate that belongs to each forecast, from the cases along some dimensions, for every place along the others.
+    """Event rate as a function of the forecast, from the cases along some dimensions, at every point along the others.
 
-    At each place it is the curve of `propriety.reliability_curve`, with formula and reference there.
+    At each point it is the curve of `propriety.reliability_curve`, which documents the formula and reference.
 
     Parameters
     ----------
     y_true, y_proba, dim, sample_weight, missing
-        As in `mean_score`, of one event.
+        As in `mean_score`, for one event.
     **options
-        Those of `propriety.reliability_curve`, such as `method`.
+        Options of `propriety.reliability_curve`, such as `method`.
 
     Returns
     -------
     Dataset
-        The columns of `ReliabilityCurve` along the dimension "block", which ends in NaN where a place has
-        fewer blocks than another; the parts of the Brier score; and `n`, the number of cases. A place without cases
-        has n = 0 and NaN elsewhere.
+        The columns of `ReliabilityCurve` along the dimension "block", padded with NaN at points with fewer blocks; the
+        parts of the Brier score; and `n`, the number of cases. A point without cases has n = 0 and NaN elsewhere.
 
     Examples
     --------
@@ -160,7 +159,7 @@ def reliability_curve(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cases:
-    """Arrays whose names agree, with the dimensions in one order and the classes last."""
+    """Arrays with matching names, with the dimensions in one order and the classes last."""
 
     y_true: DataArray
     y_proba: DataArray
@@ -179,7 +178,7 @@ class _Cases:
         return self.y_true.drop_attrs().copy(data=values.reshape(self.y_true.shape))
 
     def labels(self, labels: Labels | None) -> Labels | None:
-        """Return the labels of the classes, which the coordinate of their dimension must not contradict."""
+        """Return the labels of the classes after checking them against the coordinate of their dimension."""
         if self.class_dim is None or self.class_dim not in self.y_proba.coords:
             return labels
         named: list[Any] = self.y_proba[self.class_dim].values.tolist()
@@ -235,7 +234,7 @@ def _check_coordinates(arrays: dict[str, Any]) -> None:
 
 
 def _named(dim: Dimensions, dims: tuple[Hashable, ...]) -> list[Hashable]:
-    """Return the dimensions to reduce, which must be there."""
+    """Return the dimensions to reduce after checking that they exist."""
     if dim is None:
         return list(dims)
     names = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dict.fromkeys(dim))
@@ -246,7 +245,7 @@ def _named(dim: Dimensions, dims: tuple[Hashable, ...]) -> list[Hashable]:
 
 
 def _by_place(array: DataArray, places: list[Hashable], over: list[Hashable]) -> NDArray[Any]:
-    """Return the values with one row for each place."""
+    """Return the values with one row per point."""
     ordered = array.transpose(*places, *over)
     count = int(np.prod(ordered.shape[: len(places)], dtype=np.intp))
     return ordered.values.reshape(count, -1)
@@ -255,7 +254,7 @@ def _by_place(array: DataArray, places: list[Hashable], over: list[Hashable]) ->
 def _curve(
     outcome: NDArray[Any], forecast: NDArray[Any], weight: NDArray[Any] | None, *, missing: Missing, options: Any
 ) -> ReliabilityCurve | None:
-    """Return the curve of one place, or None where no case counts."""
+    """Return the curve of one point, or None if no case counts."""
     counts = np.ones(len(outcome), dtype=bool) if weight is None else weight != 0.0
     if missing == "drop":
         for values in (outcome, forecast) if weight is None else (outcome, forecast, weight):

@@ -1,9 +1,9 @@
 """XGBoost: every rule as a metric of `xgboost.train` and of the scikit-learn interface.
 
-XGBoost hands probabilities to a metric where the objective is its own ("binary:logistic", "multi:softprob"), and
-margins where the objective is a function, or "binary:logitraw". What "multi:softmax" hands over is neither: use
-"multi:softprob". Ordered classes must be numbered in their order. A declaration that contradicts what XGBoost hands
-over is refused.
+XGBoost passes probabilities to a metric if the objective is built in ("binary:logistic", "multi:softprob"), and margins
+if the objective is a function or "binary:logitraw". What "multi:softmax" passes is neither: use "multi:softprob".
+Ordered classes must be numbered in their order. A declaration that contradicts what XGBoost passes is rejected with an
+error.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ __all__ = ["CustomMetric", "EarlyStopping", "EvalMetric", "early_stopping"]
 
 Stopping: Any = load_library("xgboost.callback", extra="xgboost").EarlyStopping
 
-ROUNDING_OF_TEXT = 1e-6  # XGBoost turns the value of a metric into text with six decimals, and back.
-MOST_DATA = 100  # How many sets of data may be evaluated in a round.
-PREDICTIONS: dict[str, Output] = {  # What XGBoost's own objectives predict.
+ROUNDING_OF_TEXT = 1e-6  # XGBoost converts the value of a metric to text with six decimals, and back.
+MOST_DATA = 100  # Most datasets evaluated in a round.
+PREDICTIONS: dict[str, Output] = {  # What XGBoost's built-in objectives predict.
     "binary:logitraw": "margin",
     "binary:logistic": "probability",
     "reg:logistic": "probability",
     "multi:softprob": "probability",
 }
 KINDS = {"margin": "margins", "probability": "probabilities"}
-MOST_CALLS = 8  # Between a metric and the call that evaluates it; the scikit-learn interface is among them.
+MOST_CALLS = 8  # Most calls between a metric and the call that evaluates it, including the scikit-learn interface.
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class RememberedMetric(BoosterMetric):
     latest: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_DATA), init=False, repr=False, compare=False)
 
     def loss(self, outcome: ArrayLike, predictions: ArrayLike, weight: ArrayLike | None = None) -> float:
-        """Return the mean loss and keep it."""
+        """Return the mean loss and store it."""
         handed, objective = _handed_over()
         if handed is not None and handed != self.output:
-            law = f'output="{self.output}" is declared, but XGBoost hands {KINDS[handed]} to a metric where {objective}'
+            law = f'output="{self.output}" is declared, but XGBoost passes {KINDS[handed]} to metrics: {objective}'
             raise InputValueError(law, hint=f'declare output="{handed}".')
         self.latest.append(BoosterMetric.loss(self, outcome, predictions, weight))
         return self.latest[-1]
@@ -57,7 +57,7 @@ class RememberedMetric(BoosterMetric):
 class CustomMetric(RememberedMetric):
     """A rule as the `custom_metric` of `xgboost.train` and `xgboost.cv`.
 
-    The parameters are those of `propriety.integrations.boosters.BoosterMetric`; the weights of the data count.
+    The parameters are those of `propriety.integrations.boosters.BoosterMetric`. Weights of the data are used.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class CustomMetric(RememberedMetric):
 class EvalMetric(RememberedMetric):
     """A rule as the `eval_metric` of `XGBClassifier`.
 
-    The parameters are those of `propriety.integrations.boosters.BoosterMetric`; `sample_weight_eval_set` counts.
+    The parameters are those of `propriety.integrations.boosters.BoosterMetric`. `sample_weight_eval_set` is used.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class EvalMetric(RememberedMetric):
 
 
 class EarlyStopping(Stopping):  # type: ignore[misc]  # known at run time only
-    """XGBoost's callback for early stopping, by one metric and its unrounded values; made by `early_stopping`.
+    """XGBoost's early stopping by one metric and its unrounded values; made by `early_stopping`.
 
     Parameters
     ----------
@@ -131,30 +131,30 @@ class EarlyStopping(Stopping):  # type: ignore[misc]  # known at run time only
         self.metric = metric
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> Any:
-        """Put the unrounded values into the record, then do as XGBoost does."""
+        """Replace the recorded values by the unrounded ones, then proceed as XGBoost does."""
         for record, value in zip(evals_log.values(), list(self.metric.latest)[-len(evals_log) :], strict=False):
             recorded = record.get(self.metric.name)
-            # In cross-validation a mean and its deviation are recorded, which are no value of the metric.
+            # Cross-validation records a mean and its standard deviation, which are not values of the metric.
             if recorded and isinstance(recorded[-1], float) and abs(recorded[-1] - value) <= ROUNDING_OF_TEXT:
                 recorded[-1] = value
         return super().after_iteration(model, epoch, evals_log)
 
 
 def early_stopping(metric: RememberedMetric, rounds: int, **options: Any) -> EarlyStopping:
-    """Return the callback that stops when this metric, and no other, has not fallen for so many rounds.
+    """Return the callback that stops when this metric, and no other, has not decreased for a number of rounds.
 
-    XGBoost's own `early_stopping_rounds` goes by the last metric, decides by a metric's name whether more is better,
-    and sees six decimals, which is too few where events are rare; here all three are settled. A callback
-    serves one training, because it remembers its history.
+    XGBoost's own `early_stopping_rounds` uses the last metric, infers from a metric's name whether higher is better,
+    and sees six decimals, which is too few if events are rare; this callback avoids all three. Use a new callback for
+    each training, because it keeps its history.
 
     Parameters
     ----------
     metric : CustomMetric or EvalMetric
-        The metric, which training is given too.
+        The metric, which must also be passed to training.
     rounds : int
-        How many rounds without a new best value to wait.
+        How many rounds to wait for a new best value.
     **options
-        Those of `xgboost.callback.EarlyStopping`.
+        Options of `xgboost.callback.EarlyStopping`.
 
     Returns
     -------
@@ -172,10 +172,10 @@ def early_stopping(metric: RememberedMetric, rounds: int, **options: Any) -> Ear
 
 
 def _handed_over() -> tuple[Output | None, str]:
-    """Return what XGBoost hands to the metric that it is calling, and why; None where that is not known.
+    """Return what XGBoost passes to the metric that it is calling, and why; None if that is not known.
 
-    XGBoost tells a metric neither the objective nor which kind its predictions are of, and margins near zero look like
-    probabilities. The call of `Booster.eval_set` that the metric is called from knows both.
+    XGBoost does not pass the objective or the kind of predictions to a metric, and margins near zero look like
+    probabilities. The call of `Booster.eval_set` further up the stack knows both.
     """
     frame = inspect.currentframe()
     for _ in range(MOST_CALLS):

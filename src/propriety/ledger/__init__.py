@@ -1,1 +1,1 @@
-"""Forecast tables and moments by key: what every analysis of several models, groups and days is made from."""
+"""Forecast tables and moments by key, from which every analysis of several models, groups and days is computed."""

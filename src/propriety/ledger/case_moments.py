@@ -1,4 +1,4 @@
-"""Moments gathered from cases in memory, a chunk at a time."""
+"""Moments computed from cases in memory, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from propriety.tables.cases import Cases, Keys
 
 __all__ = ["moments_of_cases"]
 
-KEPT = 2**20  # Cells kept before equal ones are put together: bounds the memory where clusters are many.
-MANY = 64  # Cases of a cell from which on a pass for each cell is faster than counting.
-MOST = 2**27  # Numbers that moments may hold.
+KEPT = 2**20  # Cells kept before equal ones are merged, which bounds the memory if there are many clusters.
+MANY = 64  # With more cases per cell, one pass per cell is faster than counting.
+MOST = 2**27  # Largest number of values in the moments.
 
 
 def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
-    """Return the moments of a function of cases, by outcome, key, and cluster or time.
+    """Return the moments of a per-case function, by outcome, key, and cluster or time.
 
     Examples
     --------
@@ -38,13 +38,13 @@ def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
     series = len(cases.models) * (len(cases.models) + 1) // 2
     index, codes = KeyIndex.of_cases({OUTCOME: _outcomes(cases), **_keys(cases)}, len(cases))
     if len(index) * series > MOST:
-        law = f"{len(cases.models):,} models in {len(index):,} cells have more differences than memory is kept for"
-        raise InputValueError(law, hint="compare fewer models at a time, or without clusters.")
+        law = f"{len(cases.models):,} models in {len(index):,} cells have too many differences to keep in memory"
+        raise InputValueError(law, hint="compare fewer models at a time, or omit the clusters.")
     events = int(np.count_nonzero(cases.outcomes())) if cases.classes is None else 0
     even = cases.classes is None and len(cases.models) > 1 and min(events, len(cases) - events) < MANY_EVENTS
-    # Losses are asked for twice then, side by side, and numbers checked once.
+    # The losses are then computed twice, but the numbers are checked once.
     sums = _gathered(cases.checked() if even else cases, rule, codes, len(index), even=even)
-    occupied = sums.weight > 0.0  # A cell whose cases have no weight is not there.
+    occupied = sums.weight > 0.0  # Cells without weight are left out.
     if not occupied.all():
         kept: Any = [column[occupied] for column in sums]
         sums, index = Sums(*kept), index.where(occupied)
@@ -52,7 +52,7 @@ def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
 
 
 def _outcomes(cases: Cases) -> Keys:
-    """Return the outcome of each case as a key: 0 and 1, or the place of the class."""
+    """Return the outcome of each case as a key: 0 and 1, or the class index."""
     codes = np.concatenate([np.asarray(chunk.outcome, dtype=np.intp) for chunk in cases.chunks(cases.models[0])])
     return Keys(tuple(range(cases.classes or 2)), codes)
 
@@ -63,7 +63,7 @@ def _keys(cases: Cases) -> dict[str, Keys]:
 
 
 def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int, *, even: bool) -> Sums:
-    """Sum the cases of each cell, a chunk at a time."""
+    """Sum the cases of each cell, chunk by chunk."""
     parts: list[Sums] = []
     places: list[NDArray[np.intp]] = []
     start, kept = 0, 0
@@ -77,24 +77,24 @@ def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int, *, 
         places.append(present.astype(np.intp, copy=False))
         kept += len(present)
         if kept > KEPT + cells:
-            seen, own = np.unique(np.concatenate(places), return_inverse=True)  # Some cells may still be to come.
+            seen, own = np.unique(np.concatenate(places), return_inverse=True)  # More cells may still follow.
             parts = [pooled_sums(own.reshape(-1), len(seen), joined_sums(parts))]
             places, kept = [seen], len(seen)
     return pooled_sums(np.concatenate(places), cells, joined_sums(parts))
 
 
 def _chunks(cases: Cases, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
-    """Yield the losses of some thousand cases, shape (models, cases), with their weights."""
+    """Yield the losses of some thousand cases, of shape (models, cases), with their weights."""
     for chunk in zip(*(losses_by_chunk(cases, rule, model) for model in cases.models), strict=True):
         losses, weight = np.stack([loss for loss, _ in chunk]), chunk[0][1]
         if weight is not None:
-            # A case without weight does not count, even where its loss is infinite.
+            # A case of zero weight does not count, even if its loss is infinite.
             losses = np.where(weight > 0.0, losses, 0.0)
         yield losses, weight
 
 
 def _chunks_by_outcome(cases: Cases, rule: Rule, *, even: bool) -> Iterator[Floats | None]:
-    """Yield the losses should the event happen, and should it not, shape (2, models, cases); None if not asked for."""
+    """Yield the losses with and without the event, of shape (2, models, cases); None if not needed."""
     if not even:
         yield from itertools.repeat(None)
     for chunk in zip(*(losses_by_outcome(cases, rule, model) for model in cases.models), strict=True):
@@ -104,7 +104,7 @@ def _chunks_by_outcome(cases: Cases, rule: Rule, *, even: bool) -> Iterator[Floa
 def _sums(losses: Floats, by_outcome: Floats | None, weight: Floats | None, cell: NDArray[np.intp], cells: int) -> Sums:
     w = np.ones(len(cell)) if weight is None else weight
     weights, squares, n = (np.bincount(cell, column, minlength=cells) for column in (w, w * w, w > 0.0))
-    with np.errstate(invalid="ignore"):  # Of a cell without weight, and of infinite losses.
+    with np.errstate(invalid="ignore"):  # Cells without weight, or infinite losses.
         if len(cell) < MANY * cells:
             columns = _counted(losses, weight, cell, weights)
         else:
@@ -120,7 +120,7 @@ def _sums(losses: Floats, by_outcome: Floats | None, weight: Floats | None, cell
 def _even(
     by_outcome: Floats | None, weight: Floats, cell: NDArray[np.intp], shape: tuple[int, ...], models: int
 ) -> tuple[Floats, Floats]:
-    """Return the moments of the differences were the models of each pair equally good, shape (cells, series)."""
+    """Return the moments of the differences if the models of each pair were equally good, shape (cells, series)."""
     if by_outcome is None:
         unknown = 0.0 if models == 1 else np.nan
         return np.full(shape, unknown), np.full(shape, unknown)
@@ -128,11 +128,11 @@ def _even(
     pairs = zip(*(itertools.islice(blocks_of_series(side), 1, None) for side in by_outcome), strict=True)
     place = models
     for happens, fails in pairs:
-        with np.errstate(invalid="ignore", over="ignore"):  # Of infinite losses, which are skipped.
+        with np.errstate(invalid="ignore", over="ignore"):  # Infinite losses are skipped.
             square = -happens * fails
             cube = square * (happens + fails)
         counts = (square > 0.0) & np.isfinite(cube)
-        # Not by powers, whose last digit depends on how an array lies in memory.
+        # Products instead of powers, whose last digit depends on the memory layout of an array.
         square, cube = weight * weight * square, weight * weight * weight * cube
         square, cube = (np.where(counts, column, 0.0) for column in (square, cube))
         for one, third in zip(square, cube, strict=True):
@@ -143,7 +143,7 @@ def _even(
 
 
 def _of_one_cell(losses: Floats, weight: Floats | None) -> tuple[Floats, ...]:
-    """Return mean, lean and spread of every series of cases that share a cell."""
+    """Return mean, lean and spread of every series for cases that share a cell."""
     means, leans, spreads = [], [], []
     for series in blocks_of_series(losses):
         if weight is None:

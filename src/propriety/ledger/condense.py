@@ -1,4 +1,4 @@
-"""`condense`: from cases, in arrays or in a frame, to a ledger."""
+"""`condense`: make a ledger from cases in arrays or in a data frame."""
 
 from __future__ import annotations
 
@@ -39,41 +39,41 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
 ) -> Ledger:
     """Condense cases to a ledger: forecast tables by model, event and key, and moments of losses.
 
-    Every answer of the package about several models, groups or days is a function of the ledger. It is small, it
-    adds, and it is stored as plain Parquet. An engine fills it in at most three queries, whatever the number of models,
-    classes, rules and keys: one counts the rows of each key, one makes the tables, one the moments.
+    All results of the package about several models, groups or days are functions of the ledger. Ledgers are small, can
+    be added, and are stored as plain Parquet files. An engine fills one in at most three queries, whatever the number
+    of models, classes, rules and keys: one counts the rows of each key, one makes the tables, one the moments.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or a data frame
         Outcomes; or, with `outcome`, a frame with one row per case, eager or lazy.
     forecasts : mapping of str to array-like, or array-like
-        The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or rows
-        of classes, of shape (n, K). With a frame, the names of the columns: a list with one column per model, or a
-        mapping of each model to its column, or to the columns of the classes in order.
+        The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or
+        class probabilities, of shape (n, K). With a frame, the names of the columns: a list with one column per model,
+        or a mapping of each model to its column, or to its columns of the classes in order.
     outcome : str, optional
         With a frame, the column of the outcomes.
     by : mapping of str to array-like, or array-like; with a frame str or list of str; optional
-        Keys to keep apart, any number of them, such as day and site.
+        Keys by which results can be split, any number of them, such as day and site.
     cluster, time : array-like of shape (n,), or str with a frame, optional
-        Cluster or time within which cases may depend on each other, one of the two.
+        Cluster or time within which cases may be correlated; only one of the two.
     sample_weight : array-like of shape (n,), or str with a frame, optional
         Weights.
     ordered : bool
-        Whether the classes have an order.
+        Whether the classes are ordered.
     pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case that any model misses.
+        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in any model.
     rules : sequence of Rule
-        Scoring rules whose moments are wanted beside the usual ones.
+        Scoring rules whose moments are computed in addition to the usual ones.
     cells : int, optional
-        Cells of the grid that the forecasts are rounded to, a power of two; each keeps the mean of its forecasts. By
-        default arrays are exact, and so is a lazy frame of up to 2**22 forecasts. A larger one has at most one cell
-        for 16 cases of a key, at most 2**20, and at most 2**22 over all keys.
+        Number of cells of the grid to which the forecasts are rounded, a power of two; each cell keeps the mean of its
+        forecasts. By default arrays are exact, and so is a lazy frame of up to 2**22 forecasts. A larger one has at
+        most one cell for 16 cases of a key, at most 2**20, and at most 2**22 over all keys.
 
     Returns
     -------
     Ledger
-        With `table()`, `moments()`, `where()`, `over()`, ``+``, `to_parquet()`.
+        It has `table()`, `moments()`, `where()`, `over()`, ``+`` and `to_parquet()`.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
 
 
 def usual_rules(kind: Kind) -> tuple[Rule, ...]:
-    """Return the functions whose moments a ledger has by default."""
+    """Return the functions whose moments a ledger holds by default."""
     if kind == "binary":
         return (Brier(), Log(), Excess())
     if kind == "ordinal":

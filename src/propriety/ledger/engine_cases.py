@@ -1,4 +1,4 @@
-"""The cases of a lazy frame brought into memory, for what cannot be had without them."""
+"""Loading the cases of a lazy frame into memory, for analyses that need them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from propriety.tables.lazy_cases import LazyCases
 
 __all__ = ["BUDGET", "cases_of_engine"]
 
-BUDGET = 2**22  # Values, rows times columns, that may be brought into memory.
+BUDGET = 2**22  # Most values (rows times columns) loaded into memory.
 
 
 def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
-    """Return the cases of a frame whose rows were judged; None where they are too many for memory."""
+    """Return the cases of a frame whose rows have been checked; None if there are too many for memory."""
     try:
         columns = lazy.collected(BUDGET)
     except InputValueError:

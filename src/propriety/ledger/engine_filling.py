@@ -1,4 +1,4 @@
-"""Forecast tables of every key, counted by the engine of a lazy frame: a query for their sizes, one for the tables."""
+"""Forecast tables of every key, counted by the engine of a lazy frame: one query for sizes, one for the tables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables, add_up
 from propriety.tables import laws
-from propriety.tables.engine_laws import judged
+from propriety.tables.engine_laws import checked_counts
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 
 __all__ = ["BUDGET", "Filled", "cells_for", "tables_of_engine"]
 
-BUDGET = 2**22  # Rows that the tables of an engine may have together.
+BUDGET = 2**22  # Most rows of all tables of an engine together.
 MOST_CELLS = 2**20
 FEWEST_CELLS = 2**4
 CASES_OF_A_CELL = 2**4
@@ -28,7 +28,7 @@ CASES_OF_A_CELL = 2**4
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The tables of every model and event, by the combinations of keys, and the rows left out."""
+    """The tables of every model and event by combination of keys, and the number of rows dropped."""
 
     index: KeyIndex
     tables: dict[tuple[str, Event], KeyedTables]
@@ -36,7 +36,7 @@ class Filled:
 
 
 def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
-    """Count the cases of every key by forecast, or by cell of a grid where they are many, in two queries."""
+    """Count the cases of every key by forecast, or by cell of a grid if there are many, in two queries."""
     if cells is not None:
         check_cells(cells)
     sizes = count_groups(cases, cases.keys)
@@ -63,7 +63,7 @@ def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
 
 
 def cells_for(rows: int, keys: int, tables: int) -> int:
-    """Return the cells of each table: at most one for 16 cases of a key, at most 2**20, at most 2**22 in all.
+    """Return the number of cells of each table: at most one for 16 cases of a key, at most 2**20, at most 2**22 in all.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def cells_for(rows: int, keys: int, tables: int) -> int:
 
 
 def _lawful(cases: LazyCases, counted: Counted) -> tuple[NDArray[np.bool_], int]:
-    """Return which rows of the answer keep every law, and how many cases were dropped; refuse the others."""
+    """Return a mask of the valid rows and the number of dropped cases; raise an error for invalid rows."""
     key, dropped = counted.columns["key"], 0
     lawful = key >= -1.0
     if lawful.all() and not cases.weighted:
@@ -84,8 +84,8 @@ def _lawful(cases: LazyCases, counted: Counted) -> tuple[NDArray[np.bool_], int]
     for place, (model, event) in enumerate(counted.tables):
         own = belongs == place
         columns = {name: column[own] for name, column in counted.columns.items()}
-        # All groups are judged together, so that one without any weight is left out and not refused.
-        _, dropped = judged(cases, Counts(model, event, (), **columns), ())
+        # All groups are checked together, so that a group of zero weight is left out instead of rejected.
+        _, dropped = checked_counts(cases, Counts(model, event, (), **columns), ())
     return lawful, dropped
 
 
@@ -96,7 +96,7 @@ def _tables_of(counted: Counted) -> NDArray[np.intp]:
 
 
 def _index(cases: LazyCases, lawful: Counted) -> tuple[KeyIndex, NDArray[np.intp]]:
-    """Return the combinations of labels that occur, and the entry of each lawful row."""
+    """Return the combinations of labels that occur, and the entry of each valid row."""
     if not cases.keys:
         return KeyIndex.single(), np.zeros(len(lawful.columns["key"]), dtype=np.intp)
     labels, codes = [], []
@@ -118,7 +118,7 @@ def _refuse_missing(key: str, lawful: Counted, missing: NDArray[np.bool_]) -> No
 def _keyed(
     lawful: Counted, own: NDArray[np.bool_], entry: NDArray[np.intp], entries: int, cells: int | None
 ) -> KeyedTables:
-    """Make the tables of one model and event of the rows that an engine counted; it may return a row in parts."""
+    """Make the tables of one model and event from the rows that an engine counted; it may return a row in parts."""
     rows = np.flatnonzero(own)
     columns, at = {name: column[rows] for name, column in lawful.columns.items()}, entry[rows]
     counts: dict[str, Any] = {
@@ -136,7 +136,7 @@ def _keyed(
 
 
 def _occupied(index: KeyIndex, tables: dict[tuple[str, Event], KeyedTables], dropped: int) -> Filled:
-    """Leave out combinations whose cases have no weight."""
+    """Leave out combinations whose cases have zero weight."""
     occupied = next(iter(tables.values())).n > 0
     if occupied.all():
         return Filled(index, tables, dropped)

@@ -1,4 +1,4 @@
-"""Moments of losses computed where the cases lie: each rule's own formula as an expression of the engine."""
+"""Moments of losses computed on an engine: the formula of each rule as an expression."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
-from propriety.rules.operations import JUDGED, QUIET, Column, Operations
+from propriety.rules.operations import CHECKED, QUIET, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables import laws
 from propriety.tables.events import Event
@@ -26,17 +26,17 @@ __all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_la
 
 Dependent: TypeAlias = Literal["cluster", "time"] | None
 
-# Engines add one number after another, but for a whole column of Polars, and a sum of m terms is off by up to m
-# roundings. Where no groups or clusters keep m small, cells of the forecast do; their sums are added up afterwards.
-# One column tells cell and class apart, because engines group by one column sooner than by two.
+# Engines add numbers one after another, except for a whole column in Polars, so a sum of m terms has an error of up to
+# m roundings. If no groups or clusters keep m small, cells of the forecast do, and their sums are added afterwards. One
+# column encodes both cell and class, because engines group faster by one column than by two.
 PART = "part"
-FEWEST_PARTS = 2**8  # The sums of more have no room in the processor's cache.
-MOST_TERMS = 2**20  # Of a part, on average.
+FEWEST_PARTS = 2**8  # The sums of more parts do not fit in the processor's cache.
+MOST_TERMS = 2**20  # Average number of terms of a part.
 
-SIDES = ("e", "o")  # Should the event happen, and should it not.
+SIDES = ("e", "o")  # If the event happens, and if it does not.
 TINY = 1e-30
-LARGEST = 1e100  # Of a product of two losses that are numbers.
-EPSILON = np.finfo(np.float64).eps  # Of a sum for each of its terms, at the worst, which equal terms come near to.
+LARGEST = 1e100  # Bound on the product of two finite losses.
+EPSILON = np.finfo(np.float64).eps  # Worst rounding error per term of a sum; equal terms come close to it.
 
 
 class RuleSums(NamedTuple):
@@ -50,23 +50,23 @@ class RuleSums(NamedTuple):
 
 
 class LossSums(NamedTuple):
-    """What one query says about the losses of all models under some rules, a row for each cell of cases.
+    """Result of one query for the losses of all models under some rules, a row per cell of cases.
 
-    A series is the loss of a model, or the difference of two, first minus second, after those of the models. The cells
-    are in no order, and an engine may return one in parts.
+    A series is the loss of a model or, after those, the difference of two models, first minus second. The cells are in
+    no particular order, and an engine may return one in several parts.
 
     Parameters
     ----------
     keys : dict
-        For each key the label of every cell.
+        Label of every cell, by key.
     classes : list of int or None
-        The place of the class that happened, or whether the event did, if the cells are by class.
+        Index of the class that happened, or whether the event did, if the cells are split by class.
     units : list or None
-        Labels of the clusters or times, if the cells are by one of them.
+        Labels of the clusters or times, if the cells are split by one of them.
     n, weight, weight_squares : ndarray of shape (cells,)
-        Number of cases with a positive weight, and the sums of their weights and of the squares.
+        Number of cases with a positive weight, sum of their weights, and sum of the squared weights.
     rules : tuple of RuleSums
-        The moments of the series under each rule.
+        Moments of the series under each rule.
     """
 
     keys: dict[str, list[Any]]
@@ -83,8 +83,8 @@ def moments_of_engine(
 ) -> dict[Rule, Moments]:
     """Return the moments of each function for all models, by outcome, key, and cluster or time, in one query.
 
-    The rows must have been judged; about `rows` of them are used, and `dropped` were left out. Without `even` the
-    moments of equally good models, which tests of few events need, are not asked for.
+    The rows must have been checked; about `rows` of them are used, and `dropped` were left out. Without `even`, the
+    moments under equally good models, which tests with few events need, are not computed.
     """
     dependent: Dependent = "cluster" if cases.cluster is not None else "time" if cases.time is not None else None
     sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows, even=even)
@@ -100,12 +100,12 @@ def moments_of_engine(
     found = {}
     for rule, own in zip(rules, sums.rules, strict=True):
         cells = Moments(**shared, **own._asdict(), models=cases.models, rule=rule, dropped=dropped)  # type: ignore[arg-type]  # by name
-        found[rule] = Moments.merge([cells])  # In the order of the labels, with no cell in parts.
+        found[rule] = Moments.merge([cells])  # Sorted by label, with the parts of each cell merged.
     return found
 
 
 def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
-    """Reject keys, clusters or times that are not known of every case, as those in memory are."""
+    """Reject keys, clusters or times that are missing for some case, as is done in memory."""
     for name, own in labels.items():
         absent = [place for place, label in enumerate(own) if label is None]
         if absent:
@@ -124,31 +124,31 @@ def sums_of_lazy(
     rows: int = 2**30,
     even: bool = True,
 ) -> LossSums:
-    r"""Return the moments of the losses of all models under all rules, in one query of rows that were judged.
+    r"""Return the moments of the losses of all models under all rules, in one query of checked rows.
 
     Parameters
     ----------
     cases : LazyCases
         The cases.
     rules : sequence of Rule
-        Rules of one event, or of classes, as the cases are.
+        Rules for one event or for classes, as the cases are.
     keys : sequence of str
-        The keys by which the cells are told apart.
+        The keys by which the cells are split.
     dependent : {"cluster", "time"}, optional
-        Whether they are by cluster or by time too.
+        Whether cells are also split by cluster or by time.
     by_class : bool
-        Whether they are by the class that happened too.
+        Whether cells are also split by the class that happened.
     rows : int
-        About how many rows there are, or may be: more are added up in more parts.
+        Approximate number of rows, or an upper bound: more rows are summed in more parts.
     even : bool
-        Whether the moments of equally good models are asked for, of pairs of models of one event.
+        Whether to compute the moments under equally good models, for pairs of models of one event.
 
     Notes
     -----
-    The engine returns :math:`\sum w x, \sum w^2 x, \sum w^2 x^2`, from which means and spreads are made. A spread loses
-    as many digits as the squared mean exceeds the variance; losses of forecasts vary about as much as they are
-    large, and differences of losses are series of their own, so that nothing is lost there. A spread that is no larger
-    than the rounding error of its sums is none: the losses are all the same.
+    The engine returns :math:`\sum w x, \sum w^2 x, \sum w^2 x^2`, from which means and spreads are computed. A spread
+    loses as many digits as the squared mean exceeds the variance. Losses vary about as much as they are large, and
+    differences of losses are series of their own, so that no digits are lost there. A spread no larger than the
+    rounding error of its sums is set to 0: the losses are all equal.
     """
     by = {name: nw.col(name) for name in cases.key_columns(keys)}
     if by_class:
@@ -159,7 +159,7 @@ def sums_of_lazy(
     try:
         parts = 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length())
         query = _query(cases, rules, by, parts, even=even and cases.labels is None and len(cases.models) > 1)
-    except (NotImplementedError, RuntimeError) as error:  # The latter is how Dask says it, through narwhals.
+    except (NotImplementedError, RuntimeError) as error:  # Dask raises the latter through narwhals.
         law = f"{cases.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
         raise UnsupportedOperationError(law, offender=str(error).rstrip(".")) from error
     table = fetched(query)
@@ -168,7 +168,7 @@ def sums_of_lazy(
     columns = {name: table.column(name).to_numpy().astype(np.float64) for name in table.column_names if name not in by}
     occupied = columns["n"] > 0.0
     if not occupied.any():
-        raise InputValueError("no row has a positive weight and keeps every law")
+        raise InputValueError("no valid row has a positive weight")
     columns = {name: column[occupied] for name, column in columns.items()}
     labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by}
     return LossSums(
@@ -183,7 +183,7 @@ def sums_of_lazy(
 
 
 def _labels(cases: LazyCases, name: str, found: Any) -> list[Any]:
-    """Return the label of every cell: the place of a class, or a key as it was given."""
+    """Return the label of every cell: a class index, or a key as the user gave it."""
     if name not in cases.key_kinds:
         return list(found.to_pylist())
     labels, codes = cases.coded(name, found)
@@ -191,7 +191,7 @@ def _labels(cases: LazyCases, name: str, found: Any) -> list[Any]:
 
 
 def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], parts: int, *, even: bool) -> Lazy:
-    """Build the query: lawful rows, their losses, the differences, their products with the weights, the sums."""
+    """Build the query: valid rows, their losses, the differences, their products with the weights, and the sums."""
     weight = nw.col("weight")
     weights = {"weight": weight} if cases.weighted else {}
     if parts:
@@ -201,7 +201,7 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
     kept = labels | weights
     columns, losses = _of_event(cases, rules, even=even) if cases.labels is None else _of_classes(cases, rules)
     if cases.engine.startswith("ibis"):
-        # Ibis writes constants as decimal numbers and takes them for floats; what a float multiplies is one.
+        # Ibis writes constants as decimals and treats them as floats; multiplying by a float makes them floats.
         losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
     differences = _differences(cases, len(rules), even=even)
     products = _products(weight if cases.weighted else None, list(losses), list(differences))
@@ -209,7 +209,7 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
     def of_rows(rows: Lazy) -> Lazy:
         rows = rows.select(**kept, **columns).select(**by, **weights, **losses)
         if cases.weighted:
-            rows = rows.filter(weight > 0.0)  # A case without weight does not count, even where its loss is infinite.
+            rows = rows.filter(weight > 0.0)  # A case of zero weight does not count, even if its loss is infinite.
         rows = rows.select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
         return rows.select(**by, **weights, **products)
 
@@ -219,7 +219,7 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
 
 
 def _products(weight: nw.Expr | None, losses: list[str], differences: list[str]) -> dict[str, nw.Expr]:
-    """Return what is added up of every row: products of losses and of their differences with the weights."""
+    """Return the terms that are summed: products of losses, and of their differences, with the weights."""
     products: dict[str, nw.Expr] = {}
     for name in (name for name in losses + differences if name.startswith("x")):
         x = nw.col(name)
@@ -233,12 +233,12 @@ def _products(weight: nw.Expr | None, losses: list[str], differences: list[str])
 
 
 def _places(cases: LazyCases) -> int:
-    """Return how many classes there are; of an event, whether it happened."""
+    """Return the number of classes; 2 for an event."""
     return 2 if cases.labels is None else len(cases.labels)
 
 
 def _differences(cases: LazyCases, rules: int, *, even: bool) -> dict[str, nw.Expr]:
-    """Return the differences of each pair under each rule: of its losses, and of those by either outcome."""
+    """Return the differences of each pair under each rule: of its losses, and of its losses given each outcome."""
     models, kinds = len(cases.models), ("x", *(SIDES if even else ()))
     pairs = list(enumerate(itertools.combinations(range(models), 2), models))
     return {
@@ -248,9 +248,9 @@ def _differences(cases: LazyCases, rules: int, *, even: bool) -> dict[str, nw.Ex
 
 
 def _even(happens: nw.Expr, fails: nw.Expr, weight: nw.Expr | None, name: str) -> dict[str, nw.Expr]:
-    """Return the parts of a case in the moments of a difference were both models equally good; see `Moments`."""
+    """Return the contribution of a case to the moments of a difference under equally good models; see `Moments`."""
     square, total = -1.0 * happens * fails, happens + fails
-    # What is not a number or infinite, of a forecast that calls an outcome impossible, adds nothing.
+    # An infinite or undefined loss, of a forecast that rules an outcome out, contributes nothing.
     counts = (square > 0.0) & (square < LARGEST) & (total.abs() < LARGEST)
     plain = {f"v{name}": square, f"c{name}": square * total}
     if weight is not None:
@@ -259,7 +259,7 @@ def _even(happens: nw.Expr, fails: nw.Expr, weight: nw.Expr | None, name: str) -
 
 
 def _whole(table: Any, places: int | None) -> Any:
-    """Add up the parts of the sums, those of each class where the parts are by class."""
+    """Add up the parts of the sums, by class if the parts are by class."""
     sums = [name for name in table.column_names if name != PART]
     by = [] if places is None else ["class"]
     if places is not None:
@@ -269,7 +269,7 @@ def _whole(table: Any, places: int | None) -> Any:
 
 
 def _of_event(cases: LazyCases, rules: Sequence[Rule], *, even: bool) -> tuple[dict[str, nw.Expr], dict[str, nw.Expr]]:
-    """Return columns of forecasts of an event and, in terms of these, the losses of the models under each rule."""
+    """Return columns of the forecasts of an event and, as expressions of these, the losses by model and rule."""
     models = range(len(cases.models))
     (event,), ops = cases.events, _operations(cases)
     columns = {
@@ -281,15 +281,15 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], *, even: bool) -> tuple[d
     for (place, rule), model in itertools.product(enumerate(map(_binary, rules)), models):
         p = nw.col(f"p_{model}")
         losses[f"x_{place}_{model}"] = rule.case_loss(p, nw.col("event") > 0.5, ops=ops)
-        if even:  # Of a pair both are asked for; a rule may give a constant.
-            # PostgreSQL refuses products that are too small to be told from 0.
+        if even:  # A pair needs both; a rule may give a constant.
+            # PostgreSQL raises an error for products too small to be distinguished from 0.
             for side, happens, given in zip(SIDES, (True, False), (p, p.clip(TINY, None)), strict=True):
                 losses[f"{side}_{place}_{model}"] = rule.loss(given, event=happens, ops=ops) * nw.col("float_one")
     return columns, losses
 
 
 def _of_classes(cases: LazyCases, rules: Sequence[Rule]) -> tuple[dict[str, nw.Expr], dict[str, nw.Expr]]:
-    """Return columns of forecasts of classes and, in terms of these, the losses of the models under each rule."""
+    """Return columns of forecasts of classes and, as expressions of these, the losses of the models under each rule."""
     models, places = range(len(cases.models)), range(len(cases.labels or ()))
     columns = {
         "float_one": cases.forecasts(0)[0] * 0.0 + 1.0,
@@ -308,15 +308,15 @@ def _of_classes(cases: LazyCases, rules: Sequence[Rule]) -> tuple[dict[str, nw.E
 
 
 def _operations(cases: LazyCases) -> Operations:
-    return QUIET if cases.engine == "dask" else JUDGED
+    return QUIET if cases.engine == "dask" else CHECKED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _WithTop:
-    """The operations of engines, where the largest forecast of a row is a column already.
+    """The operations of engines when the largest forecast of a row is already a column.
 
-    So it is computed once for all rules; and Dask, which cannot put the largest of some columns into a formula, can
-    compute them.
+    It is then computed once for all rules. Dask, which cannot take the maximum of columns within a formula, can then
+    evaluate them.
     """
 
     p: Sequence[nw.Expr]
@@ -333,7 +333,7 @@ class _WithTop:
 
 
 def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
-    """Make the moments of the rule in this place of its sums."""
+    """Return the moments of one rule, given by its position, from the sums."""
     series = [f"x_{place}_{number}" for number in range(models + models * (models - 1) // 2)]
     n = columns["n"][:, None]
     weight, squares = (columns.get(name, columns["n"])[:, None] for name in ("weight", "squares"))

@@ -1,4 +1,4 @@
-"""Combinations of labels: which groups, days, clusters or outcomes the entries of a ledger belong to."""
+"""Combinations of labels: the groups, days, clusters or outcomes of the entries of a ledger."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NONE: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyIndex:
-    """Combinations of labels, one per entry, in the order of the labels.
+    """Combinations of labels, one per entry, sorted.
 
     Parameters
     ----------
     names : tuple of str
         Names of the keys.
     labels : tuple of tuples
-        The labels of each key in their order.
+        Labels of each key, in order.
     codes : ndarray of shape (entries, keys)
         ``labels[k][codes[i, k]]`` is the label of key k in entry i.
     """
@@ -66,7 +66,7 @@ class KeyIndex:
     def of_columns(
         cls, columns: Mapping[str, Sequence[Any]], orders: Mapping[str, Sequence[Any] | None] | None = None
     ) -> KeyIndex:
-        """Return the index whose entries have these labels; the labels of a key are in their own order, or its own."""
+        """Return the index whose entries have these labels; the labels of a key are sorted, or in the order given."""
         if not columns:
             return cls.single()
         known = orders or {}
@@ -77,20 +77,20 @@ class KeyIndex:
         return len(self.codes)
 
     def column(self, name: str) -> list[Any]:
-        """Return the label of each entry in a key."""
+        """Return the label of each entry for one key."""
         place = self.place(name)
         labels = self.labels[place]
         return [labels[code] for code in self.codes[:, place].tolist()]
 
     def place(self, name: str) -> int:
-        """Return the place of a key, which must be one of them."""
+        """Return the position of a key; raise an error if there is no such key."""
         if name not in self.names:
             known = f"its keys are {list(self.names)}" if self.names else "it has no keys"
             raise InputValueError(f"the ledger has no key {name!r}; {known}")
         return self.names.index(name)
 
     def matches(self, wanted: Mapping[str, Any]) -> NDArray[np.bool_]:
-        """Return which entries have these labels, at least one; a list of labels stands for any of them."""
+        """Return a mask of the entries with these labels, at least one; a list of labels means any of them."""
         found = np.ones(len(self), dtype=bool)
         for name, given in wanted.items():
             place = self.place(name)
@@ -112,7 +112,7 @@ class KeyIndex:
         return found
 
     def where(self, entries: NDArray[Any]) -> KeyIndex:
-        """Return some of the entries; labels that no longer occur are gone."""
+        """Return some of the entries, without labels that no longer occur."""
         codes = self.codes[entries]
         labels, columns = [], []
         for place, own in enumerate(self.labels):
@@ -123,7 +123,7 @@ class KeyIndex:
         return KeyIndex(self.names, tuple(labels), stacked.astype(np.intp, copy=False))
 
     def only(self, names: Iterable[str]) -> tuple[KeyIndex, Codes]:
-        """Return the combinations of some of the keys, and which of them each entry belongs to."""
+        """Return the combinations of some of the keys, and the combination of each entry."""
         places = [self.place(name) for name in names]
         kept = KeyIndex(
             tuple(self.names[place] for place in places),
@@ -133,11 +133,11 @@ class KeyIndex:
         return kept.distinct()
 
     def distinct(self) -> tuple[KeyIndex, Codes]:
-        """Return each combination once, in order, and the place of every entry among them."""
+        """Return each combination once, in order, and the position of every entry among them."""
         if not self.names:
             return KeyIndex.single(), np.zeros(len(self), dtype=np.intp)
         flat = self.flat()
-        if flat.max(initial=0) < 2 * len(flat):  # Without a sort.
+        if flat.max(initial=0) < 2 * len(flat):  # No sort needed.
             last = np.full(flat.max(initial=0) + 1, -1)
             last[flat] = np.arange(len(flat))
             occupied = last >= 0
@@ -147,7 +147,7 @@ class KeyIndex:
         return KeyIndex(self.names, self.labels, self.codes[first]), entry.reshape(-1).astype(np.intp, copy=False)
 
     def entry_of(self, other: KeyIndex) -> Codes:
-        """Return to which entry each one of another index belongs, which may have more keys.
+        """Return the entry to which each entry of another index belongs; the other may have more keys.
 
         Examples
         --------
@@ -208,7 +208,7 @@ class KeyIndex:
 
 
 def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    """Return the labels of all parts: sorted where each part is, and otherwise in an order that each part keeps.
+    """Return the labels of all parts: sorted if each part is, otherwise in an order consistent with each part.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
 
 
 def _is_in(label: Any, codes: Mapping[Any, int]) -> bool:
-    """Whether something is a label itself, as a frozenset may be."""
+    """Whether a value is itself a label, as a frozenset may be."""
     return isinstance(label, Hashable) and label in codes
 
 

@@ -1,4 +1,4 @@
-"""The forecast tables of one model and event for every combination of keys, one after another in plain columns."""
+"""The forecast tables of one model and event for every combination of keys, stored one after another in columns."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from propriety.tables.forecast_table import ForecastTable
 __all__ = ["COLUMNS", "KeyedTables", "add_up"]
 
 SMALLEST = np.nextafter(0.0, 1.0)
-SPARSE = 4  # Cells of a grid for each row of the tables up to which counting is faster than sorting.
+SPARSE = 4  # With up to this many grid cells per row, counting is faster than sorting.
 COLUMNS = ("forecast", "events", "non_events", "event_squares", "non_event_squares")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class KeyedTables:
-    """Rows of forecast tables, each with the entry of the key index that it belongs to.
+    """Rows of forecast tables, each with its entry in the key index.
 
     Parameters
     ----------
     entry : ndarray of shape (rows,)
-        Entry of the index, not falling; within an entry forecasts rise.
+        Entry of the index, in increasing order; within an entry, forecasts increase.
     forecast, events, non_events, event_squares, non_event_squares : ndarray of shape (rows,)
-        As in `ForecastTable`; without weights the squares are the weights themselves.
+        As in `ForecastTable`; without weights the squares equal the weights.
     n, n_events : ndarray of shape (entries,)
         Number of cases with a positive weight, and of events among them.
     cells : int, optional
@@ -50,7 +50,7 @@ class KeyedTables:
 
     @classmethod
     def of_tables(cls, tables: Sequence[ForecastTable], cells: int | None = None) -> KeyedTables:
-        """Put the tables of the entries of an index one after another."""
+        """Stack the tables of the entries of an index."""
         sizes = [len(table) for table in tables]
         return cls(
             entry=np.repeat(np.arange(len(tables)), sizes),
@@ -90,7 +90,7 @@ class KeyedTables:
 
     @property
     def bounds(self) -> NDArray[np.intp]:
-        """Where the rows of each entry begin, and the number of rows."""
+        """First row of each entry, and the number of rows at the end."""
         return np.searchsorted(self.entry, np.arange(len(self.n) + 1))
 
     def at(self, entry: int, *, dropped: int = 0) -> ForecastTable:
@@ -114,7 +114,7 @@ class KeyedTables:
         )
 
     def pooled(self, codes: NDArray[np.intp], entries: int) -> KeyedTables:
-        """Add up the tables of entries that have the same code."""
+        """Add up the tables of entries with the same code."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         pooled = _pool(codes[self.entry], columns, self.cells)
         counts: dict[str, Any] = {
@@ -124,7 +124,7 @@ class KeyedTables:
         return replace(self, **pooled, **counts)
 
     def grid(self, cells: int) -> KeyedTables:
-        """Return the tables on a grid, which must not be finer than theirs."""
+        """Return the tables on a grid no finer than their own."""
         if self.cells == cells:
             return self
         check_cells(cells, held=self.cells)
@@ -133,9 +133,9 @@ class KeyedTables:
 
     @classmethod
     def merge(cls, parts: Sequence[KeyedTables], codes: Sequence[NDArray[np.intp]], entries: int) -> KeyedTables:
-        """Add up the tables of several ledgers; `codes` are the common entries of each part.
+        """Add up the tables of several ledgers; `codes` gives the common entries of each part.
 
-        Tables on different grids are brought to the coarsest of them first.
+        Tables on different grids are converted to the coarsest of them first.
         """
         grids = [one.cells for one in parts if one.cells is not None]
         cells = min(grids) if grids else None
@@ -154,14 +154,14 @@ class KeyedTables:
             for name in ("n", "n_events")
         }
         counts = {name: count.astype(np.int64) for name, count in counts.items()}
-        # The tables of new entries behind those of old ones, as when a day is added, are in order already.
+        # New entries after old ones, as when a day is added, are in order already.
         in_order = bool((np.diff(every) > 0).all())
         rows = {"entry": entry, **columns} if in_order else _pool(entry, columns, cells)
         return cls(**rows, **counts, cells=cells)
 
 
 def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | None) -> dict[str, Any]:
-    """Sort rows by entry and forecast, and add up those of one forecast, or of one cell of the grid."""
+    """Sort rows by entry and forecast, and add up those with the same forecast or in the same cell of the grid."""
     forecast = columns["forecast"]
     key = forecast if cells is None else _cell(forecast, cells)
     steps = np.diff(entry)
@@ -175,14 +175,14 @@ def _pool(entry: NDArray[np.intp], columns: Mapping[str, Floats], cells: int | N
 
 
 def add_up(entry: NDArray[np.intp], key: Floats, columns: Mapping[str, Floats], cells: int | None) -> dict[str, Any]:
-    """Return the rows of tables in order, those with the same entry and key added up.
+    """Return the rows of tables in order, adding up those with the same entry and key.
 
-    The key is the forecast; or it is the cell of a grid, -1 for a forecast of 0, and the columns hold the weighted sums
+    The key is the forecast, or the cell of a grid, with -1 for a forecast of 0; then the columns hold the weighted sums
     of `forecasts`.
     """
     entries = int(entry.max(initial=0)) + 1
     if cells is not None and entries * (cells + 2) <= SPARSE * len(entry):
-        # The cells are numbered and added up without a sort.
+        # The cells are numbered and added up without sorting.
         place = entry * (cells + 2) + key.astype(np.intp) + 1
         occupied = np.flatnonzero(np.bincount(place))
 
@@ -201,7 +201,7 @@ def add_up(entry: NDArray[np.intp], key: Floats, columns: Mapping[str, Floats], 
             return np.add.reduceat(column[order], first)
 
         new_entry, new_key = sorted_entry[first], sorted_key[first]
-    # Columns that are one array, as the squares of unweighted cases are, are added up once.
+    # Columns that share an array, as the squares of unweighted cases do, are added up once.
     distinct = {id(column): column for column in columns.values()}
     sums = {number: add(column) for number, column in distinct.items()}
     summed = {name: sums[id(column)] for name, column in columns.items()}
@@ -212,12 +212,12 @@ def add_up(entry: NDArray[np.intp], key: Floats, columns: Mapping[str, Floats], 
 
 
 def _cell(forecast: Floats, cells: int) -> Floats:
-    """Return the cell of each forecast; 0 and 1 have cells of their own."""
+    """Return the cell of each forecast; 0 and 1 have their own cells."""
     return np.where(forecast == 0.0, -1.0, np.floor(forecast * cells))
 
 
 def _inside_cells(mean: Floats, cell: Floats, cells: int) -> Floats:
-    """Keep means of forecasts, which may be off by rounding, in their cells; -1 is the cell of 0."""
+    """Clip mean forecasts, which may be off by rounding, to their cells; -1 is the cell of 0."""
     low, high = np.maximum(cell / cells, SMALLEST), np.nextafter((cell + 1.0) / cells, 0.0)
     certain = (cell < 0.0) | (cell == cells)
     return np.where(certain, np.clip(cell, 0.0, 1.0), np.clip(mean, low, high))

@@ -41,27 +41,27 @@ Place: TypeAlias = tuple[str, Event]
 class Ledger:
     """Forecast tables and moments of models on the same cases, by event and key; see `propriety.condense`.
 
-    Everything that `estimate`, `compare`, `slices` and `evaluate` say is read from it. Ledgers add: ``monday +
-    tuesday`` is that of the cases of both days, and what is stored on one day can be added to on the next.
+    `estimate`, `compare`, `slices` and `evaluate` compute their results from it. Ledgers add: ``monday + tuesday`` is
+    the ledger of the cases of both days, and a ledger stored on one day can be added to on the next.
 
     Parameters
     ----------
     models : tuple of str
         Names of the models.
     events : tuple of Event
-        What the tables are about: the event, each class, each cut point.
+        Events of the tables: the binary event, each class, each cut point.
     labels : tuple, optional
         The labels of the classes in order; None for one event.
     index : KeyIndex
         The combinations of keys that occur.
     dependence : {"cluster", "time"}, optional
-        Within what cases may depend on each other.
+        Whether cases may be correlated within clusters or within times.
     is_weighted : bool
         Whether the cases have weights.
     dropped : int
         Rows left out because of missing values.
     source : Cases or LazyCases, optional
-        Where more can be learnt; a ledger from files has none.
+        Cases from which more can be computed; None for a ledger from files.
     """
 
     models: tuple[str, ...]
@@ -79,10 +79,10 @@ class Ledger:
 
     @classmethod
     def of_source(cls, source: Cases | LazyCases, events: tuple[Event, ...], *, cells: int | None = None) -> Ledger:
-        """Make the ledger of cases, of which it learns when it is asked; an engine counts its rows at once."""
+        """Make the ledger of cases. Arrays are read when a result is needed; an engine counts its rows at once."""
         taken = next((name for name in source.keys if name in (OUTCOME, "cluster", "time")), None)
         if taken is not None:
-            law = f"by cannot have a key called {taken!r}, by which moments tell their own cells apart"
+            law = f"by cannot have a key called {taken!r}, a name that moments use for their own cells"
             raise InputValueError(law, hint="give the key another name.")
         dependence: Literal["cluster", "time"] | None = "cluster" if source.cluster is not None else None
         dependence = "time" if source.time is not None else dependence
@@ -94,14 +94,14 @@ class Ledger:
             return cls(**shared, is_weighted=source.weighted)
         weight = source.weight
         if weight is not None and not (weight > 0.0).all():
-            # A case without weight, and a group of such, is not there, as it is not in the tables of an engine.
+            # Cases and groups of zero weight are left out, as from the tables of an engine.
             shared["source"] = source = source.checked().where(weight > 0.0)
         index, _ = KeyIndex.of_cases(source.keys, len(source))
         return cls(**shared, index=index, is_weighted=source.weight is not None, dropped=source.dropped)
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, ForecastTable]) -> Ledger:
-        """Make the ledger of forecast tables of one event by each model, on the same cases, without moments."""
+        """Make the ledger of the forecast tables of one event, by model, on the same cases; it has no moments."""
         first, event = next(iter(tables.values())), Event("event")
         return cls(
             models=tuple(tables),
@@ -117,14 +117,14 @@ class Ledger:
 
     @property
     def kind(self) -> Kind:
-        """What is forecast: an event, classes, or classes in order."""
+        """What is forecast: an event, classes, or ordered classes."""
         if self.labels is None:
             return "binary"
         return "ordinal" if self.events[0].kind == "cut" else "multiclass"
 
     @property
     def keys(self) -> dict[str, tuple[Any, ...]]:
-        """The labels of each key that the cases were condensed by."""
+        """The labels of each key."""
         return dict(zip(self.index.names, self.index.labels, strict=True))
 
     @property
@@ -141,12 +141,12 @@ class Ledger:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The functions whose moments are here already."""
+        """The functions whose moments have been computed."""
         return tuple(self._moments)
 
     @property
     def rates(self) -> dict[Any, float]:
-        """Observed share of the event, or of each class."""
+        """Observed frequency of the event, or of each class."""
         if self.labels is None:
             return {"event": self.table(self.models[0]).event_rate}
         if isinstance(self.source, Cases):
@@ -161,11 +161,11 @@ class Ledger:
         Parameters
         ----------
         model : str, optional
-            The model; not needed if there is one.
+            The model; may be omitted if there is only one.
         event : label, optional
             For classes, the class; for ordered classes the cut point "at most this class".
         **keys
-            Labels of keys, such as ``site="x"``; the cases of all others are added up.
+            Labels of keys, such as ``site="x"``; the tables of keys not named are added up.
 
         Examples
         --------
@@ -191,9 +191,9 @@ class Ledger:
         return self._tables[place]
 
     def moments(self, rule: Rule) -> Moments:
-        """Return the moments of a function of single cases, such as a scoring rule, for all models.
+        """Return the moments of a per-case function, such as a scoring rule, for all models.
 
-        They are by outcome, by every key, and by cluster or time; ``.over()`` adds them up.
+        They are split by outcome, by every key, and by cluster or time; ``.over()`` adds them up.
 
         Examples
         --------
@@ -205,7 +205,7 @@ class Ledger:
         return self._moments[rule]
 
     def fill(self, rules: Iterable[Rule]) -> None:
-        """Learn the moments of functions that are not here yet, from an engine in one query."""
+        """Compute the moments of functions that are still missing, on an engine in one query."""
         absent = [rule for rule in dict.fromkeys(rules) if rule not in self._moments]
         if not absent:
             return
@@ -223,12 +223,12 @@ class Ledger:
             raise InputValueError(f"{law}, and no cases to compute them from", hint=hint)
 
     def has_moments(self, rule: Rule) -> bool:
-        """Return whether the moments of a function are here, or can be learnt."""
+        """Whether the moments of a function are available or can be computed."""
         return rule in self._moments or self.source is not None
 
     @property
     def cases(self) -> Cases | None:
-        """The cases themselves, of arrays or of a lazy frame that is small enough to be brought into memory."""
+        """The cases themselves, from arrays or from a lazy frame small enough to load into memory."""
         if isinstance(self.source, LazyCases):
             if "cases" not in self._collected:
                 self._collected["cases"] = cases_of_engine(self.source, self.dropped)
@@ -239,21 +239,21 @@ class Ledger:
         return self.source
 
     def where(self, **keys: Any) -> Ledger:
-        """Return the ledger of the cases with these labels; a list of labels stands for any of them."""
+        """Return the ledger of the cases with these labels; a list of labels means any of them."""
         return self.at_entries(self.index.matches(keys))
 
     def at_entries(self, chosen: NDArray[np.bool_]) -> Ledger:
         """Return the ledger of the cases in some entries of the index."""
         moments = {rule: one.where(chosen[self.index.entry_of(one.index)]) for rule, one in self._moments.items()}
         if isinstance(self.source, Cases):
-            # Moments that fewer events than all of them need are learnt again.
+            # Moments that are needed only with few events are computed again.
             kept = {rule: one for rule, one in moments.items() if self.labels or not np.isnan(one.even_squares).any()}
             return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=kept)
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
         return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
 
     def of_event(self, model: str, event: Any) -> Ledger:
-        """Return the ledger of one event of classes by one model, such as "y is this class", without moments."""
+        """Return the ledger of one event of classes, such as "y is this class", for one model; it has no moments."""
         found = self._event(event)
         if isinstance(self.source, Cases):
             own = Ledger.of_source(self.source.event(found, model), (Event("event"),))
@@ -261,13 +261,13 @@ class Ledger:
         return replace(Ledger.of_tables({model: self.table(model, found)}), dependence=self.dependence)
 
     def entries(self) -> NDArray[np.intp]:
-        """Return the entry of the index that each case belongs to; of a ledger that has its cases."""
+        """Return the index entry of each case, for a ledger that has its cases."""
         cases = self.cases
-        assert cases is not None  # noqa: S101  (for the type checker; it is asked of such ledgers)
+        assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
         return KeyIndex.of_cases(cases.keys, len(cases))[1]
 
     def grid(self, cells: int) -> Ledger:
-        """Return the ledger with its tables on a grid, each cell of which keeps the mean of its forecasts."""
+        """Return the ledger with its tables on a grid; each cell keeps the mean of its forecasts."""
         places = [(model, event) for model in self.models for event in self.events]
         tables = {place: self.keyed_tables(*place).grid(cells) for place in places}
         return replace(self, source=None, _tables=tables, _whole={}, _moments=dict(self._moments))
@@ -281,13 +281,13 @@ class Ledger:
 
     @property
     def where_cases_are(self) -> str:
-        """The cases, and why they are not at hand."""
+        """What is missing if the cases are not available, and why, for use in an error."""
         if isinstance(self.source, LazyCases):
-            return "the cases in memory, and the frame has too many"
-        return "the cases, which a ledger of tables alone does not have"
+            return "the individual cases in memory, and the frame has too many"
+        return "the individual cases, which this ledger does not hold"
 
     def over(self, *names: str) -> Ledger:
-        """Return the ledger in which the cases of all labels of these keys are added up.
+        """Return the ledger in which the cases are added up over all labels of these keys.
 
         Examples
         --------
@@ -314,10 +314,9 @@ class Ledger:
 
     @classmethod
     def merge(cls, ledgers: Iterable[Ledger]) -> Ledger:
-        """Return the ledger of the cases of all parts, which must be of the same models, events and keys.
+        """Return the ledger of the cases of all parts, which must have the same models, events and keys.
 
-        Tables on different grids are brought to the coarsest of them. Moments are kept of the functions that all
-        parts have.
+        Tables on different grids are converted to the coarsest of them. Only moments that all parts have are kept.
         """
         parts = list(ledgers)
         if not parts:
@@ -354,18 +353,18 @@ class Ledger:
         return Ledger.merge([self, other]) if isinstance(other, Ledger) else NotImplemented
 
     def __radd__(self, other: object) -> Ledger:
-        """Let `sum(ledgers)` begin with its 0."""
+        """Let `sum(ledgers)` start from 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def to_parquet(self, folder: str | PathLike[str], *, partition: Sequence[str] = ()) -> None:
-        """Write the ledger to a folder of plain Parquet files, in subfolders by some keys; needs PyArrow."""
+        """Write the ledger to a folder of plain Parquet files, with subfolders for `partition`; needs PyArrow."""
         from propriety.ledger.ledger_files import write_ledger
 
         write_ledger(self, folder, partition=partition)
 
     @classmethod
     def from_parquet(cls, folder: str | PathLike[str]) -> Ledger:
-        """Read what `to_parquet` wrote."""
+        """Read a ledger that `to_parquet` wrote."""
         from propriety.ledger.ledger_files import read_ledger
 
         return read_ledger(folder)
@@ -385,7 +384,7 @@ class Ledger:
         return self._whole[place]
 
     def one_model(self, model: str | None) -> str:
-        """Return the model that is meant; the only one if none is named."""
+        """Return the model named, or the only one if none is named."""
         if model is None and len(self.models) == 1:
             return self.models[0]
         if model not in self.models:

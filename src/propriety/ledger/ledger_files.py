@@ -1,8 +1,8 @@
-"""A ledger as a folder of plain Parquet files, by chosen keys, which any engine can read.
+"""A ledger as a folder of plain Parquet files, partitioned by chosen keys, which any engine can read.
 
-`ledger.json` says what the ledger is about. Below `tables/` one row is a row of a forecast table, with its model, event
-and keys; `n` and `n_events` count the cases of a table once, in its first row. Below `moments/` one row is a cell of
-the moments of one function. Subfolders such as `day=2026-01-01` hold the rows of one label; more can be added.
+`ledger.json` describes the ledger. Below `tables/`, a row is a row of a forecast table, with its model, event and keys;
+`n` and `n_events` are stored once per table, in its first row. Below `moments/`, a row is a cell of the moments of one
+function. Subfolders such as `day=2026-01-01` hold the rows of one label; more can be added.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ VERSION = 2
 FACTS, PART = "ledger.json", "part-0.parquet"
 SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")
 PER_CELL, PER_SERIES = Sums._fields[:3], Sums._fields[3:]
-ADDED = ("even_squares", "even_cubes")  # Version 1 has none: they are not known then.
+ADDED = ("even_squares", "even_cubes")  # Not stored in version 1.
 RESERVED = {"model", "event", "place", "rule", OUTCOME, "cluster", "time", "cells", "n_events", *COLUMNS}
 RESERVED |= {*PER_CELL, *PER_SERIES}
 
@@ -56,7 +56,7 @@ def stored_tables(ledger: Ledger) -> Any:
 
 
 def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str | Sequence[str] = ()) -> None:
-    """Write a ledger, or add its partitions to one that is there."""
+    """Write a ledger, or add its partitions to a stored one."""
     _, parquet = frames.pyarrow()
     root, partition = Path(folder), [partition] if isinstance(partition, str) else partition
     reserved = [name for name in ledger.index.names if name in RESERVED]
@@ -64,7 +64,7 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
         raise InputValueError(law, hint="give the key another name.")
     for name in partition:
-        ledger.index.place(name)  # It must be a key.
+        ledger.index.place(name)  # Raises an error if it is not a key.
     facts = _facts(ledger, partition)
     there = _facts_to_add_to(root, facts)
     targets = _partitions(stored_tables(ledger), partition, root / "tables")
@@ -86,7 +86,7 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
 
 
 def read_ledger(folder: str | PathLike[str]) -> Ledger:
-    """Read what `write_ledger` wrote."""
+    """Read a ledger that `write_ledger` wrote."""
     from propriety.ledger.ledger import Ledger
 
     root = Path(folder)
@@ -207,9 +207,9 @@ def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
 
 
 def _order(labels: tuple[Any, ...]) -> list[Any] | None:
-    """Return texts in their order, and other labels where it is not that of their values; None where they need it not.
+    """Return the order of the labels to store: always for text, for others if it is not their natural order, else None.
 
-    Texts are always kept, because it cannot be told from some of them that their order is not the alphabet's.
+    The order of text is always stored, because some of the labels may be in alphabetical order by chance.
     """
     texts = all(isinstance(label, str) for label in labels)
     plain = all(isinstance(label, str | int | float) for label in labels)
@@ -217,17 +217,17 @@ def _order(labels: tuple[Any, ...]) -> list[Any] | None:
 
 
 def _joined(there: list[Any] | None, own: list[Any] | None) -> list[Any] | None:
-    """Return the order of the labels that are there and of those that are added."""
+    """Return the order of the stored labels and those that are added."""
     return there if own is None else own if there is None else list(merged_labels([there, own]))
 
 
 def _part(name: object) -> str:
-    """Return a key or a label as it is written in the name of a folder."""
+    """Return a key or a label as written in the name of a folder."""
     return quote(str(name), safe=" :.,+-")
 
 
 def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what is known of a ledger that is there, or refuse to add to it; None if there is none."""
+    """Return the facts of the stored ledger after checking that it can be added to; None if there is no ledger."""
     if not (root / FACTS).exists():
         return None
     if not facts["partition"]:
@@ -256,7 +256,7 @@ def _stored_facts(root: Path) -> dict[str, Any]:
 
 
 def _read(folder: Path, labels: Sequence[str]) -> Any:
-    """Return all files below a folder as one Arrow table, in which labels that are texts are encoded."""
+    """Return all files below a folder as one Arrow table, with text labels dictionary-encoded."""
     pa, _ = frames.pyarrow()
     from pyarrow import dataset
 
@@ -265,7 +265,7 @@ def _read(folder: Path, labels: Sequence[str]) -> Any:
     if not paths:
         raise InputValueError(law, offender="there are none")
     try:
-        # The labels are columns of the files, so that the names of the folders need not be read.
+        # The labels are columns of the files, so the names of the folders need not be parsed.
         kind = dataset.ParquetFileFormat(dictionary_columns=list(labels))
         rows = dataset.dataset(paths, format=kind).to_table()
     except (pa.ArrowException, UnicodeError, OSError) as error:
@@ -293,7 +293,7 @@ def _coded(column: Any, order: list[Any] | None) -> tuple[tuple[Any, ...], NDArr
 
 
 def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> NDArray[np.intp]:
-    """Return the number of the model and event that each row belongs to, in the order of their product."""
+    """Return the number of the model and event of each row, in the order of their product."""
     index, entry = _index(rows, ["model", "event", "place"], {})
     number = {(model, *event): at for at, (model, event) in enumerate(itertools.product(models, events))}
     combinations = zip(*(index.column(name) for name in index.names), strict=True)
@@ -306,7 +306,7 @@ def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> N
 def _keyed(
     all_columns: Mapping[str, NDArray[Any]], own: NDArray[np.intp], entry: NDArray[np.intp], entries: int
 ) -> KeyedTables:
-    """Return the tables of one model and event; parts on different grids are brought to the coarsest."""
+    """Return the tables of one model and event; parts on different grids are converted to the coarsest."""
     if not len(own):
         raise InputValueError(f"a {SCHEMA} must have tables of all of its models and events")
     columns = {name: column[own] for name, column in all_columns.items()}
@@ -322,13 +322,13 @@ def _keyed(
         rows = slice(None) if (grids == cells).all() else grids == cells
         picked = {name: column[rows] for name, column in columns.items()}
         part = KeyedTables(entry=at[rows], **picked, n=none, n_events=none, cells=cells or None)
-        parts.append(part.pooled(every, entries))  # In order, whatever that of the files is.
+        parts.append(part.pooled(every, entries))  # Sorted, whatever the order of the files.
     merged = parts[0] if len(parts) == 1 else KeyedTables.merge(parts, [every] * len(parts), entries)
     return replace(merged, **counts)
 
 
 def _partitions(rows: Any, partition: Sequence[str], folder: Path) -> dict[Path, Any]:
-    """Return the rows of each combination of labels, by the subfolder that holds them."""
+    """Return the rows of each combination of labels, by the subfolder in which they are stored."""
     index, entry = _index(rows, partition, {})
     ordered = rows.take(np.argsort(entry, kind="stable")) if partition else rows
     bounds = np.searchsorted(np.sort(entry), np.arange(len(index) + 1)).tolist()
@@ -347,21 +347,21 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     place = index.place(name)
     law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(index.labels[place])
     try:
-        # Arrow takes whole numbers for signed ones, unless it is told.
+        # Arrow infers signed integers unless the type is given.
         large = all(type(label) is int and label >= 0 for label in own) and max(own, default=0) >= 2**63
         labels = pa.array(own, pa.uint64() if large else None)
         back = plain_labels(labels.to_pylist())
     except (pa.ArrowException, OverflowError, TypeError) as error:
         raise InputTypeError(law, offender=str(error).split("\n", maxsplit=1)[0]) from error
     changed = next((pair for pair in zip(own, back, strict=True) if not _is_same(*pair)), None)
-    if changed is not None:  # Of a tuple, for example, Arrow makes a list, of several zones one.
+    if changed is not None:  # For example, Arrow turns a tuple into a list and several time zones into one.
         offender = f"{changed[0]!r} would come back as {changed[1]!r}"
         raise InputTypeError(law, offender=offender, hint="turn them into text first.")
     return labels.take(pa.array(index.codes[entry, place]))
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether labels are equal, times in different zones being different ones."""
+    """Whether labels are equal; times in different zones are not."""
     return bool(one == other) and (not isinstance(one, dt.datetime) or one.utcoffset() == other.utcoffset())
 
 

@@ -1,4 +1,4 @@
-"""Weight, mean and spread of per-case functions of models, and of their differences, by key; they add."""
+"""Weight, mean and spread of per-case functions of models, and of their differences, by key. Moments add."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = [
     "pooled_sums",
 ]
 
-OUTCOME = "outcome"  # The key that tells the outcomes apart: 0 and 1 for an event, the place of a class.
-MANY_EVENTS = 10_000  # Of events and of non-events, with which tests no longer ask for the moments of even models.
-BLOCK = 2**17  # Values of series that are looked at together: they stay in the processor's cache.
+OUTCOME = "outcome"  # Key of the outcome: 0 and 1 for an event, or the class index.
+MANY_EVENTS = 10_000  # With this many events and non-events, tests do not need the moments under equally good models.
+BLOCK = 2**17  # Values processed together, few enough for the processor's cache.
 
 
 class Sums(NamedTuple):
-    """The numbers of some cells; see `Moments`."""
+    """The numeric fields of `Moments` for some cells."""
 
     n: NDArray[np.int64]
     weight: Floats
@@ -48,10 +48,10 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Moments(Result):
-    r"""Moments of a function of single cases, such as a loss, for each model and each pair of models.
+    r"""Moments of a per-case function, such as a loss, for each model and each pair of models.
 
     A row is a cell of cases that share their labels. A column is a series: the function for each model, then the
-    difference of each pair of models, first minus second. Moments add: ``a + b`` are those of the cases of both.
+    difference of each pair of models, first minus second. Moments add: ``a + b`` are the moments of the cases of both.
 
     Parameters
     ----------
@@ -62,21 +62,21 @@ class Moments(Result):
     mean : ndarray of shape (cells, series)
         Weighted mean :math:`m` of the series in the cell.
     lean, spread : ndarray of shape (cells, series)
-        :math:`\sum w_i^2 (x_i - m)` and :math:`\sum w_i^2 (x_i - m)^2`, from which errors of weighted means are made.
+        :math:`\sum w_i^2 (x_i - m)` and :math:`\sum w_i^2 (x_i - m)^2`, which give the standard errors of weighted
+        means.
     even_squares, even_cubes : ndarray of shape (cells, series)
-        Second and third moment that :math:`\sum w_i d_i` would have were the two models of a pair equally good in
-        every case; 0 for a model alone, NaN for classes and for so many events that no test asks for them. If the
-        difference is :math:`a` should the event happen and
-        :math:`b` should it not, they are equally good where its probability is :math:`b / (b - a)`, and the moments are
-        :math:`\sum w_i^2 (-a_i b_i)` and :math:`\sum w_i^3 (-a_i b_i)(a_i + b_i)`. A case in which one model is better
-        whatever happens adds nothing.
+        Second and third moment that :math:`\sum w_i d_i` would have if the two models of a pair were equally good in
+        every case; 0 for a single model, NaN for classes and if there are so many events that no test needs them. If
+        the difference is :math:`a` with the event and :math:`b` without it, the models are equally good if the
+        probability of the event is :math:`b / (b - a)`, and the moments are :math:`\sum w_i^2 (-a_i b_i)` and
+        :math:`\sum w_i^3 (-a_i b_i)(a_i + b_i)`. A case in which one model is better whatever happens adds nothing.
     models : tuple of str
         The names of the models.
     rule : Rule
         The function.
     index : KeyIndex
-        Labels of the cells. Its key ``"outcome"`` tells outcomes apart; ``"cluster"`` or ``"time"`` units that may
-        depend on each other within.
+        Labels of the cells. The key ``"outcome"`` holds the outcome; ``"cluster"`` or ``"time"`` holds the unit within
+        which cases may be correlated.
     dropped : int
         Rows left out because of missing values.
     """
@@ -106,7 +106,7 @@ class Moments(Result):
 
     @property
     def dependence(self) -> str | None:
-        """The key within which cases may depend on each other, "cluster" or "time"; None where they do not."""
+        """The key within which cases may be correlated, "cluster" or "time"; None if cases are independent."""
         return next((name for name in ("cluster", "time") if name in self.index.names), None)
 
     @property
@@ -116,9 +116,9 @@ class Moments(Result):
         return means
 
     def over(self, *kept: str) -> Moments:
-        """Return the moments of the cells that share these labels; of all cases where none are named."""
+        """Return the moments of the cells that share these labels; of all cases if no key is named."""
         if kept == self.index.names and (kept or len(self.n) == 1):
-            return self  # There is one cell for each already.
+            return self  # Each label has one cell already.
         index, codes = self.index.only(kept)
         return replace(self, **pooled_sums(codes, len(index), self.sums())._asdict(), index=index)
 
@@ -128,11 +128,11 @@ class Moments(Result):
         return replace(self, **columns, index=self.index.where(entries))
 
     def sums(self) -> Sums:
-        """Return the numbers without what they are about."""
+        """Return the numeric fields only."""
         return Sums(*(getattr(self, name) for name in Sums._fields))
 
     def standard_errors(self) -> Floats:
-        r"""Return the standard error of the mean of each series were all cases independent; NaN for a single case.
+        r"""Return the standard error of the mean of each series for independent cases; NaN for a single case.
 
         .. math:: \frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (x_i - m)^2}
         """
@@ -144,12 +144,12 @@ class Moments(Result):
 
     @property
     def units(self) -> int:
-        """Number of independent units: the clusters or times, or the cases where there are none."""
+        """Number of independent units: clusters or times, or cases if there are neither."""
         return self.cases if self.dependence is None else len(self.index.only([self.dependence])[0])
 
     @classmethod
     def merge(cls, parts: Iterable[Moments]) -> Moments:
-        """Return the moments of the cases of all parts, which must be of the same models, function and keys."""
+        """Return the moments of the cases of all parts, which must have the same models, function and keys."""
         pieces = list(parts)
         if not pieces:
             raise InputValueError("at least one part is needed to merge; there is none")
@@ -170,11 +170,11 @@ class Moments(Result):
         return Moments.merge([self, other]) if isinstance(other, Moments) else NotImplemented
 
     def __radd__(self, other: object) -> Moments:
-        """Let `sum(parts)` begin with its 0."""
+        """Let `sum(parts)` start from 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def columns(self) -> Mapping[str, Any]:
-        """Return one row per cell and series: model and reference, which is empty for the function of a model alone."""
+        """Return one row per cell and series: model and reference, which is empty for a single model."""
         names = [(model, None) for model in self.models] + [*self.pairs]
         cells, series = len(self.n), len(names)
         columns: dict[str, Any] = {
@@ -192,7 +192,7 @@ class Moments(Result):
 
 
 def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
-    """Return the moments of a function of the cases of a table, by outcome: exact where the forecasts are.
+    """Return the moments of a per-case function of the cases of a table, by outcome; exact if the forecasts are.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
         if not total > 0.0:
             continue
         mean = weighted_sum(loss, weight) / total
-        with np.errstate(invalid="ignore"):  # Of infinite losses.
+        with np.errstate(invalid="ignore"):  # Infinite losses.
             apart = loss - mean
         cell = (n, total, float(squares.sum()), [mean], [weighted_sum(apart, squares)])
         cells.append((*cell, [weighted_sum(apart * apart, squares)], [0.0], [0.0]))
@@ -233,14 +233,14 @@ def blocks_of_series(values: Floats) -> Iterator[Floats]:
     most = max(BLOCK // values.shape[1], 1)
     for first in range(len(values)):
         for start in range(first + 1, len(values), most):
-            with np.errstate(invalid="ignore"):  # Two infinite values have no difference.
+            with np.errstate(invalid="ignore"):  # The difference of two infinite values is undefined.
                 yield values[first] - values[start : start + most]
 
 
 def pooled_sums(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
-    """Put the parts with the same code together; every code below `cells` must occur."""
+    """Merge the parts with the same code; every code below `cells` must occur."""
     order = np.argsort(codes, kind="stable")
-    if len(codes) == cells:  # Each by itself: nothing is added, so that nothing is rounded.
+    if len(codes) == cells:  # Nothing is added, so nothing is rounded.
         alone: Any = [column[order] for column in parts]
         return Sums(*alone)
     starts = np.searchsorted(codes[order], np.arange(cells))
@@ -252,10 +252,10 @@ def pooled_sums(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
     n, weight, squares = (total(column[order]) for column in parts[:3])
     share = parts.weight[order][:, None]
     present = share > 0.0
-    with np.errstate(invalid="ignore"):  # Of infinite losses, and of cells without weight.
+    with np.errstate(invalid="ignore"):  # Infinite losses, or cells without weight.
         part_mean = np.where(present, parts.mean[order], 0.0)
         mean = total(np.where(present, part_mean * share, 0.0)) / weight[:, None]
-        # Deviations are taken from the mean of the whole, which differs from that of the part.
+        # Deviations are from the overall mean, which differs from that of the part.
         shift = np.where(present, part_mean - mean[ordered], 0.0)
         lean = np.where(present, parts.lean[order], 0.0)
         spread = np.where(present, parts.spread[order], 0.0)
@@ -266,5 +266,5 @@ def pooled_sums(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
 
 
 def joined_sums(parts: Sequence[Sums]) -> Sums:
-    """Put the cells of all parts one below the other."""
+    """Stack the cells of all parts."""
     return Sums(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

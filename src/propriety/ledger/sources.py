@@ -1,4 +1,4 @@
-"""From what a user holds, arrays, a frame, tables or a ledger, to a ledger that learns from it."""
+"""Opening a ledger from user input: arrays, a data frame, forecast tables or a ledger."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
     fewest: int = 1,
     cells: int | None = None,
 ) -> Ledger:
-    """Read what a user holds; see `propriety.condense` for the arguments. What is not asked for is not computed."""
+    """Make a ledger from user input; see `propriety.condense` for the arguments. Results are computed on demand."""
     shared = {"by": by, "cluster": cluster, "time": time, "sample_weight": sample_weight}
     options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
     condensed = _condensed(y_true, forecasts, {**shared, "outcome": outcome, "pos_label": pos_label, "labels": labels})
@@ -47,8 +47,8 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
         return condensed
     if cluster is not None and time is not None:
         hint = (
-            "{cluster=} alone allows for any dependence within a cluster, over time too; "
-            "{time=} alone allows for any between cases of one time."
+            "pass only {cluster=} to allow for any correlation within a cluster, also over time; "
+            "pass only {time=} to allow for any correlation between cases of the same time."
         )
         raise InputValueError(Wording("cases have {cluster=} or {time=}, not both"), hint=Wording(hint))
     if outcome is None:
@@ -99,7 +99,7 @@ def _of_arrays(
     framed = any(_is_frame(one) for one in several)
     try:
         cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
-        if framed:  # Now, because models that are taken for classes seldom sum to one.
+        if framed:  # Checked now, because columns of models, misread as classes, rarely sum to one.
             cases.checked()
     except ProprietyError as error:
         if framed:
@@ -110,7 +110,7 @@ def _of_arrays(
 
 
 def _condensed(y_true: object, forecasts: object, beside: Mapping[str, Any]) -> Ledger | None:
-    """Return the ledger of what was condensed before; None where there are cases."""
+    """Return the ledger that was passed, or that of the tables passed; None if there are cases."""
     if isinstance(y_true, Ledger):
         what, found = "a Ledger", y_true
     elif isinstance(y_true, ForecastTable):
@@ -122,13 +122,13 @@ def _condensed(y_true: object, forecasts: object, beside: Mapping[str, Any]) -> 
         return None
     given = [name for name, value in {"forecasts": forecasts, **beside}.items() if value is not None]
     if given:
-        law = f"{what} holds outcomes, forecasts, weights and keys already; pass no {given[0]} beside it"
+        law = f"{what} holds outcomes, forecasts, weights and keys already; pass it without {given[0]}"
         raise InputTypeError(law)
     return found
 
 
 def _is_frame(value: object) -> bool:
-    """Return whether something is an eager frame; arrays are known by their type, without asking narwhals."""
+    """Whether a value is an eager frame; arrays are recognized by type, which is faster than asking narwhals."""
     return not isinstance(value, np.ndarray | list | tuple) and bool(is_into_dataframe(value))
 
 
@@ -144,7 +144,7 @@ def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
 
 
 def _check_columns(y_true: object, forecasts: object) -> None:
-    """Reject a frame, or names of columns, without the column of the outcomes."""
+    """Raise an error if there is a frame, or column names, but no outcome column."""
     names = isinstance(forecasts, str) or (
         isinstance(forecasts, list | tuple) and bool(forecasts) and all(isinstance(one, str) for one in forecasts)
     )
@@ -159,7 +159,7 @@ def _check_columns(y_true: object, forecasts: object) -> None:
 
 
 def _column_names(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that everything beside a frame is the name of a column."""
+    """Check that every other argument of a frame is a column name."""
     for argument, column in columns.items():
         if column is not None and not isinstance(column, str):
             law = Wording("must be the name of a column, as {outcome=} says that there is a frame")
@@ -168,7 +168,7 @@ def _column_names(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key_columns(by: object) -> list[str]:
-    """Return the columns of the keys of a frame."""
+    """Return the key columns of a frame."""
     if by is None:
         return []
     keys: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
@@ -181,7 +181,7 @@ def _key_columns(by: object) -> list[str]:
 
 
 def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each model: one of the event, or one per class."""
+    """Return the columns of each model: one for the event, or one per class."""
     if isinstance(forecasts, str):
         forecasts = [forecasts]
     if isinstance(forecasts, Mapping):
@@ -210,7 +210,7 @@ def _check_once(argument: str, names: Sequence[object]) -> None:
 def _of_frame(
     frame: object, models: Mapping[str, tuple[str, ...]], columns: Mapping[str, str | None], keys: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the arguments, the keys and the forecasts of each model as columns of an eager frame."""
+    """Return the arguments, the keys and the forecasts of each model from the columns of an eager frame."""
     wanted: dict[str, str] = {argument: column for argument, column in columns.items() if column is not None}
     wanted |= {f"by {name}": name for name in keys}
     places = {f"{place} {model}": name for model, own in models.items() for place, name in enumerate(own)}
@@ -223,5 +223,5 @@ def _of_frame(
 
 def _stacked(columns: list[Any]) -> Any:
     series = [nw.from_native(column, series_only=True).alias("values") for column in columns]
-    # What holds no numbers is left for the checks of the values to refuse.
+    # Columns without numbers are rejected later, by the checks of the values.
     return np.column_stack([(one.cast(nw.Float64) if one.dtype.is_numeric() else one).to_numpy() for one in series])

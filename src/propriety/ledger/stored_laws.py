@@ -1,4 +1,4 @@
-"""What a stored ledger must be: files that were changed, cut or mixed up are refused and not believed."""
+"""Checks of a stored ledger: files that were changed, truncated or mixed up are rejected."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
 ]
 
 SCHEMA = "propriety.ledger"
-LARGEST = 1e140  # Of a loss by its weight; the sums of squares of all cases are numbers then.
+LARGEST = 1e140  # Bound on a weighted loss, so that sums of squares over all cases are finite.
 Scalar = str | int | float
 
 
 def check_facts(facts: Mapping[str, Any], reserved: set[str]) -> None:
-    """Reject facts that no ledger has."""
+    """Raise an error if the facts are not those of a ledger."""
     models, labels, keys = facts["models"], facts["labels"], facts["keys"]
     sound = _are_names(models) and len(models) > 0
     sound &= labels is None or (_are_labels(labels) and len(labels) > 1)
@@ -51,7 +51,7 @@ def check_facts(facts: Mapping[str, Any], reserved: set[str]) -> None:
 
 
 def number_column(rows: Any, name: str, *, whole: bool = False) -> NDArray[Any]:
-    """Return a column of numbers, of which none is missing."""
+    """Return a column of numbers without missing values."""
     from pyarrow import types
 
     column = _column(rows, name)
@@ -61,7 +61,7 @@ def number_column(rows: Any, name: str, *, whole: bool = False) -> NDArray[Any]:
 
 
 def label_column(rows: Any, name: str) -> Any:
-    """Return a column of labels, of which none is missing."""
+    """Return a column of labels without missing values."""
     from pyarrow import types
 
     column = _column(rows, name)
@@ -71,7 +71,7 @@ def label_column(rows: Any, name: str) -> Any:
 
 
 def series_column(rows: Any, name: str, series: int) -> Floats:
-    """Return a column of lists with a number for each series."""
+    """Return a column of lists with one number per series."""
     from pyarrow import types
 
     column = _column(rows, name).combine_chunks()
@@ -87,7 +87,7 @@ def series_column(rows: Any, name: str, series: int) -> Floats:
 
 
 def check_tables(tables: Sequence[KeyedTables]) -> None:
-    """Reject tables that no cases have, or not the same cases; each is checked once more when it is asked for."""
+    """Raise an error if no cases can have these tables. Each is checked again when it is used."""
     for one in tables:
         weights = (one.events, one.non_events, one.event_squares, one.non_event_squares)
         if not all((column >= 0.0).all() and (column < np.inf).all() for column in weights):
@@ -105,7 +105,7 @@ def check_tables(tables: Sequence[KeyedTables]) -> None:
 
 
 def check_moments(moments: Moments, index: KeyIndex, n: NDArray[np.int64], outcomes: int) -> None:
-    """Reject moments that no losses have, or of other cases than those of the tables, so many by entry of an index."""
+    """Raise an error if no losses can have these moments, or if they are not of the cases of the tables."""
     places = moments.index.labels[moments.index.place(OUTCOME)]
     if not all(isinstance(place, int) and 0 <= place < outcomes for place in places):
         _refuse(f"its outcomes must be places of {outcomes} classes")
@@ -127,8 +127,8 @@ def _check_cells(n: Floats, weight: Floats, squares: Floats) -> None:
 
 
 def _check_spread(squares: Floats, mean: Floats, lean: Floats, spread: Floats) -> None:
-    """Reject what contradicts Cauchy and Schwarz: the square of `lean` is at most `squares * spread`."""
-    bad = spread < 0.0  # What is not a number comes of infinite losses.
+    """Raise an error if the Cauchy-Schwarz inequality is violated: lean**2 is at most squares * spread."""
+    bad = spread < 0.0  # NaN results from infinite losses.
     root = np.sqrt(squares)
     with np.errstate(over="ignore", invalid="ignore"):
         for moment, size in ((mean, root * (1.0 + np.abs(mean))), (lean, np.sqrt(np.abs(lean))), (spread, spread**0.5)):
@@ -157,4 +157,4 @@ def _are_labels(labels: object) -> bool:
 
 
 def _refuse(law: str) -> NoReturn:
-    raise InputValueError(f"this is no whole {SCHEMA}: {law}")
+    raise InputValueError(f"this is not a valid {SCHEMA}: {law}")

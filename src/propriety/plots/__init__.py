@@ -1,4 +1,4 @@
-"""One drawer per result type. Drawing never computes, changes no settings, and goes on the caller's axes."""
+"""One drawing function per result type. It does not compute or change settings, and draws on the caller's axes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from propriety.errors import MissingDependencyError
 
 if find_spec("matplotlib") is None:
     _hint = 'pip install "propriety[plot]".'
-    raise MissingDependencyError("Pictures need matplotlib", hint=_hint)
+    raise MissingDependencyError("Figures need matplotlib", hint=_hint)
 
-from propriety.plots import (  # noqa: F401  (their drawers are found by type)
+from propriety.plots import (  # noqa: F401  (their drawing functions are found by type)
     comparison,
     monitoring,
     probability_means,

@@ -1,4 +1,4 @@
-"""Comparisons: a forest of the differences between models, and models by rank with their values."""
+"""Comparisons: a forest plot of the differences between models, and models by rank with their values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DECIDED = ("better", "worse", "different")
 
 @draw.register
 def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the difference of each pair with its interval, and say who is better; `label` is the title."""
+    """Draw the difference of each pair with its interval and verdict; `label` is the title."""
     decided = np.isin(comparison.verdict, DECIDED)
     ax = new_axes(ax, size=(6.2, 1.3 + ROW * len(decided)))
     _draw_rows(ax, comparison.difference, comparison.low, comparison.high, decided)
@@ -32,17 +32,17 @@ def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axe
     shared = comparison.reference[0] if len(set(comparison.reference)) == 1 else None
     rows = [(pair.model, pair.reference) for pair in comparison.pairs]
     names = comparison.model.tolist() if shared else [f"{model} minus {other}" for model, other in rows]
-    # The interval is for its pair alone, the verdict for all pairs together.
-    told = (comparison.verdict == "not distinguishable") & (comparison.low * comparison.high > 0.0)
+    # The interval is for one pair, while the verdict is adjusted for the number of pairs.
+    adjusted = (comparison.verdict == "not distinguishable") & (comparison.low * comparison.high > 0.0)
     tested = f"\n({np.count_nonzero(np.isfinite(comparison.statistic))} pairs tested)"
     words = [
         verdict_in_words(*row, verdict) + (tested if more else "")
-        for row, verdict, more in zip(rows, comparison.verdict.tolist(), told, strict=True)
+        for row, verdict, more in zip(rows, comparison.verdict.tolist(), adjusted, strict=True)
     ]
     _write_rows(ax, names, words, decided.tolist())
     _write_sides(ax, *_sides(comparison, shared))
     ax.set_xlabel(
-        f"Difference in {comparison.measure.label}, {100 * comparison.level:g}% interval",
+        f"Difference in {comparison.measure.label}, {100 * comparison.level:g}% confidence interval",
         labelpad=SMALL + 8,
         fontsize=SMALL + 1,
     )
@@ -52,7 +52,7 @@ def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axe
 
 @draw.register
 def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the value of each model with its interval, by rank, and the ranks not excluded; `label` is the title."""
+    """Draw the value of each model with its interval, by rank, and the possible ranks; `label` is the title."""
     ax = new_axes(ax, size=(6.2, 1.1 + ROW * len(standings.model)))
     settled = standings.best_rank == standings.worst_rank
     _draw_rows(ax, standings.value, standings.low, standings.high, settled)
@@ -61,15 +61,15 @@ def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
     ranks = zip(standings.best_rank.tolist(), standings.worst_rank.tolist(), strict=True)
     words = [ranks_in_words(best, worst) for best, worst in ranks]
     _write_rows(ax, standings.model.tolist(), words, settled.tolist())
-    ax.text(1.03, -0.75, "not excluded:", transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY["text"])
+    ax.text(1.03, -0.75, "possible ranks:", transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY["text"])
     measure, merit = capitalized(standings.measure.label), merit_in_words(standings.measure)
-    ax.set_xlabel(f"{measure}, {100 * standings.level:g}% interval ({merit})", fontsize=SMALL + 1)
+    ax.set_xlabel(f"{measure}, {100 * standings.level:g}% confidence interval ({merit})", fontsize=SMALL + 1)
     _finish(ax, label)
     return ax
 
 
 def _draw_rows(ax: Axes, value: Floats, low: Floats, high: Floats, filled: Sequence[bool] | np.ndarray) -> None:
-    """Draw a point with an interval in each row, full and coloured where something is settled."""
+    """Draw a point with an interval in each row, filled and coloured if the result is clear."""
     for row, (middle, left, right, full) in enumerate(zip(value, low, high, filled, strict=True)):
         if not np.isfinite(middle):
             continue
@@ -81,7 +81,7 @@ def _draw_rows(ax: Axes, value: Floats, low: Floats, high: Floats, filled: Seque
 
 
 def _write_rows(ax: Axes, names: list[str], words: list[str], filled: list[bool]) -> None:
-    """Name the rows on the left, and say on the right how they stand."""
+    """Write the names of the rows on the left and their results on the right."""
     ax.set_yticks(range(len(names)), names, fontsize=SMALL + 1)
     for row, (text, full) in enumerate(zip(words, filled, strict=True)):
         ax.text(
@@ -96,7 +96,7 @@ def _write_rows(ax: Axes, names: list[str], words: list[str], filled: list[bool]
 
 
 def _sides(comparison: Comparison, shared: str | None) -> tuple[str, str]:
-    """Return what a difference below zero means, and what one above."""
+    """Return the meaning of a difference below zero, and of one above zero."""
     if hasattr(comparison.measure, "ideal"):
         return (f"lower than {shared}", f"higher than {shared}") if shared else ("first lower", "first higher")
     better, worse = (f"better than {shared}", f"worse than {shared}") if shared else ("first better", "second better")
@@ -104,7 +104,7 @@ def _sides(comparison: Comparison, shared: str | None) -> tuple[str, str]:
 
 
 def _write_sides(ax: Axes, left: str, right: str) -> None:
-    """Say under the axis which side is better for whom."""
+    """Write the meaning of each side below the axis."""
     for place, text, side in ((0.0, f"← {left}", "left"), (1.0, f"{right} →", "right")):
         ax.annotate(
             text,

@@ -1,4 +1,4 @@
-"""Pictures of ordered outcomes, cut point by cut point: reliability, and what each adds to the score."""
+"""Figures of ordered outcomes by cut point: reliability, and the contribution of each to the score."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LABELS: dict[Part, str] = {
     "discrimination": "Discrimination (DSC, higher is better)",
 }
 SHORT: dict[Part, str] = {"miscalibration": "MCB", "discrimination": "DSC"}
-WIDTH = 0.8  # Of the bars of all models at a cut point, which are one apart.
+WIDTH = 0.8  # Of the bars of all models at a cut point; cut points are 1 apart.
 HATCHES = ("", "////", "....", "xxxx")
 
 
@@ -38,14 +38,14 @@ def plot_cut_point_reliability(
     Parameters
     ----------
     curves : mapping of label to ReliabilityCurve
-        The curve of the event "y is at most this class", for all classes but the last: those of the tables of
-        `ForecastTable.per_cut_point`, with bands where they were added.
+        The curve of the event "y is at most this class" for all classes but the last, from the tables of
+        `ForecastTable.per_cut_point`. Bands are drawn if the curves have them.
     columns : int
         Largest number of panels in a row.
     size : float
         Width and height of a panel, in inches.
     figure : Figure, optional
-        Where to draw, by default on a new one.
+        Figure to draw on; a new one by default.
 
     Returns
     -------
@@ -68,20 +68,20 @@ def plot_cut_point_reliability(
 def plot_cut_point_decompositions(
     decompositions: Mapping[str, Decomposition], *, height: float = 3.3, figure: Figure | None = None
 ) -> Figure:
-    """Draw what each cut point adds to the miscalibration and the discrimination of ranked probability scores.
+    """Draw the contribution of each cut point to the miscalibration and discrimination of ranked probability scores.
 
-    The parts of the ranked probability score are the means of those of the cut points. Above a bar of miscalibration
-    stands its share of all that the model has; the line above bars of discrimination is the uncertainty at the cut
-    point, the most that they can reach.
+    The parts of the ranked probability score are the means of those of the cut points. Above a bar of miscalibration is
+    its share of the miscalibration of the model. The line above bars of discrimination is the uncertainty at the cut
+    point, the maximum of discrimination.
 
     Parameters
     ----------
     decompositions : mapping of str to Decomposition
-        By name of the model, what `propriety.decompose` returns with ``rule=RankedProbability()``.
+        By name of the model, the result of `propriety.decompose` with ``rule=RankedProbability()``.
     height : float
         Height of the figure, in inches.
     figure : Figure, optional
-        Where to draw, by default on a new one.
+        Figure to draw on; a new one by default.
 
     Returns
     -------
@@ -112,16 +112,16 @@ def plot_cut_point_decompositions(
 
 
 def _cut_points(decompositions: Mapping[str, Decomposition]) -> list[Any]:
-    """Return the cut points, which all models must have."""
+    """Return the cut points, which must be the same for all models."""
     named = [list(parts.parts or {}) for parts in decompositions.values()]
     if not named or not named[0] or any(one != named[0] for one in named):
-        law = "must hold the parts of the same cut points for every model"
+        law = "must have the parts of the same cut points for every model"
         raise InputValueError(law, argument="decompositions", hint="call decompose(y, rows, rule=RankedProbability()).")
     return named[0]
 
 
 def _draw_bars(ax: Axes, decompositions: Mapping[str, Decomposition], part: Part) -> None:
-    """Draw one part of all models, the bars of a cut point beside each other."""
+    """Draw one part of all models, with the bars of a cut point side by side."""
     bar = WIDTH / len(decompositions)
     for index, (name, total) in enumerate(decompositions.items()):
         events = list((total.parts or {}).values())
@@ -161,7 +161,7 @@ def _write_shares(ax: Axes, events: list[Decomposition], middle: Floats, color: 
 
 
 def _draw_uncertainty(ax: Axes, total: Decomposition) -> None:
-    """Draw the uncertainty at each cut point, which is that of the outcomes whatever the model."""
+    """Draw the uncertainty at each cut point, which depends only on the outcomes."""
     heights = [event.uncertainty for event in (total.parts or {}).values()]
     for place, height in enumerate(heights):
         ends = [place - WIDTH / 2.0, place + WIDTH / 2.0]

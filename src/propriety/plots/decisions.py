@@ -1,4 +1,4 @@
-"""Pictures of decisions: regret, cost, net benefit and Murphy curves, with thresholds a clinician can read."""
+"""Figures of decisions: regret, cost, net benefit and Murphy curves."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from propriety.rules.thresholds import Thresholds
 __all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves"]
 
 WIDE = (4.8, 3.6)
-LEAST = 1e-6  # Log-odds of 0 and 1 are infinite.
-ABOVE_CHANCES = 16  # Points, for the title of axes with a second scale above them.
+LEAST = 1e-6  # Distance from 0 and 1, whose log-odds are infinite.
+ABOVE_CHANCES = 16  # Points between the title and axes that have a second scale at the top.
 NICE_LIMITS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5)
 ENDS: tuple[Literal["right"], Literal["left"]] = ("right", "left")
 PARTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -55,7 +55,7 @@ def _(
     label: str = "",
     axis: ThresholdAxis = "linear",
 ) -> Axes:
-    """Draw the regret and the area under it: half the Brier score, or with `axis="log-odds"` the log loss."""
+    """Draw the regret and the area under it: half the Brier score, or the log loss if `axis="log-odds"`."""
     ax = new_axes(ax, size=WIDE)
     log_odds = axis == "log-odds"
     shown_range = draw_threshold_axis(ax, curve.thresholds, log_odds=log_odds)
@@ -67,7 +67,7 @@ def _(
     _draw_trivial(ax, rate, shown_range, [(x, y)])
     name = {"linear": "half the Brier score", "log-odds": "the log loss"}[axis]
     note = f"area {shown(curve.area(axis=axis))}"
-    note += f", {name}" if curve.act_at is None else f"\nalways decided at {percent(curve.act_at)}"
+    note += f", {name}" if curve.act_at is None else f"\nall decisions at {percent(curve.act_at)}"
     _write_corner(ax, note if curve.thresholds is None else f"{note}\n(over all thresholds)", curve.thresholds)
     write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
@@ -75,15 +75,15 @@ def _(
 
 @draw.register
 def _(curve: CostCurve, ax: Axes | None = None, *, color: str = COLORS[2], label: str = "") -> Axes:
-    """Draw the least regret below that of treating all and of treating none."""
+    """Draw the lowest possible regret, with that of treating all and of treating none."""
     ax = new_axes(ax, size=WIDE)
     shown_range = draw_threshold_axis(ax, curve.thresholds)
     trivial = np.minimum(curve.treat_all, curve.treat_none)
     ax.fill_between(curve.threshold, curve.regret, trivial, color=color, alpha=0.14, linewidth=0, label="_gain")
     ax.plot(curve.threshold, curve.regret, color=color, linewidth=1.7, label="_curve", zorder=3)
-    ax.set_ylabel("Least regret of any threshold")
+    ax.set_ylabel("Lowest possible regret")
     _draw_trivial(ax, curve.event_rate, shown_range, [(curve.threshold, curve.regret)])
-    _write_corner(ax, "coloured: what the forecast can gain\nat its best thresholds", curve.thresholds)
+    _write_corner(ax, "coloured: possible gain over\ntreating all or none", curve.thresholds)
     write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
 
@@ -100,7 +100,7 @@ def _(
     *,
     labels: tuple[str, str] = ("first model", "second model"),
 ) -> Axes:
-    """Draw what one model gains on another; `labels` are the names of the two."""
+    """Draw the difference in net benefit between two models; `labels` are their names."""
     ax = new_axes(ax, size=WIDE)
     shown_range = draw_threshold_axis(ax, difference.thresholds)
     x, y = difference.threshold, difference.net_benefit
@@ -124,7 +124,7 @@ def _(
 
 @draw.register
 def _(curve: MurphyCurve, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the score and, if they are there, its parts, each with its area."""
+    """Draw the score and its parts, if the curve has them, each with its area."""
     ax = new_axes(ax, size=WIDE)
     shown_range = draw_threshold_axis(ax, curve.thresholds)
     top = 1e-9
@@ -140,17 +140,17 @@ def _(curve: MurphyCurve, ax: Axes | None = None, *, label: str = "") -> Axes:
 
 
 def plot_decision_curves(curves: Mapping[str, DecisionCurve], ax: Axes | None = None) -> Axes:
-    """Draw the net benefit of several models beside that of treating all and of treating none.
+    """Draw the net benefit of several models, with that of treating all and of treating none.
 
-    The thresholds that the curves were made with are shaded, and the picture shows what lies around them. Without any
-    it shows thresholds up to five times the prevalence, or a little more.
+    If the curves have a threshold range, it is shaded, and the figure shows the thresholds around it. Otherwise the
+    figure shows thresholds up to about five times the prevalence.
 
     Parameters
     ----------
     curves : mapping of str to DecisionCurve
         By name of the model.
     ax : Axes, optional
-        Where to draw, by default on new axes.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def plot_decision_curves(curves: Mapping[str, DecisionCurve], ax: Axes | None = 
     seen = [_seen(curve.threshold, curve.net_benefit, (left, right)) for curve in curves.values()]
     top = max(*(float(own.max()) for own in seen), float(treat_all[0]), 0.0)
     bottom = min(float(own.min()) for own in seen)
-    # Losses are cut off where there is a gain to be seen.
+    # Negative net benefit is cut off if there is a positive one to show.
     low = -0.22 * top if top > -0.1 * bottom else 1.1 * bottom
     ax.set_ylim(low, max(1.12 * top, -0.3 * low) or 0.01)
     ax.set_ylabel("Net benefit (true positives per case)")
@@ -195,16 +195,16 @@ def plot_decision_curves(curves: Mapping[str, DecisionCurve], ax: Axes | None = 
 
 
 def plot_regret_curves(curves: Mapping[str, RegretCurve | CostCurve], ax: Axes | None = None) -> Axes:
-    """Draw the regret of several models, or of one as it is and at its best thresholds.
+    """Draw the regret of several models, or the regret and the lowest possible regret of one model.
 
-    The thresholds that the curves were made with are shaded, and the picture shows what lies around them.
+    If the curves have a threshold range, it is shaded, and the figure shows the thresholds around it.
 
     Parameters
     ----------
     curves : mapping of str to RegretCurve or CostCurve
         By name of the model.
     ax : Axes, optional
-        Where to draw, by default on new axes.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -236,14 +236,14 @@ def plot_regret_curves(curves: Mapping[str, RegretCurve | CostCurve], ax: Axes |
 def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None) -> Axes:
     """Draw the scores of several models on one Murphy diagram, each with its area.
 
-    The thresholds that the curves were made with are shaded, and the picture shows what lies around them.
+    If the curves have a threshold range, it is shaded, and the figure shows the thresholds around it.
 
     Parameters
     ----------
     curves : mapping of str to MurphyCurve
         By name of the model.
     ax : Axes, optional
-        Where to draw, by default on new axes.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -271,14 +271,14 @@ def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None
 
 
 def _seen(x: Floats, y: Floats, shown_range: tuple[float, float]) -> Floats:
-    """Return the values of a curve that are shown, those at the ends of the picture among them."""
+    """Return the values of a curve within the figure, including those at its ends."""
     left, right = shown_range
     seen = np.append(y[(x >= left) & (x <= right)], np.interp([max(left, x[0]), min(right, x[-1])], x, y))
     return np.asarray(seen[np.isfinite(seen)])
 
 
 def _legend(ax: Axes, names: Mapping[str, str] | None = None, **options: Any) -> Legend:
-    """Write the legend, the curves first and then what is shaded; `names` says what to write in place of a label."""
+    """Write the legend, curves first and shaded ranges last; `names` replaces labels."""
     entries = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda entry: isinstance(entry[0], Patch))
     handles, labels = zip(*entries, strict=True)
     return ax.legend(
@@ -287,14 +287,14 @@ def _legend(ax: Axes, names: Mapping[str, str] | None = None, **options: Any) ->
 
 
 def _write_corner(ax: Axes, note: str, thresholds: Thresholds | None) -> None:
-    """Write a note into the upper right corner, with what the grey band is, and keep the curve below it."""
+    """Write a note in the upper right corner, with the meaning of the grey band, and keep the curve below it."""
     text = note if thresholds is None else f"{note}\ngrey band: {in_words(thresholds)}"
     write_note(ax, text, side="right")
     make_room(ax, ax.texts[-1])
 
 
 def _name_lines(ax: Axes, shown_range: tuple[float, float], x: Floats, treat_all: Floats) -> None:
-    """Name the lines of treating none and of treating all, each where nothing crosses its name."""
+    """Label the lines of treating none and of treating all where nothing crosses the labels."""
     left, right = shown_range
     along = [left + share * (right - left) for share in (0.0, 1.0, 0.25, 0.5, 0.75)]
     sides: list[Literal["left", "center", "right"]] = ["left", "right", "center", "center", "center"]
@@ -304,7 +304,7 @@ def _name_lines(ax: Axes, shown_range: tuple[float, float], x: Floats, treat_all
     seen = (treat_all >= bottom) & (treat_all <= top)
     if not seen.any():
         return
-    # Below zero no model that is worth anything comes near the line.
+    # Below zero, useful models are not near the line.
     rows = [int(share * (seen.sum() - 1)) for share in (0.92, 0.97, 0.85, 0.7, 0.5, 0.3)]
     places = [(float(x[seen][row]), float(treat_all[seen][row])) for row in rows]
     beside = [Spot(*place, side, "center") for place in places for side in ENDS]
@@ -315,7 +315,7 @@ def _name_lines(ax: Axes, shown_range: tuple[float, float], x: Floats, treat_all
 def _draw_trivial(
     ax: Axes, rate: float, shown_range: tuple[float, float], curves: Sequence[tuple[Floats, Floats]]
 ) -> None:
-    """Draw the regret of treating all and of treating none, each named where no curve passes, and set the limits."""
+    """Draw and label the regret of treating all and of treating none, and set the limits."""
     left, right = shown_range
     x = np.linspace(left, right, 500)
     if ax.get_xscale() == "logit":
@@ -325,7 +325,7 @@ def _draw_trivial(
     top = 1.15 * max(peak, 1e-9)
     ax.set_ylim(0, top)
     grey: dict[str, Any] = {"color": GREY["line"], "linewidth": 1.0, "zorder": 1.5}
-    # Each ends a little above the other, where nobody would do so, and leaves room for what is written above.
+    # Each line ends a little above the other, where it is not the better choice, to leave room for text.
     drawn = {}
     for name, own, other, dash in (("treat all", always, never, DASHES[1]), ("treat none", never, always, "-")):
         near = (own <= 1.3 * other) & (own <= top)
@@ -349,7 +349,7 @@ def _line(ax: Axes, x: Floats, y: Floats, index: int, label: str) -> None:
 
 
 def _even_in_log_odds(curve: RegretCurve) -> tuple[Floats, Floats]:
-    """Return the same straight pieces in more points, for the axis of log-odds, on which they are not straight."""
+    """Return the curve at more points, because its pieces are not straight on an axis of log-odds."""
     x, y = np.clip(curve.threshold, LEAST, 1.0 - LEAST), curve.regret
     between = 1.0 / (1.0 + np.exp(-np.linspace(-8.0, 8.0, 1000)))
     places = np.searchsorted(x, between)

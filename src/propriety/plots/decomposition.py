@@ -1,4 +1,4 @@
-"""Miscalibration against discrimination: where a score comes from, for several models at once."""
+"""Discrimination against miscalibration, for several models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from propriety.result import Floats
 
 __all__ = ["plot_decompositions"]
 
-# Where a label may stand beside its marker: how it is aligned, and by how many points to the right and up.
+# Possible places of a label next to its marker: alignment, and offset in points to the right and up.
 SIDES: tuple[tuple[Literal["left", "center", "right"], Literal["bottom", "top"], float, float], ...] = (
     ("left", "bottom", 7, 3),
     ("center", "bottom", 0, 8),
@@ -38,15 +38,15 @@ def _(parts: Decomposition, ax: Axes | None = None, *, label: str = "forecast") 
 def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | None = None) -> Axes:
     """Draw each model at its miscalibration and discrimination, over lines of equal score.
 
-    Up is better, left is better, and the score falls towards the upper left; the line through the origin is the
-    score of the constant forecast.
+    Models further up discriminate better, models further left are better calibrated, and the score is lowest in the
+    upper left. The line through the origin is the score of the constant forecast.
 
     Parameters
     ----------
     decompositions : mapping of str to Decomposition
-        By name of the model, all of one rule on the same cases.
+        By name of the model; all must be of the same rule and the same cases.
     ax : Axes, optional
-        Where to draw, by default on new axes.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     ax = new_axes(ax)
     finite = {name: parts for name, parts in decompositions.items() if np.isfinite(parts.score)}
     if not finite:
-        raise InputValueError("no model has a finite score, so there is nothing to place")
+        raise InputValueError("at least one model must have a finite score; all are infinite")
     right = 1.25 * max([1e-6, *(parts.miscalibration for parts in finite.values())])
     top = 1.2 * max([1e-6, *(parts.discrimination for parts in finite.values())])
     uncertainty = next(iter(finite.values())).uncertainty
@@ -79,7 +79,7 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     ax.locator_params(axis="both", nbins=5)
-    ax.figure.figure.draw_without_rendering()  # A layout settles where points and labels lie.
+    ax.figure.figure.draw_without_rendering()  # The layout determines the positions of points and labels.
     points = ax.transData.transform([(parts.miscalibration, parts.discrimination) for parts in finite.values()])
     taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in points]
     taken += [score.get_window_extent() for score in scores]
@@ -92,13 +92,13 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     note = f"lines of equal score, UNC {shown(uncertainty)}" + (
         f"\nnot shown, infinite: {', '.join(absent)}" if absent else ""
     )
-    # Above the axes, because inside them any place may hold a model.
+    # Above the axes, because a model may be anywhere inside them.
     ax.text(1.0, 1.01, note, transform=ax.transAxes, ha="right", va="bottom", fontsize=SMALL, color=GREY["text"])
     return ax
 
 
 def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: list[Bbox]) -> Bbox:
-    """Write a label beside its point, on the side where it covers least and stays within the axes if it can."""
+    """Write a label next to its point, on the side with the fewest overlaps, within the axes if possible."""
     inside = ax.get_window_extent()
     shared: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "color": color, "zorder": 3.1}
     best, fewest = SIDES[0], math.inf
@@ -116,7 +116,7 @@ def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: l
 
 
 def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> list[Annotation]:
-    """Draw lines of equal score, DSC = MCB + UNC - score, and return the scores that are written at their ends."""
+    """Draw lines of equal score, DSC = MCB + UNC - score, and return their labels."""
     written = []
     levels = uncertainty - _nice_steps(-right, top)
     for level in levels:

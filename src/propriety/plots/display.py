@@ -1,4 +1,4 @@
-"""Displays in the manner of scikit-learn: from predictions, an estimator or cross-validation, then `.plot()`."""
+"""Displays like those of scikit-learn: from predictions, an estimator or cross-validation, then `.plot()`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Curve = TypeVar("Curve", bound=Result)
 
 
 class Display(ABC, Generic[Curve]):
-    """What is drawn, and where it was drawn."""
+    """A curve, and the axes that it was drawn on."""
 
     ax_: Axes
     figure_: Figure | SubFigure
@@ -36,7 +36,7 @@ class Display(ABC, Generic[Curve]):
     def from_predictions(
         cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str = "", ax: Axes | None = None, **options: Any
     ) -> Self:
-        """Make and draw the curve of predictions."""
+        """Compute and draw the curve of predictions."""
 
     @classmethod
     def from_estimator(
@@ -49,10 +49,10 @@ class Display(ABC, Generic[Curve]):
         name: str | None = None,
         **options: Any,
     ) -> Self:
-        """Make and draw the curve of a fitted binary classifier.
+        """Compute and draw the curve of a fitted binary classifier.
 
-        The column of `predict_proba` is that of `pos_label` among the estimator's `classes_`, by default the last,
-        as scikit-learn has it. The other arguments are those of `from_predictions`.
+        The column of `predict_proba` is that of `pos_label` among the `classes_` of the estimator, by default the last,
+        as in scikit-learn. The other arguments are those of `from_predictions`.
         """
         event, proba = _event_forecasts(estimator, X, pos_label)
         name = type(estimator).__name__ if name is None else name
@@ -70,19 +70,19 @@ class Display(ABC, Generic[Curve]):
         name: str | None = None,
         **options: Any,
     ) -> Self:
-        """Make and draw the curve of all held-out forecasts of a cross-validation, each case forecast once.
+        """Compute and draw the curve of all held-out forecasts of a cross-validation, one per case.
 
         `cv_results` is what scikit-learn's `cross_validate` returns for the same `X` and `y` with
         ``return_estimator=True, return_indices=True``. The other arguments are those of `from_estimator`.
         """
         if not {"estimator", "indices"} <= set(cv_results):
             hint = "pass return_estimator=True and return_indices=True to cross_validate."
-            raise InputValueError("must hold the estimators and the indices", argument="cv_results", hint=hint)
+            raise InputValueError("must contain the estimators and the indices", argument="cv_results", hint=hint)
         estimators, tests = cv_results["estimator"], cv_results["indices"]["test"]
         rows = np.concatenate(tests)
         if len(np.unique(rows)) < len(rows):
             law = "every case must be held out once; some are held out several times"
-            raise InputValueError(law, hint="split by KFold, or draw one repetition at a time.")
+            raise InputValueError(law, hint="split by KFold, or draw each repetition separately.")
         folds = [
             _event_forecasts(estimator, _rows_of(X, test), pos_label)
             for estimator, test in zip(estimators, tests, strict=True)
@@ -97,19 +97,19 @@ class Display(ABC, Generic[Curve]):
         )
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Self:
-        """Draw the curve on `ax`, or on new axes; the options are those of its drawer."""
+        """Draw the curve on `ax`, or on new axes; the options are those of its `plot` method."""
         self.ax_ = self.curve.plot(ax, **({"label": self.name} if self.name else {}), **options)
         self.figure_ = self.ax_.figure
         return self
 
 
 class ReliabilityDisplay(Display[ReliabilityCurve]):
-    """A reliability diagram as scikit-learn shows things.
+    """A reliability diagram with the interface of a scikit-learn display.
 
     Parameters
     ----------
     curve : ReliabilityCurve
-        What is drawn; with its bands.
+        The curve to draw, with its bands.
     name : str
         Name of the model.
 
@@ -138,7 +138,7 @@ class ReliabilityDisplay(Display[ReliabilityCurve]):
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Make and draw the diagram; `level=None` leaves the consistency band out.
+        """Compute and draw the diagram; `level=None` omits the consistency band.
 
         The options are those of `propriety.reliability_curve`.
         """
@@ -149,12 +149,12 @@ class ReliabilityDisplay(Display[ReliabilityCurve]):
 
 
 class DecisionCurveDisplay(Display[DecisionCurve]):
-    """A decision curve as scikit-learn shows things.
+    """A decision curve with the interface of a scikit-learn display.
 
     Parameters
     ----------
     curve : DecisionCurve
-        What is drawn.
+        The curve to draw.
     name : str
         Name of the model.
 
@@ -175,18 +175,18 @@ class DecisionCurveDisplay(Display[DecisionCurve]):
     def from_predictions(
         cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str = "", ax: Axes | None = None, **options: Any
     ) -> Self:
-        """Make and draw the curve; the options are those of `propriety.decision_curve`."""
+        """Compute and draw the curve; the options are those of `propriety.decision_curve`."""
         return cls(decision_curve(y_true, y_proba, **options), name=name).plot(ax=ax)
 
 
 def _event_forecasts(estimator: Any, X: Any, pos_label: Any) -> tuple[Any, Floats]:  # noqa: N803  (scikit-learn's name)
     """Return the label of the event and its probability for each case."""
     if not hasattr(estimator, "predict_proba"):
-        law = f"must have predict_proba; {type(estimator).__name__} has not"
+        law = f"must have predict_proba; {type(estimator).__name__} does not"
         raise InputTypeError(law, argument="estimator")
     classes = list(estimator.classes_)
     if len(classes) != 2:
-        law = "must tell two classes apart"
+        law = "must be a classifier of two classes"
         hint = "draw one curve per class with ForecastTable.per_class and plots.plot_grid."
         raise InputValueError(law, argument="estimator", offender=f"it has {len(classes)}", hint=hint)
     event = classes[-1] if pos_label is None else pos_label

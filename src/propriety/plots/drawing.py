@@ -1,4 +1,4 @@
-"""The drawer of each kind of result, found by its type, and the look that all share."""
+"""The drawing function of each type of result, and the style that all share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "write_title",
 ]
 
-# Okabe and Ito's colours, told apart by colour-blind readers; dashes tell the lines apart in grey.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; dashes distinguish the lines in grey.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (5, 2)), (0, (6, 2, 1.5, 2)), (0, (1.5, 1.5)), (0, (8, 2, 1.5, 2, 1.5, 2)), (0, (3, 1)), "-")
 GREY = {"line": "0.55", "band": "0.86", "bars": "0.60", "isoline": "0.80", "text": "0.25"}
@@ -39,18 +39,18 @@ LEGEND: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "handlelength": 2
 
 @singledispatch
 def draw(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
-    """Draw a result on axes; each kind of result registers its own drawer.
+    """Draw a result on axes; each type of result registers its own function.
 
-    It is what ``result.plot()`` calls.
+    ``result.plot()`` calls it.
 
     Parameters
     ----------
     result : Result
-        What is drawn.
+        The result to draw.
     ax : Axes, optional
-        Where to draw, by default on new axes.
+        Axes to draw on; new axes by default.
     **options
-        Those of the drawer of this kind of result, such as `label`.
+        Options of this type of result, such as `label`.
 
     Returns
     -------
@@ -65,17 +65,17 @@ def draw(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
     'triage'
     """
     del ax, options
-    message = f"There is no picture of a {type(result).__name__} yet. Hint: look at its .to_frame()."
+    message = f"A {type(result).__name__} cannot be drawn. Hint: use its .to_frame()."
     raise NotImplementedError(message)
 
 
 def new_axes(ax: Axes | None, *, size: tuple[float, float] = (4.2, 4.2)) -> Axes:
-    """Return the caller's axes, or new ones of a size that suits a column."""
+    """Return the given axes, or new ones."""
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
 def on_white() -> dict[str, Any]:
-    """Return the box that keeps text readable where it stands over lines."""
+    """Return the style of a box that keeps text readable over lines."""
     return {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
 
 
@@ -97,7 +97,7 @@ def write_note(ax: Axes, text: str, *, side: Literal["left", "right"]) -> None:
 
 
 def shown(value: float) -> str:
-    """Write a score in three places, or more where it is small."""
+    """Write a score with three decimals, or more if it is small."""
     if not np.isfinite(value):
         return "∞" if value > 0 else str(value)
     places = 3 if abs(value) >= 0.01 or value == 0 else min(2 - int(np.floor(np.log10(abs(value)))), 7)
@@ -105,7 +105,7 @@ def shown(value: float) -> str:
 
 
 def capitalized(label: str) -> str:
-    """Return a label as the beginning of a line.
+    """Return a label with a capital letter.
 
     Examples
     --------
@@ -123,11 +123,11 @@ class Percent(FuncFormatter):
 
 
 def percent(value: float) -> str:
-    """Write a threshold as a percentage, with as many digits as it has."""
+    """Write a threshold as a percentage, with all of its digits."""
     return f"{100 * value:g}%"
 
 
 def write_title(ax: Axes, label: str, *, pad: float | None = None) -> None:
-    """Write the name of a model, if it has one, above the axes: so many points above, or as Matplotlib is set."""
+    """Write a title, if there is one, above the axes; `pad` is its distance in points."""
     if label:
         ax.set_title(label, fontsize=10, loc="left", pad=pad)

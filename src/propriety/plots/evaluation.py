@@ -1,4 +1,4 @@
-"""One page on an evaluation: are the forecasts reliable, what are they worth, and what is a score made of."""
+"""A page of figures of an evaluation: reliability, decisions, and the decomposition of scores."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_PANELS = 8
 
 
 def plot_evaluation(evaluation: Evaluation, figure: Figure | None = None) -> Figure:
-    """Draw the page: reliability, decisions, Murphy diagram and decomposition of an event, or the events of classes.
+    """Draw the page: reliability, decisions, Murphy diagram and decomposition for an event, or reliability by class.
 
     Parameters
     ----------
     evaluation : Evaluation
-        What `propriety.evaluate` returned.
+        The result of `propriety.evaluate`.
     figure : Figure, optional
-        Where to draw, by default on a new one.
+        Figure to draw on; a new one by default.
 
     Returns
     -------

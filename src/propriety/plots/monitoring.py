@@ -1,4 +1,4 @@
-"""Evidence over time: e-values and their alarm, and the difference of two models with bounds for all times."""
+"""Figures of monitors: e-values and alarms, and the difference between two models with its confidence sequence."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from propriety.result import Floats
 __all__: list[str] = []
 
 WIDE = (5.8, 3.5)
-POINTS = 3000  # More than the eye, or a page, can tell apart.
-LEAST = -4.0  # Power of ten at which the evidence is cut off below.
-ROOM = 0.13  # Share of the height that a line of text at the end of a curve needs.
+POINTS = 3000  # More than can be distinguished on a page.
+LEAST = -4.0  # Power of ten below which the evidence is cut off.
+ROOM = 0.13  # Height of a label at the end of a curve, as a share of the axes.
 
 
 @draw.register
@@ -42,7 +42,7 @@ def _(
     label: str = "",
     show: Literal["evidence", "difference"] = "evidence",
 ) -> Axes:
-    """Draw the evidence that the model is worse, and better; or, with `show="difference"`, by how much."""
+    """Draw the evidence that the model is worse, and that it is better; or the difference, if `show="difference"`."""
     if show not in ("evidence", "difference"):
         raise InputValueError('must be "evidence" or "difference"', argument="show", offender=f"got {show!r}")
     ax = new_axes(ax, size=WIDE)
@@ -51,7 +51,7 @@ def _(
     else:
         lines = {
             "model worse": (process.log_e_value, process.alarm, "alarm after {:,} cases"),
-            "model better": (process.log_e_better, process.better_at, "better: clear after {:,} cases"),
+            "model better": (process.log_e_better, process.better_at, "better after {:,} cases"),
         }
         _draw_evidence(ax, process, lines)
     write_title(ax, label)
@@ -71,8 +71,8 @@ def _draw_evidence(ax: Axes, process: EProcess, lines: dict[str, tuple[Floats, i
     ax.axhspan(threshold, high, color=GREY["band"], alpha=0.5, linewidth=0, zorder=0.5)
     ax.axhline(0.0, color=GREY["isoline"], linewidth=0.9, zorder=1)
     ax.axhline(threshold, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_threshold")
-    told = f"alarm at {process.threshold:,.4g}\n(false: {100 * (1 - process.level):.3g}% at most)"
-    beside = [(threshold, told, GREY["text"])]
+    alarm = f"alarm at {process.threshold:,.4g}\n(false alarms: at most {100 * (1 - process.level):.3g}%)"
+    beside = [(threshold, alarm, GREY["text"])]
     for index, (name, (_, at, text)) in enumerate(lines.items()):
         color, power = (COLORS[1], COLORS[0])[index], np.minimum(powers[name], high)
         rows = _thinned(len(power), at)
@@ -88,7 +88,7 @@ def _draw_evidence(ax: Axes, process: EProcess, lines: dict[str, tuple[Floats, i
 def _draw_difference(ax: Axes, process: MonitoredComparison) -> None:
     rows = _thinned(process.n, process.alarm)
     cases = rows + 1
-    # The first bounds span all that is possible; the picture is of what follows.
+    # The first limits span all possible values; the axes show the later ones.
     seen = rows >= min(process.n - 1, max(10, process.n // 20))
     low, high = float(process.low[rows][seen].min()), float(process.high[rows][seen].max())
     _frame(ax, process.n)
@@ -98,14 +98,14 @@ def _draw_difference(ax: Axes, process: MonitoredComparison) -> None:
     low, high = min(low, 0.0), max(high, 0.0)
     ax.set(ylim=(low - 0.08 * (high - low), high + 0.08 * (high - low)), ylabel="Mean loss: model minus reference")
     last, ends = float(process.difference[-1]), f"{process.low[-1]:+.3g} to {process.high[-1]:+.3g}"
-    told = f"{last:+.3g}\n{ends}\n({100 * process.level:g}%, at all times)"
-    _write_beside(ax, process.n, last, told, COLORS[0])
+    text = f"{last:+.3g}\n{ends}\n({100 * process.level:g}%, at all times)"
+    _write_beside(ax, process.n, last, text, COLORS[0])
     for side, place, align in (("model worse", 0.98, "top"), ("model better", 0.02, "bottom")):
         ax.text(0.99, place, side, transform=ax.transAxes, ha="right", va=align, zorder=4, **_grey())
 
 
 def _frame(ax: Axes, cases: int) -> None:
-    ax.set(xlim=(0, cases), xlabel="Cases seen")
+    ax.set(xlim=(0, cases), xlabel="Number of cases")
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     ax.spines[["top", "right"]].set_visible(False)
@@ -113,7 +113,7 @@ def _frame(ax: Axes, cases: int) -> None:
 
 
 def _mark(ax: Axes, at: int, height: float, text: str, color: str, *, line: int) -> None:
-    """Mark the moment, and say it at the top, on the side of the moment where the curve is still low."""
+    """Mark the alarm, and label it at the top, on the side where the curve is low."""
     ax.plot([at], [height], "o", color=color, markersize=5, zorder=4, label="_mark", clip_on=False)
     ax.axvline(at, color=color, linewidth=0.9, linestyle=":", zorder=2, label="_moment")
     late = at >= 0.38 * ax.get_xlim()[1]
@@ -149,13 +149,13 @@ def _grey() -> dict[str, Any]:
 
 
 def _thinned(length: int, at: int | None) -> NDArray[np.intp]:
-    """Return the rows to draw: all, or evenly spaced ones and that of the alarm."""
+    """Return the rows to draw: all, or evenly spaced ones and the row of the alarm."""
     rows = np.linspace(0, length - 1, min(length, POINTS)).astype(np.intp)
     return rows if at is None else np.unique(np.append(rows, min(at, length - 1)))
 
 
 def _parted(heights: list[float], room: float) -> list[float]:
-    """Move heights apart where text at them would overlap, the middle one least."""
+    """Move heights apart if labels at them would overlap."""
     order = np.argsort(heights, kind="stable")
     moved = np.array(heights)[order]
     for _ in range(len(moved)):

@@ -1,4 +1,4 @@
-"""Places for text where no curve passes: labels beside lines, and room above curves for a legend."""
+"""Places for text that no curve crosses: labels next to lines, and room above curves for a legend."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAP = 4.0  # Points between a line and its label.
 
 
 class Spot(NamedTuple):
-    """Where a label may stand: a point of the data, and on which side of it the text begins and ends."""
+    """A possible place of a label: a point in data coordinates, and the alignment of the text."""
 
     x: float
     y: float
@@ -29,7 +29,7 @@ class Spot(NamedTuple):
 
 
 def write_beside(ax: Axes, text: str, spots: Sequence[Spot]) -> None:
-    """Write a label at the first of some spots that no line and no other label of the axes crosses, else at the first.
+    """Write a label at the first spot that no line or other label of the axes crosses, or else at the first one.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def make_room(ax: Axes, artist: Artist) -> None:
         x, y = to_axes.transform(line.get_transform().transform(line.get_xydata())).T
         seen = np.append(y[(x >= left) & (x <= right)], np.interp([left, right], x, y))
         highest = max(highest, float(seen[np.isfinite(seen)].max(initial=0.0)))
-    if highest > free > 0.25:  # A legend that fills the axes is left where it is.
+    if highest > free > 0.25:  # A legend that fills the axes is not moved.
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom, bottom + (top - bottom) * highest / free)
 

@@ -1,4 +1,4 @@
-"""Model against source probabilities: bubbles, the three means and their angle, and what the divergence projects to."""
+"""Model against source probabilities: bubbles, the three means and their angle, and the divergence."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from propriety.result import Floats
 __all__: list[str] = []
 
 NAMES = ("decisiveness", "accuracy", "robustness")
-MARKERS = ("o", "s", "^", "D", "v")  # Of the classes, which colour alone would not tell apart in grey.
+MARKERS = ("o", "s", "^", "D", "v")  # Of the classes, which colour does not distinguish in grey.
 DARK = "0.1"
 LARGEST = 420.0  # Area of the largest bubble, in square points.
 PERFECT = 45.0
 ARC = 0.15
-BESIDE = 0.9  # Where a ray ends further right there is room for text only beside the axes.
+BESIDE = 0.9  # If a ray ends further right, its label is to the right of the axes.
 LEFT, NAMES_END = 0.035, 0.4
-HEIGHTS = (0.735, 0.665, 0.595)  # Of the names of the means: above the diagonal, left of where means lie.
+HEIGHTS = (0.735, 0.665, 0.595)  # Of the names of the means, above the diagonal and left of the means.
 
 
 @draw.register
 def _(means: ProbabilityMeans, ax: Axes | None = None, *, label: str = "", details: bool = True) -> Axes:
-    """Draw model against source probabilities; `label` names the picture, `details` adds the divergence and notes."""
+    """Draw model against source probabilities; `label` is the title, `details` adds the divergence and notes."""
     if means.source is None or means.divergence is None or means.groups is None:
-        law = 'the picture needs source probabilities, and these means were made with source="none"'
-        raise InputValueError(law, hint='make them with source="pav".')
+        law = 'the figure needs source probabilities; these means were computed with source="none"'
+        raise InputValueError(law, hint='use source="pav".')
     if means.weight == 0.0:
-        raise InputValueError("the picture needs cases, and none is of this class")
+        raise InputValueError("the figure needs cases; no case is of this class")
     ax = new_axes(ax, size=(4.6, 4.4))
     _frame(ax)
     classes = _draw_bubbles(ax, means.groups)
@@ -54,7 +54,7 @@ def _(spectrum: MeanSpectrum, ax: Axes | None = None) -> Axes:
     order = np.argsort(spectrum.exponent)
     order = order[np.isfinite(spectrum.exponent[order])]
     if len(order) == 0:
-        raise InputValueError("the picture needs finite exponents; there is none")
+        raise InputValueError("the figure needs finite exponents; all are infinite")
     exponent = spectrum.exponent[order]
     lines = {"model": spectrum.model, "source": spectrum.source}
     for index, (name, values) in enumerate((name, values) for name, values in lines.items() if values is not None):
@@ -103,7 +103,7 @@ def _frame(ax: Axes) -> None:
 
 
 def _draw_bubbles(ax: Axes, groups: ProbabilityGroups) -> dict[str, Any]:
-    """Draw a bubble for each group with true pairs, its area their weight; return the look of each class."""
+    """Draw a bubble for each group, with the weight of its true pairs as area; return the style of each class."""
     names = list(dict.fromkeys(groups.label.tolist()))
     looks = [{"color": color, "marker": marker} for color, marker in zip(COLORS, MARKERS, strict=False)]
     styles = dict(zip(names, looks if len(names) <= len(looks) else [looks[0]] * len(names), strict=False))
@@ -160,7 +160,7 @@ def _verdict(angle: float) -> str:
 
 
 def _draw_projection(ax: Axes, source: float, model: float, divergence: float) -> None:
-    """Draw the ray from the origin through the accuracy: where the source is 1, it is as high as the divergence."""
+    """Draw the ray from the origin through the accuracy; at a source of 1, its height is the divergence."""
     meets = divergence <= 1.0
     end = (1.0, divergence) if meets else (1.0 / divergence, 1.0)
     beside = end[0] > BESIDE
@@ -184,7 +184,7 @@ def _draw_projection(ax: Axes, source: float, model: float, divergence: float) -
 
 
 def _name_marks(ax: Axes, source: Floats, model: Floats) -> None:
-    """Name the marks on the left, where there are no bubbles, each with a thin line to it."""
+    """Label the marks on the left, where there are no bubbles, with thin lines to them."""
     line = {"arrowstyle": "-", "color": GREY["line"], "linewidth": 0.6, "shrinkA": 1, "shrinkB": 4, "relpos": (1, 0.5)}
     for name, x, y, height in zip(NAMES, source, model, HEIGHTS, strict=True):
         ax.annotate(
@@ -202,7 +202,7 @@ def _name_marks(ax: Axes, source: Floats, model: Floats) -> None:
 
 
 def _write_notes(ax: Axes, styles: dict[str, Any], means: ProbabilityMeans) -> None:
-    """Say in the corners which bubbles are which, and what they come from."""
+    """Write the classes of the bubbles and the source of the probabilities in the corners."""
     note: dict[str, Any] = {"transform": ax.transAxes, "color": GREY["text"], "zorder": 4.2, "linespacing": 1.3}
     top = 0.965
     for name, style in styles.items() if list(styles) != ["all"] else ():

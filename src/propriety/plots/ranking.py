@@ -1,4 +1,4 @@
-"""Ranking maps: a triangle of threshold intervals, coloured by the model that wins and hatched where it is noise."""
+"""Ranking maps: a triangle of threshold ranges, coloured by the best model and hatched if that may be due to chance."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from propriety.result import Floats
 __all__ = ["chance", "odds_of"]
 
 TIED = "0.9"
-TINT = 0.42  # How much of the winner's colour is left where its lead is noise.
-RASTER = 160  # Points along each side of the map among which a place for a name is sought.
+TINT = 0.42  # Share of the winner's colour in hatched regions.
+RASTER = 160  # Points along each side of the map, among which a place for a name is sought.
 COARSE = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
 FINE = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
 FEWEST_TICKS, MOST_TICKS = 3, 8
@@ -33,7 +33,7 @@ FEWEST_TICKS, MOST_TICKS = 3, 8
 
 @draw.register
 def _(ranking: RankingMap, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the map; the decision maker's own range is marked by a ring, and `label` is the title."""
+    """Draw the map; a ring marks the range of interest, and `label` is the title."""
     ax = new_axes(ax, size=(5.6, 5.2))
     _frame(ax, ranking)
     winner, noise = _squares(ranking)
@@ -61,7 +61,7 @@ def _(ranking: RankingMap, ax: Axes | None = None, *, label: str = "") -> Axes:
 
 
 def chance(probability: float) -> str:
-    """Say a probability as a chance.
+    """Write a probability as a number of cases, such as 1 in 20.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def chance(probability: float) -> str:
 
 
 def odds_of(probability: float) -> tuple[int, int]:
-    """Return a probability as so many cases out of how many, which is a power of ten unless it is one case."""
+    """Return a probability as a number of cases and their total, a power of ten unless it is one case."""
     share = Fraction(f"{probability:.6g}")
     if share.numerator == 1:
         return 1, share.denominator
@@ -87,7 +87,7 @@ def _frame(ax: Axes, ranking: RankingMap) -> None:
         ax.set(xscale="logit", yscale="logit")
     ticks = _ticks(low, high, ranking.axis)
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-    # No interval ends at the lowest threshold or begins at the highest, where labels of the axes would meet.
+    # No range ends at the lowest threshold or begins at the highest; labels there would overlap.
     upper, lower = ([tick for tick in ticks if not np.isclose(tick, end, atol=0.0)] for end in (low, high))
     for axis, name, places in ((ax.xaxis, "Lowest", lower), (ax.yaxis, "Highest", upper)):
         axis.set_major_locator(FixedLocator(places))
@@ -100,7 +100,7 @@ def _frame(ax: Axes, ranking: RankingMap) -> None:
 
 
 def _ticks(low: float, high: float, axis: str) -> list[float]:
-    """Return round probabilities in the range, as many as fit."""
+    """Return the round probabilities in the range that fit on the axis."""
     even = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
     choices: list[Sequence[float]] = [even] if axis == "linear" else [FINE, COARSE, even]
     inside = [[tick for tick in choice if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] for choice in choices]
@@ -108,7 +108,7 @@ def _ticks(low: float, high: float, axis: str) -> list[float]:
 
 
 def _reading(tick: float, _: object = None) -> str:
-    """Write a threshold as a percentage, and below it as a chance."""
+    """Write a threshold as a percentage, and below it as a number of cases."""
     return f"{percent(tick)}\n{chance(tick)}" if 0.0 < tick < 1.0 else percent(tick)
 
 
@@ -120,7 +120,7 @@ def _triangle(ranking: RankingMap) -> Floats:
 def _squares(ranking: RankingMap) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return winner (-1 for a tie, -2 below the diagonal) and noise at each pair of thresholds, [high, low].
 
-    On the diagonal, where an interval has no width, stands its narrowest neighbour.
+    The diagonal, where a range has no width, has the values of the narrowest range next to it.
     """
     size = len(ranking.grid)
     place = {name: index for index, name in enumerate(ranking.models)}
@@ -128,7 +128,7 @@ def _squares(ranking: RankingMap) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     starts, stops = np.searchsorted(ranking.grid, ranking.low), np.searchsorted(ranking.grid, ranking.high)
     numbers = np.array([place[name] for name in ranking.winner.tolist()])
     winner[stops, starts] = np.where(ranking.margin == 0.0, -1, numbers)
-    # Where the error of a lead is unknown, nothing is said of noise.
+    # Without a standard error, noise is not marked.
     noise[stops, starts] = ranking.is_noise & ~np.isnan(ranking.standard_error)
     each = np.arange(size)
     above = np.minimum(each + 1, size - 1)
@@ -138,7 +138,7 @@ def _squares(ranking: RankingMap) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 
 def _edges(ranking: RankingMap) -> Floats:
-    """Return where the square of one threshold ends and the next begins: half way, on the scale of the map."""
+    """Return the edges of the squares of the thresholds: half way between them, on the scale of the map."""
     grid = ranking.grid if ranking.axis == "linear" else logit(ranking.grid)
     edges = np.concatenate([grid[:1], (grid[:-1] + grid[1:]) / 2, grid[-1:]])
     return edges if ranking.axis == "linear" else np.asarray(expit(edges))
@@ -162,7 +162,7 @@ def _tint(color: str) -> tuple[float, float, float]:
 
 
 def _write_names(ax: Axes, ranking: RankingMap, winner: NDArray[np.intp], edges: Floats) -> list[str]:
-    """Write each name on its largest region where it fits; return the winners whose names do not."""
+    """Write each name on its region if it fits; return the names that do not fit."""
     points = ax.transAxes.transform(np.repeat((np.arange(RASTER) + 0.5) / RASTER, 2).reshape(-1, 2))
     x, y = ax.transData.inverted().transform(points).T
     across, along = (np.searchsorted(edges[1:-1], values, side="right") for values in (x, y))
@@ -186,7 +186,7 @@ def _write_names(ax: Axes, ranking: RankingMap, winner: NDArray[np.intp], edges:
 
 
 def _room(region: NDArray[np.bool_], height: float, width: float) -> tuple[float, float] | None:
-    """Return the centre of a box that lies in the region, the one nearest to the region's own centre."""
+    """Return the centre of the box within the region that is nearest to the centre of the region."""
     tall, wide = int(np.ceil(height * RASTER)), int(np.ceil(width * RASTER))
     if tall >= RASTER or wide >= RASTER:
         return None
@@ -203,18 +203,20 @@ def _room(region: NDArray[np.bool_], height: float, width: float) -> tuple[float
 
 
 def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bool, noisy: bool) -> None:
-    """Explain below the diagonal, where there is no interval, what the map does not say itself."""
+    """Write a legend below the diagonal, where there are no ranges, for what is not labelled on the map."""
     color = dict(
         zip(ranking.models, (COLORS[place % len(COLORS)] for place in range(len(ranking.models))), strict=True)
     )
     handles = [Patch(facecolor=color.get(name, TIED), label=name) for name in unnamed if name != "tied"]
     if noisy:
-        noise = f"hatched: the lead is within\nits sampling error ({100 * ranking.level:g}%)"
+        noise = f"hatched: the difference is\nwithin sampling error ({100 * ranking.level:g}%)"
         handles.append(Patch(facecolor="0.92", edgecolor="0.45", hatch="/////", linewidth=0, label=noise))
     if np.isnan(ranking.standard_error).all():
-        handles.append(Patch(facecolor="none", label="any lead may be noise: its\nsampling error is not known"))
+        handles.append(
+            Patch(facecolor="none", label="differences may be due to chance:\nno standard error is available")
+        )
     if tied:
-        handles.append(Patch(facecolor=TIED, label="tied: the best decide alike"))
+        handles.append(Patch(facecolor=TIED, label="tied: the best models\nmake the same decisions"))
     if handles:
         title = "Lowest mean regret" if set(unnamed) - {"tied"} else None
         ax.legend(
@@ -229,17 +231,17 @@ def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bo
 
 
 def _mark(ax: Axes, marked: RankedInterval) -> None:
-    """Ring the decision maker's own range and tell its answer below the diagonal."""
+    """Mark the range of interest with a ring, and write its result below the diagonal."""
     if marked.margin == 0.0:
-        told = f"{marked.winner} and {marked.runner_up} are tied"
+        result = f"{marked.winner} and {marked.runner_up} are tied"
     else:
         error = "" if math.isnan(marked.standard_error) else f", SE {shown(marked.standard_error)}"
-        told = f"{marked.winner} leads {marked.runner_up}\nby {shown(marked.margin)}{error}"
-    text = f"{percent(marked.low)} to {percent(marked.high)}\n{told}"
+        result = f"{marked.winner} is better than {marked.runner_up}\nby {shown(marked.margin)}{error}"
+    text = f"{percent(marked.low)} to {percent(marked.high)}\n{result}"
     style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": "black", "zorder": 5.2}
     low, high = ax.get_xlim()
     if not (low <= marked.low and marked.high <= high):
-        ax.text(0.99, 0.47, f"{text}\n(beyond this map)", transform=ax.transAxes, **style)
+        ax.text(0.99, 0.47, f"{text}\n(outside this map)", transform=ax.transAxes, **style)
         return
     place = (marked.low, marked.high)
     for shade, width in (("white", 4.0), ("black", 1.6)):

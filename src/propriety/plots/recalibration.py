@@ -1,4 +1,4 @@
-"""The picture of a recalibration: reliability curves before and after, out of sample."""
+"""The figure of a recalibration: reliability curves before and after, out of sample."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ __all__: list[str] = []
 
 @draw.register
 def _(found: Recalibration, ax: Axes | None = None) -> Axes:
-    """Draw the reliability curves of the forecasts as they are, and of the recalibrated ones."""
+    """Draw the reliability curves of the original and of the recalibrated forecasts."""
     return plot_curves({"before": found.before, f"after ({found.method})": found.after}, ax)

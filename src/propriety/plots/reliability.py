@@ -1,4 +1,4 @@
-"""Reliability diagrams: one curve with its bands and histogram, several on one, or one beside the other."""
+"""Reliability diagrams: one curve with its bands and histogram, several curves in one diagram, or a grid."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _(
     histogram: bool = True,
     scores: bool = True,
 ) -> Axes:
-    """Draw one curve: `label` names it, `histogram` and `scores` tell whether to add those."""
+    """Draw one curve: `label` is the title, `histogram` and `scores` add the histogram and the decomposition."""
     ax = new_axes(ax)
     limit = _limit([curve])
     _frame(ax, limit)
@@ -68,7 +68,7 @@ def plot_curves(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) 
     curves : mapping of str to ReliabilityCurve
         By name of the model.
     ax : Axes, optional
-        Where to draw, by default on new axes.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -107,13 +107,13 @@ def plot_grid(
     Parameters
     ----------
     curves : mapping of str to ReliabilityCurve
-        By the title of the panel, with bands where they were added.
+        By the title of the panel; bands are drawn if the curves have them.
     columns : int
         Largest number of panels in a row.
     size : float
         Width and height of a panel, in inches.
     figure : Figure, optional
-        Where to draw, by default on a new one.
+        Figure to draw on; a new one by default.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def plot_grid(
 
 
 def _limit(curves: list[ReliabilityCurve]) -> float:
-    """Return the end of both axes: 1, or less where all forecasts and rates are small."""
+    """Return the end of both axes: 1, or less if all forecasts and rates are small."""
     largest = max(max(curve.forecast_max[-1], curve.event_rate.max()) for curve in curves)
     return next((nice for nice in NICE_LIMITS if largest <= nice), 1.0)
 
@@ -180,7 +180,7 @@ def _draw_line(
 
 
 def _path(curve: ReliabilityCurve) -> tuple[Floats, Floats]:
-    """Return the corners of the curve: horizontal through each block, straight between."""
+    """Return the corners of the curve, which is horizontal in each block and linear between blocks."""
     if curve.method == "bins":
         return curve.forecast_mean, curve.event_rate
     corners = np.stack([curve.forecast_min, curve.forecast_max], axis=1).ravel()
@@ -206,7 +206,7 @@ def _draw_band(ax: Axes, band: Band, color: str) -> None:
 
 
 def _name_band(ax: Axes, band: Band, color: str, *, place: int, limit: float) -> None:
-    """Write what the band is above the histogram, one name above the other."""
+    """Write the label of the band above the histogram, one label above the other."""
     size = SMALL - 1
     ax.annotate(
         band.label + (" (dotted)" if band.kind == "simultaneous" else ""),
@@ -226,7 +226,7 @@ def _corners(band: Band) -> tuple[Floats, Floats, Floats]:
     """Return the corners of the band: its points, or for a simultaneous band its steps."""
     if band.kind != "simultaneous":
         return band.forecast, band.low, band.high
-    # At each point the upper limit rises to that of the next, up to which the lower limit holds.
+    # The upper limit rises at each point, the lower limit at the next one.
     forecast = np.stack([band.forecast[:-1], band.forecast[:-1], band.forecast[1:]], axis=1).ravel()
     lower = np.repeat(band.low[:-1], 3)
     upper = np.stack([band.high[:-1], band.high[1:], band.high[1:]], axis=1).ravel()

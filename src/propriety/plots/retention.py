@@ -1,4 +1,4 @@
-"""Pictures of error analysis: retention curves, and the forecasts of the worst cases."""
+"""Figures of error analysis: retention curves, and the forecasts of the worst cases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from propriety.result import Floats
 
 __all__: list[str] = []
 
-# The rules whose names would not fit beside a curve, by the letters they go by.
+# Abbreviations of rules whose names are too long for a label.
 SHORT = {
     "RankedProbability()": "RPS",
     "SquaredAbsoluteRankedProbability()": "sa-RPS",
@@ -28,12 +28,12 @@ METRICS = {
     "cost": "Expected cost",
 }
 LINE = 0.062  # Height of a line of text, as a share of that of the axes.
-CELL = (2.1, 0.62)  # Inches that the picture of one case takes.
+CELL = (2.1, 0.62)  # Width and height of one case, in inches.
 
 
 @draw.register
 def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: bool = True) -> Axes:
-    """Draw the curve of every rule, named at its end with its mean height; `bands` tells whether to shade limits."""
+    """Draw the curve of every rule, labelled with its mean height; `bands` shades the confidence limits."""
     ax = new_axes(ax, size=(5.4, 3.7))
     lines = len(curve.areas.rule)
     removed = curve.removed[: len(curve.removed) // lines]
@@ -62,7 +62,7 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
 
 
 def _mark_all_cases(ax: Axes, value: float, *, above: bool) -> None:
-    """Draw the level from which all curves start, named on the side that they leave free."""
+    """Draw the value at which all curves start, labelled on the side without curves."""
     ax.axhline(value, color=GREY["line"], linewidth=0.9, linestyle=DASHES[3], zorder=1, label="_all cases")
     ax.annotate(
         "all cases",
@@ -78,7 +78,7 @@ def _mark_all_cases(ax: Axes, value: float, *, above: bool) -> None:
 
 
 def _name_ends(ax: Axes, curve: RetentionCurve, ends: Floats) -> None:
-    """Write the name and the mean height of each rule beside the end of its curve, apart from each other."""
+    """Write the name and the mean height of each rule next to the end of its curve, without overlaps."""
     low, high = ax.get_ylim()
     wanted = (ends - low) / (high - low)
     places = _spread(np.where(np.isnan(wanted), 0.5, wanted), LINE)
@@ -109,10 +109,10 @@ def _name_ends(ax: Axes, curve: RetentionCurve, ends: Floats) -> None:
 
 
 def _spread(wanted: Floats, gap: float) -> Floats:
-    """Return places near the wanted ones that are at least the gap apart, in the same order."""
+    """Return places close to the wanted ones, in the same order, with at least the gap between them."""
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
-    # Pushed up from below, and pushed down from above: the mean of both keeps the gap and the middle.
+    # The mean of the places moved up and of those moved down has the gap and keeps the centre.
     up = np.maximum.accumulate(wanted[order] - steps)
     down = np.minimum.accumulate((wanted[order] - steps)[::-1])[::-1]
     places = np.empty(len(wanted))
@@ -122,12 +122,12 @@ def _spread(wanted: Floats, gap: float) -> Floats:
 
 @draw.register
 def _(worst: WorstCases, ax: Axes | None = None, *, label: str = "", n: int = 6) -> Axes:
-    """Draw the forecasts of the `n` worst cases of each rule as bars, one column per rule, what happened in colour."""
+    """Draw the forecasts of the `n` worst cases of each rule as bars, one column per rule, the outcome in colour."""
     columns, classes = len(worst.rules), len(worst.labels)
     per_rule = len(worst.case) // columns
     lines = min(n, per_rule)
     ax = new_axes(ax, size=(CELL[0] * columns + 0.5, CELL[1] * lines + 0.9))
-    wide = classes + 1.6  # The bars of a case, and the room beside them.
+    wide = classes + 1.6  # The bars of a case, and the space after them.
     for column, rule in enumerate(worst.rules):
         left = column * wide
         name = SHORT.get(rule, rule.removesuffix("()"))
@@ -139,7 +139,7 @@ def _(worst: WorstCases, ax: Axes | None = None, *, label: str = "", n: int = 6)
     ax.text(
         -0.2,
         -0.55,
-        "forecast, tallest bar decided on; ▴ and colour: what happened",
+        "bars: forecast; ▴ and colour: outcome",
         fontsize=SMALL - 1,
         color=GREY["text"],
         va="top",
@@ -150,7 +150,7 @@ def _(worst: WorstCases, ax: Axes | None = None, *, label: str = "", n: int = 6)
 
 
 def _name_classes(ax: Axes, worst: WorstCases, left: float, place: float) -> None:
-    """Write the classes below their bars, slanted where they are words."""
+    """Write the classes below their bars, slanted if they are words."""
     words = _are_words(worst)
     for position, name in enumerate(worst.labels):
         ax.text(
@@ -171,7 +171,7 @@ def _are_words(worst: WorstCases) -> bool:
 
 
 def _draw_case(ax: Axes, worst: WorstCases, row: int, left: float, floor: float) -> None:
-    """Draw one forecast; the axis points down, so that the bars end above their floor."""
+    """Draw one forecast; the axis points down, so the bars extend upwards from their floor."""
     height = 0.54
     ax.plot([left, left + len(worst.labels)], [floor, floor], color=GREY["line"], linewidth=0.8, label="_floor")
     happened = worst.labels.index(worst.outcome[row])

@@ -1,4 +1,4 @@
-"""Pictures of ROC curves, with thresholds marked on them."""
+"""Figures of ROC curves, with marked thresholds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 def _(
     curve: RocCurve, ax: Axes | None = None, *, color: str = COLORS[0], label: str = "", hull: RocCurve | None = None
 ) -> Axes:
-    """Draw the curve with some of its thresholds; `hull` is its convex hull, if that is to be shown too."""
+    """Draw the curve with some of its thresholds; `hull` is its convex hull, which is drawn if given."""
     ax = new_axes(ax)
     _frame(ax)
     if hull is not None:
@@ -66,7 +66,7 @@ def plot_roc_curves(curves: Mapping[str, RocCurve], ax: Axes | None = None) -> A
     curves : mapping of str to RocCurve
         By name of the model.
     ax : Axes, optional
-        Where to draw, by default on new axes.
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -119,12 +119,12 @@ def _draw_roc(ax: Axes, curve: RocCurve, **style: Any) -> None:
 
 
 def _rows_at(curve: RocCurve, threshold: Any) -> Any:
-    """Return the row of the curve that acting at a threshold reaches."""
+    """Return the row of the curve that corresponds to a threshold."""
     return np.searchsorted(-curve.threshold, -threshold, side="right") - 1
 
 
 def _mark_thresholds(ax: Axes, curve: RocCurve, color: str) -> None:
-    """Mark what the decision maker's thresholds reach, or round ones, where they are not too close together."""
+    """Mark the points of the given thresholds, or of round ones, unless they are too close together."""
     taken = [(0.0, 0.0), (1.0, 1.0)] if curve.thresholds is None else [(-1.0, -1.0)]
     marks = MARKS if curve.thresholds is None else np.atleast_1d(curve.thresholds).tolist()
     for mark in marks[::-1]:

@@ -20,11 +20,11 @@ Shown: TypeAlias = Literal["value", "excess", "net_benefit"]
 
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 FAINT = "0.62"
-SPREAD = 0.42  # Height of a row that the models of a group share.
-SIZES, REMARKS = 1.13, 1.15  # Where the sizes end and the remarks begin, in widths of the picture.
+SPREAD = 0.42  # Height of the part of a row that the models of a group share.
+SIZES, REMARKS = 1.13, 1.15  # Right end of the sizes and left end of the remarks, in widths of the axes.
 NAMES = {
     "value": "{measure} ({merit})",
-    "excess": "Event rate less mean forecast (0 is calibrated)",
+    "excess": "Event rate minus mean forecast (0 is ideal)",
     "net_benefit": "{net_benefit} (higher is better)",
 }
 
@@ -36,7 +36,7 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
     if values is None:
         law = 'must be "value", "excess" or "net_benefit"'
         hint = "net benefit needs thresholds= in slices()." if show == "net_benefit" else ""
-        hint = "the groups of classes have only values." if slices.events is None and show in NAMES else hint
+        hint = 'with classes, only "value" is available.' if slices.events is None and show in NAMES else hint
         raise InputValueError(law, argument="show", offender=f"got {show!r}", hint=hint)
     models = list(slices.overall)
     groups = len(slices.group) // len(models)
@@ -46,8 +46,8 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
     for row, value in enumerate(values):
         index, place = divmod(row, groups)
         height = place + (SPREAD * (index / (len(models) - 1) - 0.5) if len(models) > 1 else 0.0)
-        judged = bool(slices.is_judged[row])
-        color = COLORS[index % len(COLORS)] if judged else FAINT
+        tested = bool(slices.is_judged[row])
+        color = COLORS[index % len(COLORS)] if tested else FAINT
         ends = [limit[row] for limit in limits]
         if np.isfinite(ends).all():
             ax.plot(ends, [height, height], color=color, linewidth=1.6, solid_capstyle="butt", label="_interval")
@@ -57,7 +57,7 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
                 marker=MARKERS[index % len(MARKERS)],
                 markersize=5.5,
                 color=color,
-                markerfacecolor=color if judged else "white",
+                markerfacecolor=color if tested else "white",
                 label="_estimate",
             )
         if show == "value" and slices.p_adjusted[row] <= 1.0 - slices.level:
@@ -92,10 +92,10 @@ def _draw_reference(ax: Axes, slices: Slices, show: Shown) -> None:
     for index, (name, value) in enumerate(slices.overall.items()):
         if not np.isfinite(value):
             continue
-        alone = len(slices.overall) == 1
-        color = GREY["line"] if alone else COLORS[index % len(COLORS)]
+        single = len(slices.overall) == 1
+        color = GREY["line"] if single else COLORS[index % len(COLORS)]
         ax.axvline(value, color=color, linewidth=0.9, linestyle=(0, (5, 3)), zorder=0.5, label=f"_all, {name}")
-        if alone:
+        if single:
             ax.text(
                 value,
                 1.0,
@@ -109,33 +109,33 @@ def _draw_reference(ax: Axes, slices: Slices, show: Shown) -> None:
 
 
 def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
-    """Write the groups on the left, below their keys, and on the right their sizes, and which cannot be judged."""
+    """Write the groups on the left, below their keys, and on the right their sizes and which could not be tested."""
     ax.set_yticks(range(groups), slices.group[:groups].tolist())
     _write(ax, -0.01, -0.62, ", ".join(slices.by), ha="right", va="bottom")
     _write(ax, SIZES, -0.62, "cases", ha="right", va="bottom")
     for place, tick in enumerate(ax.get_yticklabels()):
-        judged = bool(slices.is_judged[place::groups].any())
-        color = GREY["text"] if judged else FAINT
-        tick.set_color("black" if judged else FAINT)
+        tested = bool(slices.is_judged[place::groups].any())
+        color = GREY["text"] if tested else FAINT
+        tick.set_color("black" if tested else FAINT)
         _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)
-        if not judged:
+        if not tested:
             _write(
                 ax,
                 REMARKS,
                 place,
-                "too few to judge" if slices.is_too_small[place] else str(slices.note[place]),
+                "too few to test" if slices.is_too_small[place] else str(slices.note[place]),
                 color=FAINT,
             )
 
 
 def _write(ax: Axes, x: float, y: float, text: str, *, color: str = GREY["text"], **place: Any) -> None:
-    """Write beside a row."""
+    """Write next to a row."""
     options: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": SMALL} | place
     ax.text(x, y, text, transform=ax.get_yaxis_transform(), color=color, **options)
 
 
 def _write_models(ax: Axes, models: list[str]) -> None:
-    """Name the models above the picture, each by its marker."""
+    """Write a legend of the models above the axes."""
     for index, name in enumerate(models):
         ax.plot(
             [], [], marker=MARKERS[index % len(MARKERS)], color=COLORS[index % len(COLORS)], markersize=5.5, label=name

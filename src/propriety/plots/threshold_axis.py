@@ -1,4 +1,4 @@
-"""The axis of thresholds: percentages below, chances above, and the decision maker's thresholds shaded."""
+"""The axis of thresholds: percentages below, numbers of cases such as 1 in 20 above, and the threshold range shaded."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from propriety.rules.thresholds import Thresholds
 
 __all__ = ["common_thresholds", "draw_threshold_axis", "in_words", "window"]
 
-# Those that come first are shown where there is no room for all.
+# The first ones have priority if there is no room for all.
 CHANCES = (
     *((1, 2), (1, 5), (1, 10), (1, 20), (1, 3), (1, 50), (1, 100), (2, 3), (4, 5), (9, 10)),
     *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000)),
 )
 LOG_ODDS_ENDS = (0.001, 0.999)
-SHADE, EDGE = "0.92", "0.75"  # With an edge the swatch of a legend is seen on the band itself.
+SHADE, EDGE = "0.92", "0.75"  # The edge makes the legend entry visible on the band itself.
 
 
 def common_thresholds(curves: Iterable[object]) -> Thresholds | None:
-    """Return the thresholds of the first of some curves that has any."""
+    """Return the thresholds of the first curve that has any."""
     found: Iterable[Thresholds | None] = (getattr(curve, "thresholds", None) for curve in curves)
     return next((thresholds for thresholds in found if thresholds is not None), None)
 
 
 def in_words(thresholds: Thresholds, between: str = "to") -> str:
-    """Say thresholds as a legend does: a range, or with "and" its two ends.
+    """Write thresholds for a legend: a range, or with "and" its two ends.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def in_words(thresholds: Thresholds, between: str = "to") -> str:
 
 
 def window(thresholds: Thresholds | None, *, widest: float = 1.0) -> tuple[float, float]:
-    """Return the thresholds that are shown: the range and half as much on either side, or from 0 to the widest.
+    """Return the limits of the axis: the range and half its width on either side, or from 0 to `widest`.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def window(thresholds: Thresholds | None, *, widest: float = 1.0) -> tuple[float
     if isinstance(thresholds, tuple):
         low, high = thresholds
         around = 0.5 * (high - low)
-        # What is almost 0 is 0, where curves begin.
+        # A limit close to 0 becomes 0, where curves begin.
         left = low - around if low > 2.0 * around else 0.0
         return left, min(1.0, high + around)
     around = min(thresholds, 1.0 - thresholds)
@@ -63,7 +63,7 @@ def window(thresholds: Thresholds | None, *, widest: float = 1.0) -> tuple[float
 def draw_threshold_axis(
     ax: Axes, thresholds: Thresholds | None = None, *, widest: float = 1.0, log_odds: bool = False
 ) -> tuple[float, float]:
-    """Show thresholds as percentages below and as chances, such as 1 in 20, above; return the first and the last."""
+    """Draw the axis with percentages below and numbers of cases, such as 1 in 20, above; return its limits."""
     if log_odds:
         ax.set_xscale("logit")
         ax.set_xlim(*LOG_ODDS_ENDS)
@@ -90,7 +90,7 @@ def draw_threshold_axis(
     above.tick_params(labelsize=SMALL - 1.5, length=2, pad=1, colors=GREY["text"])
     first, last = ax.get_xlim()
     if thresholds is not None:
-        # One threshold is a narrow band, as wide as a thick line.
+        # A single threshold is drawn as a narrow band.
         half = 0.006 * (last - first)
         ends = thresholds if isinstance(thresholds, tuple) else (thresholds - half, thresholds + half)
         ax.axvspan(*ends, facecolor=SHADE, edgecolor=EDGE, linewidth=0.6, zorder=0.5, label=in_words(thresholds))
@@ -98,7 +98,7 @@ def draw_threshold_axis(
 
 
 def _spaced(ax: Axes, values: list[float], gap: float = 0.11) -> list[float]:
-    """Return the values that are inside the axis and not too close to its ends or to one that came before."""
+    """Return the values inside the axis that are not too close to its ends or to previous values."""
     kept: list[float] = []
     places: list[float] = []
     for value in values:

@@ -1,4 +1,4 @@
-"""What a capacity buys: precision and recall of acting on the k highest forecasts."""
+"""Precision and recall of acting on the k highest forecasts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ __all__: list[str] = []
 
 @draw.register
 def _(result: TopK, ax: Axes | None = None) -> Axes:
-    """Draw precision and recall against the capacity, beside what acting at random would give."""
+    """Draw precision and recall against the capacity, with the precision of random choices."""
     ax = new_axes(ax, size=(4.6, 3.6))
     capacity = np.atleast_1d(result.k)
     order = np.argsort(capacity)
     ax.axhline(result.event_rate, color=GREY["line"], linewidth=0.9, zorder=1)
-    lines = (("precision: events among those acted on", result.precision), ("recall: events acted on", result.recall))
+    lines = (
+        ("precision: events among cases acted on", result.precision),
+        ("recall: events acted on", result.recall),
+    )
     for index, (name, values) in enumerate(lines):
         share = np.atleast_1d(values)[order]
         ax.plot(
@@ -34,7 +37,7 @@ def _(result: TopK, ax: Axes | None = None) -> Axes:
         fontsize=SMALL,
         color=GREY["text"],
     )
-    ax.legend(fontsize=SMALL, frameon=False, loc="center right")
+    ax.legend(fontsize=SMALL, frameon=False, loc="best")
     ax.set(ylim=(0, 1.08), xlabel=f"Capacity: cases acted on, of {result.n:,}", ylabel="Share")
     ax.yaxis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)

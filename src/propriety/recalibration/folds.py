@@ -1,4 +1,4 @@
-"""Forecast tables by fold: folds are a key, drawn by a seed, told by a hash of an identifier, or given."""
+"""Forecast tables by fold. Folds are a key: random, from a hash of an identifier, or given."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ CELLS = 2**20  # Of the grids of all folds together.
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Folds:
-    """The table of each fold and, where they are in memory, the cases with the fold of each.
+    """The table of each fold and, if available, the cases with their folds.
 
     Parameters
     ----------
     tables : tuple of ForecastTable
         One for each fold with cases; two or more.
     cases : Cases, optional
-        The cases of one model; None where only tables are known.
+        The cases of one model; None if only tables are available.
     codes : array of shape (cases,), optional
-        The place of each case's fold among the tables.
+        Index of each case's fold among the tables.
     dependence : {"cluster", "time"}, optional
-        Within what cases may depend on each other.
+        Whether cases may be correlated within clusters or within times.
     words : str
         How the folds were made.
     dropped : int
@@ -58,7 +58,7 @@ class Folds:
 
     def __post_init__(self) -> None:
         if len(self.tables) < 2:
-            law = f"cross-fitting needs two folds with cases or more; there is {len(self.tables)}"
+            law = f"cross-fitting needs at least two folds with cases; got {len(self.tables)}"
             raise InputValueError(law)
 
     def without(self, fold: int) -> ForecastTable:
@@ -76,10 +76,10 @@ def folds_of(
     seed: int,
     **options: Any,
 ) -> Folds:
-    """Part what a user holds in folds; see `propriety.recalibrate` for the arguments.
+    """Split the data into folds; see `propriety.recalibrate` for the arguments.
 
-    Folds are a key of a ledger. A lazy frame is counted by fold where it lies; the cases of a table without weights are
-    dealt to folds at random, which is the same as dealing the cases that it was made of.
+    Folds are a key of a ledger. A lazy frame is counted by fold on its engine. The cases of an unweighted table are
+    assigned to folds at random, which is equivalent to assigning the original cases.
     """
     if isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
         tables = tuple(y_true.values())
@@ -88,8 +88,8 @@ def folds_of(
     if isinstance(y_true, Ledger):
         return _of_ledger(y_true, folds if number is None else FOLD, number, model, seed, key=number is None)
     if id is not None and (number is None or options.get("cluster") is not None or options.get("time") is not None):
-        law = Wording("{id=} says which cases go to one fold, as {folds=}, {cluster=} and {time=} do")
-        raise InputValueError(law, hint="give one of them.")
+        law = Wording("{id=} determines the folds, and so do {folds=}, {cluster=} and {time=}")
+        raise InputValueError(law, hint="pass only one of them.")
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):
         return _of_lazy(frame, forecasts, number, id, seed, **options)
@@ -110,7 +110,8 @@ def folds_of(
 def hashed(labels: object, folds: int, seed: int) -> NDArray[np.intp]:
     r"""Return the fold of each label, :math:`((a x + b) \bmod (2^{31} - 1)) \bmod k`.
 
-    The seed draws a and b; x is the label if it is a whole number, without its sign, and else the CRC-32 of its text.
+    The seed determines a and b; x is the absolute value of a whole-number label, and the CRC-32 of the text of any
+    other.
 
     References
     ----------
@@ -132,7 +133,7 @@ def hashed(labels: object, folds: int, seed: int) -> NDArray[np.intp]:
 
 
 def dealt(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp]:
-    """Return a fold for each unit with so many cases, about equally many cases in each: at random, or in order.
+    """Assign units with given numbers of cases to folds of about equal size: at random with a seed, else in order.
 
     Examples
     --------
@@ -147,10 +148,10 @@ def dealt(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp
 
 
 def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastTable, ...]:
-    """Deal the cases of a table to folds at random; without weights the cases of a row and outcome are alike."""
+    """Assign the cases of a table to folds at random; unweighted cases with the same row and outcome are identical."""
     if table.is_weighted:
-        law = "a table of weighted cases does not tell them apart, so that they cannot be dealt to folds"
-        raise InputValueError(law, hint=Wording("tell the fold of each case by {folds=} or {id=}."))
+        law = "a table of weighted cases does not identify them, so they cannot be assigned to folds"
+        raise InputValueError(law, hint=Wording("give the fold of each case by {folds=} or {id=}."))
     generator = np.random.default_rng(seed)
     chance = np.full(folds, 1.0 / folds)
     events, others = (generator.multinomial(one.astype(np.int64), chance) for one in (table.events, table.non_events))
@@ -166,7 +167,7 @@ def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastT
 
 
 def _number(folds: object) -> int | None:
-    """Return a number of folds; None for anything that tells the folds themselves."""
+    """Return a number of folds; None for anything that gives the folds themselves."""
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool):
         return None
     if not 2 <= folds <= MOST:
@@ -184,7 +185,7 @@ def _factors(seed: int) -> tuple[int, int]:
 
 
 def _of_ledger(ledger: Ledger, name: object, number: int | None, model: str | None, seed: int, *, key: bool) -> Folds:
-    """Part the cases of a ledger: by one of its keys, by its clusters or times, or at random."""
+    """Split the cases of a ledger: by one of its keys, by its clusters or times, or at random."""
     _check_event(ledger)
     if key:
         if not isinstance(name, str):
@@ -195,7 +196,7 @@ def _of_ledger(ledger: Ledger, name: object, number: int | None, model: str | No
     cases = ledger.cases
     if cases is None:
         if ledger.dependence is not None:
-            law = f"whole {ledger.dependence}s go to one fold, and the ledger does not tell them"
+            law = f"whole {ledger.dependence}s must be in one fold, and the ledger does not hold them"
             hint = Wording("condense it by a key of folds, and pass its name as {folds=}.")
             raise InputValueError(law, hint=hint)
         table = ledger.table(model)
@@ -209,7 +210,7 @@ def _of_ledger(ledger: Ledger, name: object, number: int | None, model: str | No
 
 
 def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds:
-    """Part the cases by a key, which other keys are added up over."""
+    """Split the cases by a key; other keys are added up."""
     _check_event(ledger)
     ledger.index.place(name)
     own = ledger.over(*(other for other in ledger.index.names if other != name))
@@ -222,10 +223,10 @@ def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds:
 
 
 def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words: str) -> Folds:
-    """Part cases by their folds; those without cases are left out."""
+    """Split cases by their folds; folds without cases are left out."""
     _check_event(ledger)
     cases = ledger.cases
-    assert cases is not None  # noqa: S101  (for the type checker; it is asked of such ledgers)
+    assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
     own = cases.of(ledger.one_model(model))
     present, places = np.unique(codes, return_inverse=True)
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
@@ -250,10 +251,10 @@ def _of_lazy(
     seed: int,
     **options: Any,
 ) -> Folds:
-    """Part the rows of a lazy frame where they lie, by a hash of their identifier or cluster; else deal its table."""
+    """Split the rows of a lazy frame on its engine, by a hash of their identifier or cluster; else split its table."""
     unit = id if id is not None else options.get("cluster")
     if options.get("time") is not None:
-        law = "times of a lazy frame are not cut into folds"
+        law = "times of a lazy frame cannot be split into folds"
         hint = Wording("add a column with the fold of each row, and pass its name as {folds=}.")
         raise InputValueError(law, hint=hint)
     if unit is None:
@@ -266,8 +267,8 @@ def _of_lazy(
         return Folds(tables=tables, words=f"{number} random folds", dropped=ledger.dropped)
     schema = frame.collect_schema()
     if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
-        law = "the folds of a lazy frame are told by a column of whole numbers"
-        made = "add one, such as a hash that the engine makes of the identifier."
+        law = "the folds of a lazy frame need a column of whole numbers"
+        made = "add one, such as a hash of the identifier computed by the engine."
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
     factor, term = _factors(seed)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
@@ -278,5 +279,5 @@ def _of_lazy(
 
 def _check_event(ledger: Ledger) -> None:
     if ledger.labels is not None:
-        law = f"recalibration is of one event; the forecasts are rows of {len(ledger.labels)} classes"
+        law = f"recalibration needs forecasts of one event; these are of {len(ledger.labels)} classes"
         raise InputValueError(law, hint="recalibrate the column of each class.")

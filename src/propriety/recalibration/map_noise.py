@@ -1,4 +1,4 @@
-"""The noise of cross-fitted maps, which the spread of the losses tells only half of."""
+"""The noise of cross-fitted maps, of which the spread of the losses shows only half."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["map_noise"]
 
 
 def map_noise(fitted: CrossFit, whole: ForecastTable, rule: BinaryRule, method: str, reference: str) -> float:
-    r"""Return what the noise of the maps of a method adds to the variance of its mean loss, against a reference.
+    r"""Return what the noise of the maps of a method adds to the variance of its mean loss, relative to a reference.
 
-    Each case is judged by a map that rests on the cases of the other folds, and has a part in the maps that judge them.
-    So the errors of two folds are correlated by what the maps vary with their cases, and the spread of the losses alone
-    tells half of that. The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of
-    case :math:`i` by map :math:`k`, minus that by the map of the reference, and the clusters, times or single cases
-    :math:`g`, it is
+    Each case is scored by a map fitted to the cases of the other folds, and contributes to the maps that score those.
+    So the errors of two folds are correlated through the maps, and the spread of the losses shows only half of this.
+    The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of case :math:`i`
+    under map :math:`k` minus that under the map of the reference, and the clusters, times or single cases :math:`g`, it
+    is
 
     .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2
               \Big/ \Big(\sum_i w_i\Big)^2 .
 
-    It needs the table of all cases, `whole`, because it does not matter which fold a case is in.
+    It needs the table of all cases, `whole`, because the fold of a case does not matter here.
     """
     folds = fitted.folds
     own, others = fitted.maps[method], fitted.maps[reference]
@@ -49,9 +49,9 @@ def map_noise(fitted: CrossFit, whole: ForecastTable, rule: BinaryRule, method: 
 def _deviations(
     rule: BinaryRule, own: Sequence[RecalibrationMap], others: Sequence[RecalibrationMap], forecast: Floats
 ) -> tuple[Floats, ...]:
-    """Return the losses of each map minus their mean over all maps, shape (folds, forecasts), by outcome."""
+    """Return the losses of each map minus their mean over all maps, of shape (folds, forecasts), by outcome."""
     happens, fails = np.empty((2, len(own), len(forecast)))
-    with np.errstate(invalid="ignore"):  # Infinite losses have no difference.
+    with np.errstate(invalid="ignore"):  # The difference of infinite losses is undefined.
         for place, (one, other) in enumerate(zip(own, others, strict=True)):
             after, before = one.recalibrated(forecast), other.recalibrated(forecast)
             for losses, event in ((happens, True), (fails, False)):

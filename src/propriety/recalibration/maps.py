@@ -109,6 +109,27 @@ class RecalibrationMap(ABC):
         """
         return sql_of(self.written, column, dialect)
 
+    def to_onnx(self) -> Any:
+        """Return the map as an ONNX model, which runtimes in other languages compute.
+
+        The model has one input, `forecast`, and one output, `recalibrated`, both arrays of doubles of shape (cases,).
+        What is no forecast, NaN or not in [0, 1], becomes NaN. It needs the extra `onnx`.
+
+        Returns
+        -------
+        onnx.ModelProto
+            The model, of opset 13; its `SerializeToString()` is what files hold.
+        """
+        from propriety.recalibration.onnx_maps import onnx_model
+
+        return onnx_model(self)
+
+    def to_sklearn(self) -> Any:
+        """Return the map as a transformer of scikit-learn; see `propriety.integrations.sklearn.MapTransformer`."""
+        from propriety.integrations.recalibrated_classifier import MapTransformer
+
+        return MapTransformer(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the map as plain Python data, with the name and version of its schema."""
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in self._stored()}

@@ -1,4 +1,4 @@
-"""`recalibrate`: from forecasts and outcomes to a map, with its gain out of sample."""
+"""`recalibrate`: fit a recalibration map to forecasts and outcomes, and estimate its gain out of sample."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["recalibrate"]
 
 LOG = Log()
 NONE, FLOORED, CHOOSE = "none", "floored", "choose"
-CHOSEN = "It was chosen by the same folds, so that its gain is a little too high."
+CHOSEN = "It was chosen with the same folds, so its gain is slightly overestimated."
 
 
 def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the methods, and how cases are read)
@@ -50,60 +50,62 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Recalibration:
-    r"""Fit a recalibration map, and estimate by cross-fitting what it gains on cases that it has not seen.
+    r"""Fit a recalibration map, and estimate its gain on new cases by cross-fitting.
 
-    The map is fitted to all cases. What it gains is estimated by folds: the cases of each are recalibrated by a map
-    that was fitted to the others, from sums of forecast tables. The gain is the mean of the differences between the
-    losses of the forecasts and of the recalibrated ones, with the interval of a paired comparison; see `compare`. It is
-    widened by what the maps of the folds vary, because cases that are judged by some maps have made the others.
+    The map is fitted to all cases. Its gain is estimated by folds: the cases of each fold are recalibrated by a map
+    fitted to the others, from sums of forecast tables. The gain is the mean difference between the losses of the
+    forecasts and of the recalibrated forecasts, with the interval of a paired comparison; see `compare`. The interval
+    is widened by the variation of the maps between folds, because the cases that one map scores were used to fit the
+    others.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), data frame, Ledger, ForecastTable, or mapping of folds to ForecastTables
-        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or what was condensed before.
+        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or condensed data.
     forecasts : array-like of shape (n,), or str with a frame
         Probabilities of the event by one model; with a frame, the name of the column.
     outcome : str, optional
         With a frame, the column of the outcomes.
     method : str
-        The map: "auto", a monotone spline in log-odds that is shrunk towards the forecasts by how much evidence there
-        is against them; "intercept", "slope", "logistic", "beta", "quadratic", "spline", "venn-abers", "isotonic",
-        "isotonic corrected"; "none" or "floored", which leave the forecasts as they are or keep them from certainty; or
-        "choose", the simplest of the candidates that is within half a standard error of the best.
+        The map: "auto", a monotone spline in log-odds, shrunk towards the forecasts unless there is evidence against
+        them; "intercept", "slope", "logistic", "beta", "quadratic", "spline", "venn-abers", "isotonic", "isotonic
+        corrected"; "none" or "floored", which leave the forecasts as they are or keep them from 0 and 1; or "choose",
+        the simplest of the candidates that is within half a standard error of the best.
     candidates : sequence of str
-        Further methods to score; with ``method="choose"`` those to choose from, by default all.
+        Further methods to evaluate; with ``method="choose"``, those to choose from, by default all.
     rule : Rule
         A proper rule for one event, by which gains are measured and methods chosen, such as ``Brier()``, or
-        ``BoundedLog(low=0.05, high=0.2)`` for the thresholds that are acted at.
+        ``BoundedLog(low=0.05, high=0.2)`` for a range of decision thresholds.
     folds : int, array-like of shape (n,), or str
         Number of folds; or the fold of each case, a column of the frame, or a key of the ledger.
     id : array-like of shape (n,), or str with a frame, optional
-        Identifier whose hash tells the fold, so that the same cases come to the same fold. On lazy frames a column of
-        whole numbers; without it the cases of their table are dealt at random.
+        Identifier whose hash determines the fold, so that the same cases are always in the same fold. For lazy frames,
+        a column of whole numbers; without it, the cases of their table are assigned at random.
     model : str, optional
-        The model of a ledger of several.
+        The model, if a ledger has several.
     cluster, time : array-like of shape (n,), or str with a frame, optional
-        Clusters go to folds as a whole, and times in blocks of neighbours; gains allow for the dependence.
+        Clusters are kept within one fold, and times are split in blocks of neighbours; gains allow for the correlation.
     sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`.
     level : float
         Level of the intervals.
     seed : int, optional
-        Seed of the folds; without one a new one is made and kept with the result.
+        Seed of the folds; without it, a new one is drawn and stored in the result.
 
     Returns
     -------
     Recalibration
-        The map, which the result can be called as, and a row for each candidate.
+        The map, which can be called like a function, and a row for each candidate.
 
     Notes
     -----
-    Forecasts of 0 and 1 have no log-odds. Maps in log-odds count them as the floor of the table and one minus it; see
-    `propriety.recalibration.floor_of`. "floored" is a candidate wherever there are such forecasts.
+    Forecasts of 0 and 1 have no log-odds. Maps in log-odds replace them by the floor of the table and one minus the
+    floor; see `propriety.recalibration.floor_of`. "floored" is a candidate if there are such forecasts.
 
-    The interval is that of the maps of the folds, each fitted to fewer cases than the map that is returned. In
-    `studies/recalibration_gain.py` 95% intervals of 2,000 miscalibrated cases held the gain of these in 93 to 97% of
-    samples, and that of the returned map in 91 to 97%; where the gain is small against its noise they are cautious.
+    The interval is for the maps of the folds, each fitted to fewer cases than the returned map. In
+    `studies/recalibration_gain.py`, 95% intervals from 2,000 miscalibrated cases contained the gain of these maps in 93
+    to 97% of samples, and that of the returned map in 91 to 97%; if the gain is small relative to its noise, they are
+    conservative.
 
     References
     ----------
@@ -176,21 +178,21 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
 
 
 def _candidates(method: object, candidates: object) -> list[str]:
-    """Return the methods to score, from the simplest on; the forecasts as they are, are always one of them."""
+    """Return the methods to evaluate, the simplest first; the unchanged forecasts are always one of them."""
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
         raise InputTypeError("must be a list of methods", argument="candidates", hint='such as ["logistic", "beta"].')
     asked = [*candidates] if method == CHOOSE else [*candidates, method]
     unknown = next((one for one in asked if one not in METHODS), None)
     if unknown is not None:
         known = [*METHODS, CHOOSE] if unknown == method else [*METHODS]
-        raise InputValueError(f"must be of {known}", argument="method", offender=f"got {unknown!r}")
+        raise InputValueError(f"must be one of {known}", argument="method", offender=f"got {unknown!r}")
     return [name for name in METHODS if name == NONE or name in asked or (method == CHOOSE and not asked)]
 
 
 def _fitted_maps(
     whole: ForecastTable, methods: Sequence[str]
 ) -> tuple[dict[str, RecalibrationMap], dict[str, InputValueError]]:
-    """Return the maps of the methods that can be fitted to all cases, and why the others cannot."""
+    """Return the maps of the methods that can be fitted to all cases, and the errors of the others."""
     maps, failed = {}, {}
     for method in methods:
         try:

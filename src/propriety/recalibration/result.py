@@ -121,6 +121,14 @@ class Recalibration(Result):
         """Return the map of a column as SQL; see `RecalibrationMap.to_sql`."""
         return self.map.to_sql(column, dialect=dialect)
 
+    def to_onnx(self) -> Any:
+        """Return the map as an ONNX model; see `RecalibrationMap.to_onnx`."""
+        return self.map.to_onnx()
+
+    def to_sklearn(self) -> Any:
+        """Return the map as a transformer of scikit-learn; see `RecalibrationMap.to_sklearn`."""
+        return self.map.to_sklearn()
+
     @property
     def before(self) -> ReliabilityCurve:
         """The reliability curve of the forecasts as they are."""

@@ -1,4 +1,4 @@
-"""Maps written out for engines: one formula, as a narwhals expression or as SQL."""
+"""Recalibration maps as formulas for engines: a narwhals expression or SQL."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = [
 ]
 
 Dialect: TypeAlias = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
-Column: TypeAlias = Any  # An expression of narwhals, or a text of SQL.
+Column: TypeAlias = Any  # A narwhals expression, or SQL text.
 
-FARTHEST = 700.0  # Of log-odds, whose exponential is a number.
+FARTHEST = 700.0  # Log-odds whose exponential does not overflow.
 MOST_PIECES = 20_000
 
 
 class Written(Protocol):
-    """What a formula is written in, beside `+ - * /` and comparisons."""
+    """The operations in which a formula is written, besides `+ - * /` and comparisons."""
 
     def log(self, x: Column) -> Column:
         """Natural logarithm."""
@@ -39,7 +39,7 @@ class Written(Protocol):
         """Exponential."""
 
     def clip(self, x: Column, low: float, high: float) -> Column:
-        """Bring x into [low, high]."""
+        """Clip x to [low, high]."""
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         """`yes` where the condition holds, else `no`."""
@@ -66,7 +66,7 @@ class _Expressions:
 
 
 class _Text:
-    """A formula of SQL; every number in it is of double precision, which bare literals are not everywhere."""
+    """A formula in SQL; all numbers are cast to double precision, which bare literals are not in every dialect."""
 
     __slots__ = ("text",)
 
@@ -141,7 +141,7 @@ Formula: TypeAlias = Callable[[Column, Written], Column]
 
 
 def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
-    """Write a formula of a column as an expression; what is no forecast becomes null."""
+    """Write a formula of a column as an expression; values that are not forecasts become null."""
     if not isinstance(column, str | nw.Expr):
         raise InputTypeError("must be the name of a column, or an expression", argument="column")
     p = (nw.col(column) if isinstance(column, str) else column).cast(nw.Float64)
@@ -149,7 +149,7 @@ def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
 
 
 def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
-    """Write a formula of a column in SQL; what is no forecast becomes NULL. Other dialects than DuckDB need SQLGlot."""
+    """Write a formula of a column in SQL; invalid forecasts become NULL. Dialects other than DuckDB need SQLGlot."""
     if not isinstance(column, str):
         raise InputTypeError("must be the name of a column", argument="column")
     if dialect not in get_args(Dialect):
@@ -171,15 +171,15 @@ def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
 
 def log_odds_of(p: Column, floor: float, ops: Written) -> Column:
     """Return the log-odds of floored forecasts."""
-    if not floor > 0.0:
-        law = "a map in log-odds needs a floor above 0 to be written out, because engines refuse the logarithm of 0"
-        raise UnsupportedOperationError(law, hint="fit it with a floor such as 1e-6.")
+    if not 1.0 - floor < 1.0:
+        law = "a map in log-odds needs a floor above 1e-16 to be written out, because forecasts of 0 and 1 have none"
+        raise UnsupportedOperationError(law, offender=f"it is {floor!r}", hint="fit it with a floor such as 1e-6.")
     inside = ops.clip(p, floor, 1.0 - floor)
     return ops.log(inside / (1.0 - inside))
 
 
 def expit_of(x: Column, farthest: float, ops: Written) -> Column:
-    """Return the probability that belongs to log-odds, which lie no farther from 0 than told."""
+    """Return the probability for log-odds, whose absolute value is at most `farthest`."""
     near = x if farthest <= FARTHEST else ops.clip(x, -FARTHEST, FARTHEST)
     return 1.0 / (1.0 + ops.exp(0.0 - near))
 
@@ -187,12 +187,12 @@ def expit_of(x: Column, farthest: float, ops: Written) -> Column:
 def piecewise(
     p: Column, pieces: Sequence[Callable[[], Column]], breaks: Sequence[tuple[float, bool]], ops: Written
 ) -> Column:
-    """Return what the piece of each forecast says, found by halving.
+    """Return the value of the piece in which each forecast lies, found by bisection.
 
-    A break is a forecast, and whether it belongs to the piece before it.
+    A break is a forecast, together with whether it belongs to the piece before it.
     """
     if len(pieces) > MOST_PIECES:
-        law = f"a map of more than {MOST_PIECES:,} pieces is not written out; it has {len(pieces):,}"
+        law = f"a map of more than {MOST_PIECES:,} pieces cannot be written out; it has {len(pieces):,}"
         raise UnsupportedOperationError(law, hint="join its points, or use a smooth map.")
     if len(pieces) == 1:
         return pieces[0]()
@@ -204,5 +204,5 @@ def piecewise(
 
 
 def farthest_of(floor: float) -> float:
-    """Return how far floored log-odds lie from 0 at most."""
+    """Return the largest absolute value of floored log-odds."""
     return math.inf if floor == 0.0 else -math.log(floor / (1.0 - floor))

@@ -99,8 +99,7 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
         **{name: column for name, column in optional.items() if column is not None},
         "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
     }
-    if not found.is_judged.all():
-        columns["note"] = [note or None for note in found.note.tolist()]
+    columns |= _notes_of_groups(found)
     if len(found.by) == 1 and found.by[0] not in (*columns, "note"):
         columns = {found.by[0] if name == "group" else name: column for name, column in columns.items()}
     words: tuple[str, ...] = (texts.GROUPS, texts.GROUP_SKILL)
@@ -137,9 +136,15 @@ def _skill(evaluation: Evaluation) -> Iterator[Table]:
             "group": skill.group.tolist(),
             skill.measure.label: _estimates(skill.value, skill.low, skill.high),
             "adjusted p-value": [PValue(value) for value in skill.p_adjusted.tolist()],
+            **_notes_of_groups(skill),
         },
         call=call_for_groups(evaluation, skill),
     )
+
+
+def _notes_of_groups(found: Slices) -> dict[str, list[str | None]]:
+    """Return the column of the notes, if there are any."""
+    return {"note": [note or None for note in found.note.tolist()]} if (found.note != "").any() else {}
 
 
 def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from propriety import plots
+from propriety.calibration.decomposition import PARTS
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.ranking_map import RankingMap
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.problem import BRIER, RANKED
+from propriety.evaluation.problem import RANKED
 from propriety.evaluation.words import calibration_words
 from propriety.inference.number_words import percent
 from propriety.plots.drawing import COLORS
@@ -29,6 +30,7 @@ from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
+from propriety.rules.families import BRIER
 
 __all__ = ["calibration", "decisions", "events"]
 
@@ -190,15 +192,12 @@ def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
     parts = {shown[model]: one for model, one in evaluation.decompositions.items()}
     return figure_of(
         partial(plots.plot_decompositions, parts),
-        title="Where the scores come from",
+        title="Decomposition of the scores",
         caption="Miscalibration increases to the right, discrimination upwards: the best models are at the upper left. "
         "Neither is corrected for sampling noise.",
         table={
             "model": list(parts),
-            **{
-                name: [getattr(one, name) for one in parts.values()]
-                for name in ("score", "miscalibration", "discrimination", "uncertainty")
-            },
+            **{name: [getattr(one, name) for one in parts.values()] for name in PARTS},
         },
         call=call_for_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER),
         models=list(parts),

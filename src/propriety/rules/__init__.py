@@ -1,1 +1,1 @@
-"""What a rule is, the rules, the catalogue, the scores they give, and the audit."""
+"""Scoring rules: their definition, the catalogue, the scores they give, and the audit."""

@@ -1,4 +1,4 @@
-"""Is a rule what it claims to be? A search for violations of each declared property."""
+"""The audit of a rule: a search for violations of each declared property."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["AuditReport", "Finding", "audit"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What the search says about one property.
+    """The result of the search for one property.
 
     Parameters
     ----------
     name : str
         Name of the property.
     declared : bool or tuple of float, optional
-        What the rule claims; None where it claims nothing. For the range, (best, worst).
+        What the rule claims; None if it claims nothing. For the range, (best, worst).
     holds : bool
         Whether the search found no violation.
     counterexample : Counterexample, optional
-        The clearest violation found.
+        The clearest violation found, if any.
     """
 
     name: str
@@ -40,20 +40,20 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether the search bears out the claim, or there is none."""
+        """Whether the search confirms the claim, or the rule makes none."""
         return self.declared is None or bool(self.declared) == self.holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AuditReport(Result):
-    """What `audit` found, property by property.
+    """The findings of `audit`, one per property.
 
     Parameters
     ----------
     rule : str
-        The rule.
+        Name of the rule.
     classes : int, optional
-        Number of classes of the rows that it was tried on; None for the forecast of one event.
+        Number of classes with which the rule was tried; None for one event.
     findings : tuple of Finding
         One for each property.
     """
@@ -64,16 +64,16 @@ class AuditReport(Result):
 
     @property
     def agrees(self) -> bool:
-        """Whether the search bears out every claim."""
+        """Whether the search confirms every claim."""
         return all(finding.agrees for finding in self.findings)
 
     def __getitem__(self, name: str) -> Finding:
-        """Return the finding about one property, such as ``report["proper"]``."""
+        """Return the finding for one property, such as ``report["proper"]``."""
         for finding in self.findings:
             if finding.name == name:
                 return finding
         names = [finding.name for finding in self.findings]
-        raise KeyError(f"no property {name!r} was searched; there are {names}.")
+        raise KeyError(f"no property {name!r} was audited; the properties are {names}.")
 
     def columns(self) -> dict[str, list[Any]]:
         """Columns of the tidy table: one row per property."""
@@ -101,22 +101,22 @@ def audit(
     truth: float | Sequence[float] | NDArray[Any] | None = None,
     seed: int = 0,
 ) -> AuditReport:
-    """Search for a violation of each property that a rule can have, and return what was found.
+    """Search for a violation of each property that a rule can have.
 
-    Propriety and strictness are tried for every truth against every report of a grid over the simplex and of
-    random points, ties and certainties included, and by local optimisation of the reports; the other
-    properties over all pairs of reports. A search can refute a claim and never prove it; a rule so flat that double
-    precision cannot tell two forecasts apart is taken to be flat.
+    Propriety and strict propriety are tried for every truth against every report, on a grid over the simplex and at
+    random points, including ties and certainties, and by local optimisation of the reports. The other properties are
+    tried over all pairs of reports. A search can refute a claim but never prove it. If a rule is so flat that double
+    precision cannot distinguish two forecasts, it counts as flat.
 
     Parameters
     ----------
     rule : Rule
-        The rule, one of the package's or your own.
+        The rule: one of the package's or your own.
     classes : int, optional
-        Number of classes of the rows to try it on. By default a rule for one event is tried on that, any other on
-        three classes.
+        Number of classes to try the rule with. By default, a rule for one event is tried on one event, and any other
+        rule on three classes.
     truth : float or sequence of float, optional
-        Try this true probability, or distribution over the classes, only.
+        Try only this true probability, or this distribution over the classes.
     seed : int
         Seed of the random points.
 
@@ -166,7 +166,7 @@ def _check_classes(rule: Rule, classes: int | None) -> None:
     if classes is None:
         return
     if not isinstance(rule, ClassRule):
-        law = f"{type(rule).__name__} scores the forecast of one event; leave classes out"
+        law = f"{type(rule).__name__} scores the forecast of one event; omit classes"
         raise InputValueError(law)
     if not isinstance(classes, int) or isinstance(classes, bool) or classes < 2:
         raise InputValueError(f"classes must be a whole number of at least 2; got {classes!r}")

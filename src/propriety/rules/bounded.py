@@ -1,9 +1,8 @@
-"""Scores that count only the thresholds at which somebody would act: regret over an interval of them.
+"""Scores restricted to the thresholds at which somebody would act: regret over a threshold range.
 
-Each is an integral of the regret R*(c) over [low, high] with its own weight. What is reported of the integral
-differs between publications, so it is asked for by `normalize`: "regret" is the mean regret over the interval,
-"width" the difference of clipped scores divided by the width of the interval on the score's own scale of thresholds,
-"none" that difference itself.
+Each is an integral of the regret R*(c) over [low, high] with its own weight. Publications report different forms of the
+integral, which `normalize` selects: "regret" is the mean regret over the interval; "width" is the difference of clipped
+scores divided by the width of the interval on the score's own scale of thresholds; "none" is that difference itself.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class _Bounded(BinaryRule):
     normalize: Normalize = "regret"
 
     def __post_init__(self) -> None:
-        self.weight()  # It checks the thresholds.
+        self.weight()  # This checks the thresholds.
         if self.normalize not in ("regret", "width", "none"):
             raise InputValueError(
                 'must be "regret", "width" or "none"', argument="normalize", offender=f"got {self.normalize!r}"
@@ -38,21 +37,22 @@ class _Bounded(BinaryRule):
 
     @abstractmethod
     def weight(self) -> IntervalWeight:
-        """Return the weight on thresholds whose regret it is."""
+        """Return the weight on thresholds that defines the rule."""
 
     @abstractmethod
     def divisor(self) -> float:
-        """Return what the integral of the regret is divided by."""
+        """Return the divisor of the integral of the regret."""
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the integral of the regret under the weight, divided as asked."""
+        """Return the integral of the regret under the weight, divided as `normalize` says."""
         return self.weight().loss(p, event=event, ops=ops) / self.divisor()
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the claims: proper; strictly only if the interval is everything.
+        """Return the claims: proper, and strictly proper only if the interval is [0, 1].
 
-        Around 1/2 right answers come before wrong ones; the rule is superior if an even forecast costs the same whether
-        the event happens or not, as in an interval that is symmetric about 1/2 under the Brier and the log score.
+        If the interval contains 1/2, right answers score better than wrong ones. The rule is superior if a forecast of
+        1/2 costs the same whether the event happens or not, as in an interval symmetric about 1/2 under the Brier and
+        log scores.
         """
         del classes
         whole = self.low == 0.0 and self.high == 1.0
@@ -81,7 +81,7 @@ class BoundedBrier(_Bounded):
     low, high : float
         The thresholds at which somebody might act.
     normalize : {"regret", "width", "none"}
-        Divide by 2 (high - low), the mean regret over thresholds drawn uniformly; by high - low; or not.
+        Divide by 2 (high - low), which gives the mean regret over uniform thresholds; by high - low; or by nothing.
 
     References
     ----------
@@ -102,14 +102,14 @@ class BoundedBrier(_Bounded):
         return UniformWeight(self.low, self.high)
 
     def divisor(self) -> float:
-        """Return the width for the mean regret; the regret is half the difference of clipped scores."""
+        """Return the divisor; the regret is half the difference of clipped scores."""
         width = self.high - self.low
         return {"regret": width, "width": 0.5 * width, "none": 0.5}[self.normalize]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BoundedLog(_Bounded):
-    r"""Log score over the thresholds in [low, high], which counts them evenly in log-odds.
+    r"""Log score over the thresholds in [low, high], with a uniform weight in log-odds.
 
     With :math:`\hat p` the forecast clipped to the interval, the difference of clipped scores is
     :math:`\log(\text{high} / \hat p)` for an event and
@@ -121,8 +121,8 @@ class BoundedLog(_Bounded):
     low, high : float
         The thresholds at which somebody might act.
     normalize : {"regret", "width", "none"}
-        Divide by the width in log-odds, logit(high) - logit(low), which gives the mean regret over thresholds
-        drawn uniformly in log-odds ("regret" and "width" are the same here); or not.
+        Divide by the width in log-odds, logit(high) - logit(low), which gives the mean regret over thresholds uniform
+        in log-odds ("regret" and "width" are the same here); or by nothing.
 
     References
     ----------
@@ -139,7 +139,7 @@ class BoundedLog(_Bounded):
     label: ClassVar[str] = "bounded log score"
 
     def __post_init__(self) -> None:
-        # Named, because a slots dataclass replaces the class that a bare super() refers to.
+        # The class is named because a slots dataclass replaces the class that a bare super() refers to.
         _Bounded.__post_init__(self)
         if self.normalize != "none" and (self.low == 0.0 or self.high == 1.0):
             law = "must lie strictly between 0 and 1 for a mean over log-odds"
@@ -151,7 +151,7 @@ class BoundedLog(_Bounded):
             )
 
     def weight(self) -> LogOddsWeight:
-        """Return the weight that is even in log-odds."""
+        """Return the weight that is uniform in log-odds."""
         return LogOddsWeight(self.low, self.high)
 
     def divisor(self) -> float:
@@ -163,17 +163,17 @@ class BoundedLog(_Bounded):
 class BoundedNetBenefit(_Bounded):
     r"""Net benefit forgone over the thresholds in [low, high]: prevalence minus mean net benefit.
 
-    A loss, lower is better, as every rule; `propriety.bounded_net_benefit` turns it into the mean net benefit,
-    of which more is better. With :math:`\hat p` the forecast clipped to the interval, the integral
-    :math:`\int R^*(c) / (1 - c)\,dc` is :math:`\text{high} - \hat p` for an event and
-    :math:`\text{low} - \hat p + \log\bigl((1 - \text{low}) / (1 - \hat p)\bigr)` for a non-event.
+    Like every rule it is a loss: lower is better. `propriety.bounded_net_benefit` converts it to the mean net benefit,
+    for which higher is better. With :math:`\hat p` the forecast clipped to the interval, the integral :math:`\int
+    R^*(c) / (1 - c)\,dc` is :math:`\text{high} - \hat p` for an event and :math:`\text{low} - \hat p + \log\bigl((1 -
+    \text{low}) / (1 - \hat p)\bigr)` for a non-event.
 
     Parameters
     ----------
     low, high : float
         The thresholds at which somebody might act; high < 1.
     normalize : {"regret", "width", "none"}
-        Divide by the width of the interval ("regret" and "width" are the same here); or not.
+        Divide by the width of the interval ("regret" and "width" are the same here); or by nothing.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Every rule of the package, in one literal tuple; the tests check every declared property of each."""
+"""Every rule of the package, in one literal tuple; the tests check each declared property of each rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights on thresholds of one's own: straight lines between points, or any function."""
+"""User-defined weights on thresholds: piecewise linear, or any function."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["CustomWeight", "PointsWeight", "read_weight"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PointsWeight(ThresholdWeight):
-    """The weight whose graph is the straight lines between points, and 0 outside them; its regret is exact.
+    """A piecewise linear weight through given points, and 0 outside them. Its regret is exact.
 
     Parameters
     ----------
     grid : array-like of shape (m,)
-        Thresholds in [0, 1], in order; one that occurs twice makes a jump.
+        Thresholds in [0, 1], in increasing order; a threshold given twice makes a jump.
     densities : array-like of shape (m,)
-        The weight there, finite and not negative.
+        The weight at each threshold, finite and not negative.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class PointsWeight(ThresholdWeight):
     panels: Panels = field(init=False)
 
     def __post_init__(self) -> None:
-        # Copies, because a weight must stay what it is when the caller's arrays change.
+        # Copied, so that the weight does not change when the caller's arrays do.
         grid, densities = read_grid(self.grid).copy(), _read_densities(self.densities)
         if densities.shape != grid.shape or len(grid) < 2:
             law = "must be two or more thresholds with one density each"
@@ -61,12 +61,12 @@ class PointsWeight(ThresholdWeight):
         return f"PointsWeight({np.size(self.grid)} points from {first:g} to {last:g})"
 
     def density(self, c: Floats) -> Floats:
-        """Return the height of the lines, 0 outside the points."""
+        """Return the interpolated weight, 0 outside the points."""
         points = np.asarray(self.grid), np.asarray(self.densities)
         return np.asarray(np.interp(c, *points, left=0.0, right=0.0))
 
     def total(self) -> float:
-        """Return the area under the lines."""
+        """Return the integral of the weight."""
         return self.panels.total
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
@@ -76,19 +76,19 @@ class PointsWeight(ThresholdWeight):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CustomWeight(ThresholdWeight):
-    """A weight of one's own: a function of an array of thresholds, on [low, high].
+    """A weight given as a function of an array of thresholds, on [low, high].
 
-    It is integrated by 15 Gauss-Legendre nodes in each of 128 panels, which are halved until that changes the total by
-    less than 1e-13 of it. Of functions that are smooth but for a few jumps the error is about 1e-12 of the total. A
-    weight whose integral does not settle to 1e-9 is refused. A peak narrower than a thousandth of the interval can be
-    missed, and needs an interval of its own, or points.
+    It is integrated with 15 Gauss-Legendre nodes in each of 128 panels, which are halved until that changes the total
+    by less than a relative 1e-13. For functions that are smooth except for a few jumps, the error is about 1e-12 of the
+    total. A weight whose integral does not converge to 1e-9 is rejected with an error. A peak narrower than a
+    thousandth of the interval can be missed; give it an interval of its own, or use points.
 
     Parameters
     ----------
     function : callable
-        Takes an array of thresholds strictly between low and high, returns finite weights that are not negative.
+        Takes an array of thresholds strictly between low and high and returns finite, non-negative weights.
     low, high : float
-        The thresholds outside which the weight is 0.
+        The weight is 0 outside this interval.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class CustomWeight(ThresholdWeight):
         _check_total(self.total())
 
     def density(self, c: Floats) -> Floats:
-        """Return the function within the interval, else 0."""
+        """Return the function within the interval, and 0 outside."""
         thresholds = np.asarray(c, dtype=np.float64)
         within = (thresholds >= self.low) & (thresholds <= self.high)
         if within.all():
@@ -120,10 +120,10 @@ class CustomWeight(ThresholdWeight):
 
     def _values(self, thresholds: Floats) -> Floats:
         try:
-            with np.errstate(all="ignore"):  # What is not finite is refused below.
+            with np.errstate(all="ignore"):  # Values that are not finite are rejected below.
                 values = np.broadcast_to(np.asarray(self.function(thresholds), dtype=np.float64), thresholds.shape)
         except (TypeError, ValueError) as error:
-            law = "must take an array of thresholds and return as many numbers"
+            law = "must take an array of thresholds and return one number for each"
             hint = "numpy.vectorize(weight) does."
             raise InputTypeError(law, argument="weight", offender=str(error), hint=hint) from error
         _check_densities(values, thresholds)
@@ -139,7 +139,7 @@ class CustomWeight(ThresholdWeight):
 
 
 def read_weight(weight: object) -> ThresholdWeight:
-    """Return a weight as it is, or make one of a function or of points."""
+    """Return a weight as it is, or make one from a function or points."""
     if isinstance(weight, ThresholdWeight):
         return weight
     if isinstance(weight, tuple | list) and len(weight) == 2:
@@ -147,13 +147,13 @@ def read_weight(weight: object) -> ThresholdWeight:
     if callable(weight) and not isinstance(weight, type):
         return CustomWeight(weight)
     law = "must be a weight on thresholds, a function, or (grid, densities)"
-    hint = "UniformWeight(low, high) is the plainest."
+    hint = "UniformWeight(low, high) is the simplest."
     raise InputTypeError(law, argument="weight", offender=f"got {weight!r}", hint=hint)
 
 
 def _panel_loss(panels: Panels, p: Column, *, event: bool, ops: Operations) -> Column:
     if ops is not NUMPY:
-        raise UnsupportedOperationError("Engines have no quadrature", hint="make a ForecastTable and score that.")
+        raise UnsupportedOperationError("Engines have no quadrature", hint="make a ForecastTable and score it.")
     return panels.loss(np.asarray(p, dtype=np.float64), event=event)
 
 

@@ -1,4 +1,4 @@
-"""What a forecast costs somebody who acts on it at one threshold, and mixtures over all thresholds."""
+"""The elementary score, which is the regret at one threshold, and mixtures of it over thresholds."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["BetaRegret", "Elementary", "ShiftedBrier"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Elementary(BinaryRule):
-    r"""Regret of acting where the forecast reaches the threshold :math:`c`.
+    r"""Regret of acting if the forecast reaches the threshold :math:`c`.
 
-    Acting without the event costs :math:`c`, not acting on the event costs :math:`1 - c`:
-    :math:`S(p, 1) = (1 - c) 1\{p < c\}` and :math:`S(p, 0) = c\, 1\{p \ge c\}`. The mean over cases is the
-    regret :math:`R^*(c)`, and every proper score is a mixture of these over thresholds.
+    Acting without the event costs :math:`c`; not acting on the event costs :math:`1 - c`: :math:`S(p, 1) = (1 - c) 1\{p
+    < c\}` and :math:`S(p, 0) = c\, 1\{p \ge c\}`. The mean over cases is the regret :math:`R^*(c)`. Every proper score
+    is a mixture of these over thresholds.
 
     Parameters
     ----------
     threshold : float
-        :math:`c` in (0, 1), the share that a false alarm has in the cost of both errors.
+        :math:`c` in (0, 1), the cost of a false alarm as a share of the cost of both errors.
 
     References
     ----------
@@ -46,7 +46,7 @@ class Elementary(BinaryRule):
         check_inside("threshold", self.threshold)
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the claims: proper; not strictly, because only the side of the threshold counts."""
+        """Return the claims: proper, but not strictly, because only the side of the threshold matters."""
         del classes
         worst = max(self.threshold, 1.0 - self.threshold)
         return Properties(
@@ -60,27 +60,26 @@ class Elementary(BinaryRule):
         )
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the cost of the wrong decision, if it is wrong."""
+        """Return the cost of the decision if it is wrong, else 0."""
         acts = p >= self.threshold
         return ops.where(acts, 0.0, 1.0 - self.threshold) if event else ops.where(acts, self.threshold, 0.0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ShiftedBrier(BinaryRule):
-    r"""Brier score of the forecast moved so that thresholds around :math:`\mu` count most.
+    r"""Brier score of a transformed forecast, so that thresholds around :math:`\mu` count most.
 
-    With :math:`M(p) = p (1 - \mu) / (p (1 - \mu) + (1 - p) \mu)`, which takes :math:`\mu` to 1/2, the loss is
-    :math:`(1 - \mu) (1 - M(p))^2` for an event and :math:`\mu M(p)^2` for a non-event: regret averaged over
-    thresholds with the density :math:`2 \mu^2 (1 - \mu)^2 / (\mu + c (1 - 2 \mu))^3`. At 1/2 it is half the
-    Brier score.
+    With :math:`M(p) = p (1 - \mu) / (p (1 - \mu) + (1 - p) \mu)`, which maps :math:`\mu` to 1/2, the loss is :math:`(1
+    - \mu) (1 - M(p))^2` for an event and :math:`\mu M(p)^2` for a non-event: the regret averaged over thresholds with
+    density :math:`2 \mu^2 (1 - \mu)^2 / (\mu + c (1 - 2 \mu))^3`. For :math:`\mu = 1/2` it is half the Brier score.
 
     Parameters
     ----------
     mu : float
         The threshold that matters most, in (0, 1).
     weighted : bool
-        False leaves the factors :math:`1 - \mu` and :math:`\mu` out, as the score was printed. That form is
-        improper unless :math:`\mu = 1/2`, and is here to recompute published numbers.
+        False omits the factors :math:`1 - \mu` and :math:`\mu`, as in the publication. That form is improper unless
+        :math:`\mu = 1/2`; it is provided to reproduce published numbers.
 
     References
     ----------
@@ -103,7 +102,7 @@ class ShiftedBrier(BinaryRule):
         check_inside("mu", self.mu)
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the claims: strictly proper with the weights, without them only at 1/2; superior only there."""
+        """Return the claims: with the factors strictly proper, without them only at 1/2; superior only at 1/2."""
         del classes
         even = self.mu == 0.5
         proper = self.weighted or even
@@ -113,7 +112,7 @@ class ShiftedBrier(BinaryRule):
         )
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the weighted squared error of the moved forecast."""
+        """Return the weighted squared error of the transformed forecast."""
         del ops
         hit, miss = p * (1.0 - self.mu), (1.0 - p) * self.mu
         error = (miss if event else hit) / (hit + miss)
@@ -127,7 +126,7 @@ class BetaRegret(BinaryRule):
 
     :math:`S(p, 1) = \frac{\beta}{\alpha + \beta} \bigl(1 - I_p(\alpha, \beta + 1)\bigr)` and
     :math:`S(p, 0) = \frac{\alpha}{\alpha + \beta} I_p(\alpha + 1, \beta)` with the regularised incomplete beta
-    function :math:`I`. Beta(1, 1) gives half the Brier score. On an engine it is scored from the table.
+    function :math:`I`. Beta(1, 1) gives half the Brier score. On an engine it is computed from the forecast table.
 
     Parameters
     ----------
@@ -152,7 +151,7 @@ class BetaRegret(BinaryRule):
     beta: float
 
     def __post_init__(self) -> None:
-        BetaWeight(self.alpha, self.beta)  # It checks the parameters.
+        BetaWeight(self.alpha, self.beta)  # This checks the parameters.
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper, because every threshold has weight; superior if weights are symmetric."""
@@ -164,5 +163,5 @@ class BetaRegret(BinaryRule):
         )
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the mean cost of the thresholds on the wrong side of the forecast."""
+        """Return the mean cost over the thresholds on the wrong side of the forecast."""
         return BetaWeight(self.alpha, self.beta).loss(p, event=event, ops=ops)

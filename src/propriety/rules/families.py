@@ -1,4 +1,4 @@
-"""The classic proper scores and the families they belong to, for one event and for K classes."""
+"""The classic proper scores and their families, for one event and for K classes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from propriety.rules.rule import BinaryRule, ClassRule, Properties
 __all__ = ["BRIER", "Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"]
 
 
-TWO = (None, 2)  # One event, or two columns: the problems with two classes.
+TWO = (None, 2)  # Two classes: one event, or two columns.
 
 
 def symmetric(classes: int | None, *, worst: float, local: bool = False) -> Properties:
-    """Declare a strictly proper rule that treats all classes alike.
+    """Declare the properties of a strictly proper rule that treats all classes alike.
 
-    With two classes such a rule is superior, because its loss falls strictly as the probability of the class
-    that happened grows, in the same way for both; with more it is not.
+    With two classes such a rule is superior, because its loss decreases strictly with the probability of the class that
+    happened, in the same way for both. With more classes it is not.
     """
     return Properties(
         proper=True,
@@ -41,14 +41,14 @@ def symmetric(classes: int | None, *, worst: float, local: bool = False) -> Prop
 class Brier(BinaryRule, ClassRule):
     r"""Brier score: :math:`(p - y)^2` for one event, :math:`\sum_k (p_k - y_k)^2` for K classes.
 
-    A 1-D forecast is scored by its one component, from 0 to 1; rows are scored by the sum over classes, from
-    0 to 2, or by half of it, from 0 to 1, with ``scale="half"``. For two classes the half is the
-    one-component score.
+    A 1-D forecast is scored by its one component, from 0 to 1. Class probabilities are scored by the sum over classes,
+    from 0 to 2, or with ``scale="half"`` by half of it, from 0 to 1. For two classes the half equals the one-component
+    score.
 
     Parameters
     ----------
     scale : {"sum", "half"}
-        What is reported for rows of probabilities.
+        Which score is reported for class probabilities.
 
     References
     ----------
@@ -77,7 +77,7 @@ class Brier(BinaryRule, ClassRule):
         return symmetric(classes, worst=2.0 if classes and self.scale == "sum" else 1.0)
 
     def units(self, classes: int | None = None) -> str:
-        """Say the scale: one component, the sum over classes, or half of it."""
+        """Return the scale: one component, the sum over classes, or half of it."""
         if classes is None:
             return "one component, 0 to 1"
         return "sum over classes, 0 to 2" if self.scale == "sum" else "half the sum over classes, 0 to 1"
@@ -89,7 +89,7 @@ class Brier(BinaryRule, ClassRule):
         return error * error
 
     def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
-        """Return the squared distance to the outcome of each case."""
+        """Return the squared distance to the outcome, for each case."""
         error = ops.number(event) - p
         return error * error
 
@@ -107,14 +107,14 @@ BRIER = Brier()  # The default rule of functions that take any.
 class Log(BinaryRule, ClassRule):
     r"""Logarithmic score :math:`-\log p_y`, in nats.
 
-    With three classes or more it is, up to affine maps, the only strictly proper score that is local; with two classes
-    every score is. An event that was called impossible and happened costs infinity.
+    With three classes or more it is, up to affine transformations, the only strictly proper score that is local; with
+    two classes every score is local. The loss is infinite if an event with a forecast of 0 happens.
 
     Parameters
     ----------
     clip : float, optional
-        Bring probabilities into [clip, 1 - clip] first. The score is then bounded and no longer strictly
-        proper; with three classes or more not even proper, because a class below `clip` is paid for twice.
+        Clip probabilities to [clip, 1 - clip] first. The score is then bounded and no longer strictly proper. With
+        three classes or more it is not even proper, because a class below `clip` is charged for twice.
 
     References
     ----------
@@ -143,7 +143,7 @@ class Log(BinaryRule, ClassRule):
         if self.clip is None:
             return symmetric(classes, worst=math.inf, local=True)
         return Properties(
-            proper=classes in TWO,  # Clipped at both ends, a pair still sums to one.
+            proper=classes in TWO,  # Two probabilities clipped at both ends still sum to one.
             strictly_proper=False,
             local=True,
             distance_sensitive=False,
@@ -166,7 +166,7 @@ class Log(BinaryRule, ClassRule):
         return self.clipped(-ops.log(at_outcome(p, outcome)), ops)
 
     def clipped(self, loss: Column, ops: Operations) -> Column:
-        """Clip the loss as clipping the probability would; 1 - clip itself may not be a float."""
+        """Clip the loss as clipping the probability would; 1 - clip may not be representable as a float."""
         return loss if self.clip is None else ops.clip(loss, -math.log1p(-self.clip), -math.log(self.clip))
 
 
@@ -174,7 +174,7 @@ class Log(BinaryRule, ClassRule):
 class Spherical(BinaryRule, ClassRule):
     r"""Spherical score as a loss: :math:`1 - p_y / \lVert p \rVert_2`, from 0 to 1.
 
-    A 1-D forecast is scored as the row (1 - p, p). The code multiplies out to avoid the difference of two
+    A 1-D forecast is scored as the row (1 - p, p). The code uses an equivalent form that avoids the difference of two
     nearly equal numbers: with :math:`r = \sum_{k \ne y} p_k^2`, the loss is
     :math:`r / (\lVert p \rVert (\lVert p \rVert + p_y))`.
 
@@ -214,8 +214,8 @@ class Spherical(BinaryRule, ClassRule):
 class Pseudospherical(BinaryRule, ClassRule):
     r"""Pseudospherical family :math:`\bigl(1 - (p_y / \lVert p \rVert_\beta)^{\beta - 1}\bigr) / (\beta - 1)`.
 
-    Order 2 is the spherical score; as the order falls to 1 it becomes the log score. A 1-D forecast is
-    scored as the row (1 - p, p).
+    Order 2 is the spherical score; as the order decreases to 1, it becomes the log score. A 1-D forecast is scored as
+    the row (1 - p, p).
 
     Parameters
     ----------
@@ -252,12 +252,12 @@ class Pseudospherical(BinaryRule, ClassRule):
         return self._loss(hit, (miss,), ops.maximum(hit, miss), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
-        """Return the loss of rows."""
+        """Return the loss of class probabilities."""
         return self._loss(at_outcome(p, outcome), elsewhere(p, outcome), ops.maximum(*p), ops)
 
     def _loss(self, hit: Column, others: Sequence[Column], top: Column, ops: Operations) -> Column:
-        # Divided by the largest, probabilities do not vanish when raised to a high order.
-        # Where the class that happened leads, the first two terms cancel exactly and leave the digits of the others.
+        # Dividing by the largest probability prevents underflow at high orders. If the class that happened has the
+        # largest probability, the first two terms cancel exactly and the digits of the others are kept.
         excess = ops.power(hit / top, self.order) - 1.0 + sum(ops.power(other / top, self.order) for other in others)
         share = 1.0 / self.order
         distance = ops.log(top) - ops.log(ops.where(hit > 0.0, hit, top)) + share * ops.log1p(excess)
@@ -269,8 +269,8 @@ class Pseudospherical(BinaryRule, ClassRule):
 class Tsallis(BinaryRule, ClassRule):
     r"""Power family :math:`\bigl(1 - \gamma p_y^{\gamma - 1} + (\gamma - 1) \sum_k p_k^\gamma\bigr) / (\gamma - 1)`.
 
-    The score that belongs to Tsallis' entropy. Order 2 is the sum-Brier score; as the order falls to 1 it
-    becomes the log score. A 1-D forecast is scored as the row (1 - p, p), so that order 2 is twice the
+    The score associated with Tsallis entropy. Order 2 is the Brier score summed over classes; as the order decreases to
+    1, it becomes the log score. A 1-D forecast is scored as the row (1 - p, p), so that order 2 is twice the
     one-component Brier score.
 
     Parameters
@@ -308,12 +308,12 @@ class Tsallis(BinaryRule, ClassRule):
         return self._loss(hit, miss, (miss,), ops)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
-        """Return the loss of rows."""
+        """Return the loss of class probabilities."""
         hit = at_outcome(p, outcome)
         return self._loss(hit, 1.0 - hit, elsewhere(p, outcome), ops)
 
     def _loss(self, hit: Column, miss: Column, others: Sequence[Column], ops: Operations) -> Column:
-        # With m = 1 - p_y the part of p_y is the integral of order * u * (1 - u)^(order - 2) up to m. Where m is small,
+        # With m = 1 - p_y, the term of p_y is the integral of order * u * (1 - u)^(order - 2) up to m. If m is small,
         # its series keeps the digits that the difference below loses.
         order = self.order
         series: Column = 0.0
@@ -330,20 +330,20 @@ class Tsallis(BinaryRule, ClassRule):
 
 
 def at_outcome(p: Sequence[Column], outcome: Sequence[Column]) -> Column:
-    """Return the probability given to the class that happened; exact, because the rest of the sum is zeros."""
+    """Return the probability given to the class that happened; exact, because all other terms are zero."""
     return sum(p_k * y_k for p_k, y_k in zip(p, outcome, strict=True))
 
 
 def elsewhere(p: Sequence[Column], outcome: Sequence[Column]) -> list[Column]:
-    """Return the probabilities given to the classes that did not happen, with 0 for the one that did."""
+    """Return the probabilities of the classes that did not happen, with 0 for the one that did."""
     return [p_k * (1.0 - y_k) for p_k, y_k in zip(p, outcome, strict=True)]
 
 
 def _shortfall(x: Column, minus_log: Column, exponent: float, ops: Operations) -> Column:
-    """Return (1 - x^exponent) / exponent, with all digits also where x is near 1, from an accurate -log x.
+    """Return (1 - x^exponent) / exponent, accurate also for x near 1, from an accurate -log x.
 
-    The quotient (1 - z) / log z hardly changes where z is near 1, so that the rounding of z = x^exponent leaves it
-    alone, and the logarithm is then multiplied back with all its digits (Higham 2002, section 1.14.1).
+    The quotient (1 - z) / log z is nearly constant for z near 1, so that the rounding of z = x^exponent hardly affects
+    it. Multiplying by the logarithm then keeps all its digits (Higham 2002, section 1.14.1).
     """
     z = ops.power(x, exponent)
     safe = ops.where((z > 0.5) & (z < 1.0), z, 0.5)
@@ -355,5 +355,5 @@ def _check_order(order: float) -> None:
     if not is_number(order) or not 1.0 + 1e-6 <= order < math.inf:
         law = "must be a number above 1.000001"
         raise InputValueError(
-            law, argument="order", offender=f"got {order!r}", hint="nearer to 1 the family is the log score, Log()."
+            law, argument="order", offender=f"got {order!r}", hint="closer to 1 the family is the log score, Log()."
         )

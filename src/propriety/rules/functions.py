@@ -1,4 +1,4 @@
-"""Functions of a case and its forecast that are no scoring rules by themselves, but whose means are wanted."""
+"""Per-case functions that are not scoring rules, but whose means are reported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["FUNCTIONS", "Excess", "MeanNetLoss", "NetLoss"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Excess(BinaryRule):
-    """Outcome less forecast, whose mean is calibration in the large.
+    """Outcome minus forecast; its mean is calibration in the large.
 
     Examples
     --------
@@ -27,21 +27,21 @@ class Excess(BinaryRule):
     label: ClassVar[str] = "outcome less forecast"
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return what happened less what was forecast."""
+        """Return the outcome minus the forecast."""
         del ops
         return (1.0 if event else 0.0) - p
 
     def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
-        """Return what happened less what was forecast, for each case."""
+        """Return the outcome minus the forecast, for each case."""
         return ops.number(event) - p
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NetLoss(BinaryRule):
-    r"""Net benefit of a case, taken as a loss: :math:`-1` for an event acted on, :math:`c / (1 - c)` for a false alarm.
+    r"""Negative net benefit of a case: :math:`-1` for an event acted on, :math:`c / (1 - c)` for a false alarm.
 
-    So the mean of this function is the net benefit with its sign turned. It is no proper rule by itself, but differs
-    from one, the regret over :math:`1 - c`, by what no forecast can change.
+    The mean of this function is the net benefit with the opposite sign. It is not a proper rule itself, but differs
+    from one, the regret divided by :math:`1 - c`, by a term that does not depend on the forecast.
 
     Examples
     --------
@@ -59,19 +59,19 @@ class NetLoss(BinaryRule):
         check_inside("threshold", self.threshold)
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return what acting costs, if the forecast reaches the threshold."""
+        """Return the cost of acting if the forecast reaches the threshold, else 0."""
         cost = -1.0 if event else self.threshold / (1.0 - self.threshold)
         return ops.where(p >= self.threshold, cost, 0.0)
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the range: from all events acted on to all false alarms."""
+        """Return the range: from acting on events only to acting on non-events only."""
         del classes
         return Properties(best=-1.0, worst=self.threshold / (1.0 - self.threshold))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MeanNetLoss(BinaryRule):
-    """Mean of `NetLoss` over the thresholds from low to high: what `BoundedNetBenefit` has above never acting.
+    """Mean of `NetLoss` over the thresholds from low to high: `BoundedNetBenefit` relative to never acting.
 
     Examples
     --------
@@ -86,14 +86,14 @@ class MeanNetLoss(BinaryRule):
     high: float
 
     def __post_init__(self) -> None:
-        self._forgone()  # It checks the thresholds.
+        self._forgone()  # This checks the thresholds.
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return what acting costs on average, at the thresholds that the forecast reaches."""
+        """Return the mean cost of acting over the thresholds that the forecast reaches."""
         return self._forgone().loss(p, event=event, ops=ops) - (1.0 if event else 0.0)
 
     def properties(self, classes: int | None = None) -> Properties:
-        """Return the range: from all events acted on to all false alarms."""
+        """Return the range: from acting on events only to acting on non-events only."""
         del classes
         return Properties(best=-1.0, worst=float(self.loss(1.0, event=False)))
 

@@ -1,7 +1,7 @@
-"""The operations that a rule's formula is written in, so that one formula serves arrays and engines alike.
+"""The operations in which a rule's formula is written, so that one formula works for arrays and engines.
 
-Beside these few, a formula uses `+ - * /` and comparisons. `NUMPY` evaluates on NumPy arrays, `NARWHALS`
-builds expressions for any engine that narwhals knows; another kind of column needs one more such class.
+A formula also uses `+ - * /` and comparisons. `NUMPY` evaluates on NumPy arrays, and `NARWHALS` builds expressions for
+any engine that narwhals supports. Another kind of column needs one more such class.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from scipy import special
 
 from propriety.errors import UnsupportedOperationError
 
-__all__ = ["JUDGED", "NARWHALS", "NUMPY", "QUIET", "Column", "Operations"]
+__all__ = ["CHECKED", "NARWHALS", "NUMPY", "QUIET", "Column", "Operations"]
 
 SMALLEST = math.nextafter(0.0, 1.0)
-NONE = 2.0**-150  # What changes no sum but 0, so that nothing is divided by it.
+NONE = 2.0**-150  # Changes no sum other than 0; added to avoid a division by 0.
 
-Column: TypeAlias = Any  # A NumPy array, a narwhals expression, or a number where one stands for all cases.
+Column: TypeAlias = Any  # A NumPy array, a narwhals expression, or one number for all cases.
 
 
 class Operations(Protocol):
-    """What a kind of column must be able to do."""
+    """The operations that a kind of column must support."""
 
     def log(self, x: Column) -> Column:
         """Natural logarithm, minus infinity at 0."""
 
     def log1p(self, x: Column) -> Column:
-        """Natural logarithm of 1 + x, accurate where x is small."""
+        """Natural logarithm of 1 + x, accurate for small x."""
 
     def power(self, x: Column, exponent: float) -> Column:
         """Raise x to a constant."""
@@ -39,7 +39,7 @@ class Operations(Protocol):
         """Absolute value."""
 
     def clip(self, x: Column, low: float, high: float) -> Column:
-        """Bring x into [low, high]."""
+        """Clip x to [low, high]."""
 
     def minimum(self, *columns: Column) -> Column:
         """Smallest of the columns, case by case."""
@@ -92,8 +92,8 @@ class _NumPy:
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         if _is_column(yes) and _is_column(no) and _is_column(condition, np.bool_):
-            # Where outcomes alternate at random, `numpy.where` waits for mispredicted branches; choosing the bits
-            # with a mask gives the same floats, infinities included, in a third of the time.
+            # If outcomes alternate at random, `numpy.where` is slowed by mispredicted branches. Selecting bits with a
+            # mask gives the same floats, infinities included, in a third of the time.
             mask = np.negative(condition.view(np.int8)).astype(np.int64)
             chosen = yes.view(np.int64) ^ no.view(np.int64)
             chosen &= mask
@@ -116,7 +116,7 @@ class _Narwhals:
         return x.log()
 
     def log1p(self, x: Column) -> Column:
-        # Engines lack log1p. The rounding of 1 + x, which is known, moves its logarithm by nearly its share of 1 + x.
+        # Engines lack log1p. The rounding error of 1 + x is known, and correcting for it restores the accuracy.
         grown = x + 1.0
         return self.log(grown) - ((grown - 1.0) - x) / (grown + NONE)
 
@@ -136,15 +136,15 @@ class _Narwhals:
         return nw.max_horizontal(*columns)
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
-        # A condition that is null holds neither way, and gives null.
+        # A null condition is neither true nor false, and gives null.
         return nw.when(condition).then(_expression(yes)).otherwise(nw.when(~condition).then(_expression(no)))
 
     def number(self, condition: Column) -> Column:
-        return condition.cast(nw.Int32).cast(nw.Float64)  # PostgreSQL makes whole numbers of conditions, but no floats.
+        return condition.cast(nw.Int32).cast(nw.Float64)  # PostgreSQL casts conditions to integers, but not to floats.
 
     def log_likelihood(self, p: Column, event: Column) -> Column:
-        # Engines choose between two columns case by case, which takes as long as the logarithm; arithmetic does not.
-        # `hit` is p or 1 - p, and `lost` what was rounded off, as in `log1p`.
+        # Engines choose between two columns case by case, which takes as long as the logarithm; arithmetic is faster.
+        # `hit` is p or 1 - p, and `lost` is the rounding error, as in `log1p`.
         happened = self.number(event)
         other = 1.0 - happened
         hit = (other - p).abs()
@@ -153,19 +153,19 @@ class _Narwhals:
 
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
         del alpha, beta, x, upper
-        hint = "make a ForecastTable and score that."
+        hint = "make a ForecastTable and score it."
         raise UnsupportedOperationError("Engines have no incomplete beta function", hint=hint)
 
 
-class _Judged(_Narwhals):
-    """Of rows without missing values; conditions need not be asked twice, which keeps queries short."""
+class _Checked(_Narwhals):
+    """Operations for rows without missing values; conditions are not tested for null, which keeps queries short."""
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         return nw.when(condition).then(_expression(yes)).otherwise(_expression(no))
 
 
-class _Quiet(_Judged):
-    """Of Dask, whose workers warn of the logarithm of 0."""
+class _Quiet(_Checked):
+    """Operations for Dask, whose workers warn about the logarithm of 0."""
 
     def log(self, x: Column) -> Column:
         return nw.when(x > 0.0).then(x.clip(SMALLEST, None).log()).otherwise(nw.lit(-math.inf))
@@ -181,5 +181,5 @@ def _expression(column: Column) -> nw.Expr:
 
 NUMPY: Operations = _NumPy()
 NARWHALS: Operations = _Narwhals()
-JUDGED: Operations = _Judged()
+CHECKED: Operations = _Checked()
 QUIET: Operations = _Quiet()

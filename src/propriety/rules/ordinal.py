@@ -1,4 +1,4 @@
-"""Scores for ordered classes, which know that a near miss is better than a far one."""
+"""Scores for ordered classes, under which a near miss costs less than a far one."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class RankedProbability(ClassRule):
 class SquaredAbsoluteRankedProbability(ClassRule):
     r"""Squared absolute RPS :math:`\bigl[\frac{1}{K - 1} \sum_{k < K} |P_k - Y_k|\bigr]^2`, from 0 to 1.
 
-    The square of the expected distance between a class drawn from the forecast and the class that happened,
-    over the largest distance. It punishes far misses harder and does not favour symmetry as RPS does, but it
-    is **improper for three classes or more**: under the truth (1/3, 1/3, 1/3) the report (0, 1, 0) has an
-    expected loss of 1/6 where honesty has 11/54. Use it to look at errors, not to ask for forecasts.
+    The squared expected distance between a class drawn from the forecast and the class that happened, relative to the
+    largest distance. It penalises far misses more and does not favour symmetry as RPS does, but it is **improper for
+    three classes or more**: under the truth (1/3, 1/3, 1/3) the report (0, 1, 0) has an expected loss of 1/6, while the
+    honest report has 11/54. Use it to examine errors, not to elicit or rank forecasts.
 
     References
     ----------
@@ -83,9 +83,8 @@ class SquaredAbsoluteRankedProbability(ClassRule):
 class RankedLog(ClassRule):
     r"""Ranked log score :math:`-\frac{1}{K - 1} \sum_{k < K} \log |P_k + Y_k - 1|`, in nats.
 
-    The mean over cut points of the log score of the event "y is at most this class": strictly proper,
-    sensitive to distance, and infinite where the forecast rules out one side of a cut on which the outcome
-    lies.
+    The mean over cut points of the log score of the event "y is at most this class". It is strictly proper, sensitive
+    to distance, and infinite if the forecast gives probability 0 to the side of a cut point on which the outcome lies.
 
     References
     ----------
@@ -106,7 +105,7 @@ class RankedLog(ClassRule):
         return _ordinal(classes, proper=True, worst=math.inf)
 
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
-        """Return the mean log score over cut points, with upper tails summed from above to keep their digits."""
+        """Return the mean log score over cut points; upper tails are summed from above, which keeps their digits."""
         heads, reached = list(accumulate(p)), list(accumulate(outcome))
         tails = list(accumulate(reversed(p)))[-2::-1]
         sides = zip(heads, tails, reached, strict=False)

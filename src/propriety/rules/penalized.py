@@ -1,4 +1,4 @@
-"""Right or wrong, and scores that never prefer a wrong answer to a right one."""
+"""Misclassification, and scores that never prefer a wrong answer to a right one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Misclassification", "PenalizedBrier", "PenalizedLog"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Misclassification(BinaryRule, ClassRule):
-    r"""Error of deciding for the most probable class; a tie among :math:`t` classes is right once in :math:`t`.
+    r"""Error of choosing the most probable class; a tie of :math:`t` classes counts as right with probability 1/t.
 
-    For one event, a forecast of exactly 1/2 costs 1/2 either way. Proper, and far from strictly so: only the
-    largest probability counts.
+    For one event, a forecast of exactly 1/2 costs 1/2 either way. The rule is proper but far from strictly so: only the
+    class with the largest probability matters.
 
     References
     ----------
@@ -63,18 +63,18 @@ class Misclassification(BinaryRule, ClassRule):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PenalizedBrier(ClassRule):
-    r"""Penalised Brier score: the sum over classes, plus :math:`(c - 1) / c` where the decision is wrong.
+    r"""Penalised Brier score: the sum over classes, plus :math:`(c - 1) / c` if the decision is wrong.
 
-    The penalty is the largest Brier score that a right decision among :math:`c` classes can have, so that a
-    right decision always scores better than a wrong one. From 0 to :math:`2 + (c - 1) / c`.
+    The penalty is the largest Brier score that a right decision among :math:`c` classes can have, so that a right
+    decision always scores better than a wrong one. The range is 0 to :math:`2 + (c - 1) / c`.
 
     Parameters
     ----------
     ties : {"split", "first", "correct"}
-        Where the class that happened shares the largest probability with others: "split" counts the decision
-        as right once in the number of classes that share it, "first" as the first of them; both are
-        strictly proper. "correct" counts it as right, as the authors' code does: that form is improper, because
-        a uniform forecast is never penalised.
+        What to do if the class that happened shares the largest probability with others. "split" counts the decision as
+        right with probability one over the number of tied classes, and "first" decides for the first of them; both are
+        strictly proper. "correct" counts it as right, as the authors' code does; that form is improper, because a
+        uniform forecast is never penalised.
 
     References
     ----------
@@ -108,7 +108,7 @@ class PenalizedBrier(ClassRule):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PenalizedLog(ClassRule):
-    r"""Penalised log score: :math:`-\log p_y`, plus :math:`\log c` where the decision is wrong.
+    r"""Penalised log score: :math:`-\log p_y`, plus :math:`\log c` if the decision is wrong.
 
     The penalty is the largest log score that a right decision among :math:`c` classes can have.
 
@@ -139,8 +139,8 @@ class PenalizedLog(ClassRule):
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper unless ties count as correct, and superior.
 
-        Split ties of t classes cost log t + (1 - 1/t) log c, which a right answer beats always if t log t >= log c:
-        with more than four classes it need not beat a tie of two, only every wrong answer.
+        A split tie of t classes costs log t + (1 - 1/t) log c. A right answer always beats it if t log t >= log c. With
+        more than four classes it need not beat a tie of two, but it beats every wrong answer.
         """
         return _penalized(self.ties, worst=math.inf, superior=self.ties != "split" or (classes or 2) <= 4)
 
@@ -150,7 +150,7 @@ class PenalizedLog(ClassRule):
 
 
 def missed(p: Sequence[Column], outcome: Sequence[Column], ties: Ties, ops: Operations) -> Column:
-    """Return 1 where the class that happened does not have the largest probability, and what `ties` says else."""
+    """Return 1 if the class that happened does not have the largest probability; ties count as `ties` says."""
     top = ops.maximum(*p)
     hit = at_outcome(p, outcome)
     if ties == "correct":
@@ -159,7 +159,7 @@ def missed(p: Sequence[Column], outcome: Sequence[Column], ties: Ties, ops: Oper
     if ties == "split":
         return 1.0 - ops.where(hit >= top, 1.0, 0.0) / sum(leads)
     right: Column = 0.0
-    undecided: Column = 1.0  # Turns 0 at the first class that leads, so that later ones do not count.
+    undecided: Column = 1.0  # Becomes 0 at the first tied class, so that later ones do not count.
     for lead, y_k in zip(leads, outcome, strict=True):
         right = right + y_k * lead * undecided
         undecided = undecided * (1.0 - lead)

@@ -1,4 +1,4 @@
-"""Integrals of the regret of one case under any weight on thresholds, by Gauss-Legendre nodes in panels."""
+"""Integrals of the regret of a case under any weight on thresholds, by Gauss-Legendre quadrature in panels."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from propriety.result import Floats
 
 __all__ = ["Panels"]
 
-NODES = 15  # In a panel of a function that is not a polynomial.
+NODES = 15  # Nodes per panel for functions that are not polynomials.
 FIRST_PANELS, MOST_PANELS, HALVINGS = 128, 4096, 200
-TOLERANCE = 1e-13  # Share of the total that the halving of a panel may change.
-SETTLED = 1e-9  # The same where a panel is too narrow to be halved.
-NARROWEST = 1024  # Width of a panel in units of the last place.
+TOLERANCE = 1e-13  # Relative change of the total allowed when a panel is halved.
+SETTLED = 1e-9  # The same for a panel too narrow to be halved.
+NARROWEST = 1024  # Smallest width of a panel in units of the last place.
 FORECASTS_AT_ONCE = 2**13
 SMALLEST, LARGEST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panels:
-    """A density on [edges[0], edges[-1]] that is smooth between the edges, with its integrals from panel to panel.
+    """A density on [edges[0], edges[-1]] that is smooth between edges, with its cumulative integrals.
 
-    `below` holds the integral of c w(c) up to each edge, `above` that of (1 - c) w(c) from each edge on.
+    `below` holds the integral of c w(c) up to each edge, and `above` that of (1 - c) w(c) from each edge.
     """
 
     density: Callable[[Floats], Floats]
@@ -37,7 +37,7 @@ class Panels:
 
     @classmethod
     def of(cls, density: Callable[[Floats], Floats], edges: Floats, nodes: int) -> Panels:
-        """Integrate each panel; with m nodes that is exact for densities of degree 2m - 2.
+        """Integrate each panel; m nodes are exact for densities of degree up to 2m - 2.
 
         Examples
         --------
@@ -52,7 +52,7 @@ class Panels:
 
     @classmethod
     def halved(cls, density: Callable[[Floats], Floats], low: float, high: float) -> Panels:
-        """Integrate panels that are halved until that changes the total no more.
+        """Integrate with panels that are halved until the total no longer changes.
 
         Examples
         --------
@@ -79,7 +79,7 @@ class Panels:
                 break
             left, right = np.append(left[rough], middle[rough]), np.append(middle[rough], right[rough])
             whole = np.append(first[rough], second[rough])
-        law = "must have a finite integral that quadrature can find; it does not settle"
+        law = "must have a finite integral; the quadrature does not converge"
         hint = "give an interval of thresholds away from poles, CustomWeight(function, low, high), or points."
         raise InputValueError(law, argument="weight", hint=hint)
 
@@ -89,7 +89,7 @@ class Panels:
         return float(self.below[-1] + self.above[0])
 
     def loss(self, p: Floats, *, event: bool) -> Floats:
-        """Integrate the regret of a case with each forecast: whole panels, and a part of one."""
+        """Integrate the regret of a case for each forecast: whole panels, and part of one."""
         forecast = np.clip(p, self.edges[0], self.edges[-1])
         blocks = np.split(forecast.ravel(), range(FORECASTS_AT_ONCE, forecast.size, FORECASTS_AT_ONCE))
         return np.concatenate([self._losses(block, event=event) for block in blocks]).reshape(forecast.shape)
@@ -103,7 +103,7 @@ class Panels:
 
 
 def _regret(density: Callable[[Floats], Floats], *, event: bool) -> Callable[[Floats], Floats]:
-    """Return (1 - c) w(c), what a miss costs at each threshold, or c w(c), what a false alarm does."""
+    """Return (1 - c) w(c), the cost of a miss at each threshold, or c w(c), the cost of a false alarm."""
     return lambda c: (1.0 - c if event else c) * density(c)
 
 
@@ -111,7 +111,7 @@ def _integral(function: Callable[[Floats], Floats], low: Floats, high: Floats, n
     """Integrate a function over each interval."""
     at, share = _gauss_legendre(nodes)
     c = low[:, None] + (high - low)[:, None] * at
-    # A node that rounds to 0 or 1 would meet a pole there.
+    # A node that rounds to 0 or 1 could be at a pole.
     return np.asarray(function(np.clip(c, SMALLEST, LARGEST)) @ share * (high - low))
 
 

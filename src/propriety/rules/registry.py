@@ -1,4 +1,4 @@
-"""Rules by name: how stored results name the rule that they are about, and find it again."""
+"""Rules by name: how stored results refer to their rule and restore it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN: dict[str, type[Rule]] = {}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UnknownRule(Rule):
-    """A rule of which only the name was stored, because its class is not registered here."""
+    """A rule of which only the name was stored, because its class is not registered."""
 
     name: ClassVar[str] = "unknown"
     label: ClassVar[str] = "score of an unknown rule"
@@ -28,15 +28,15 @@ class UnknownRule(Rule):
         return self.text
 
     def loss(self, *_: Any, **__: Any) -> Any:
-        """Refuse: the formula is not known."""
+        """Raise an error, because the formula is not known."""
         law = f"the formula of {self.text} is not known here"
         raise UnsupportedOperationError(law, hint="call propriety.register_rule with its class first.")
 
 
 def register_rule(rule: type[Rule]) -> type[Rule]:
-    """Make a rule of your own known by the name of its class, so that what is stored about it can be read back.
+    """Register your own rule under the name of its class, so that stored results can be read back.
 
-    It may be used as a decorator. A rule is stored as the name of its class and its parameters, so it must be a
+    It can be used as a decorator. A rule is stored as the name of its class and its parameters, so it must be a
     dataclass.
 
     Parameters
@@ -81,7 +81,7 @@ def rule_to_dict(rule: Rule) -> dict[str, Any]:
 
 
 def rule_from_dict(data: Mapping[str, Any]) -> Rule:
-    """Return the rule that was stored; one of an unknown class is known by its name alone.
+    """Return the stored rule; if its class is unknown, a rule with its name only.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def rule_from_dict(data: Mapping[str, Any]) -> Rule:
         return UnknownRule(name if "(" in name else f"{name}({given})")
     try:
         found = known(**parameters)
-        hash(found)  # Moments are found by their rule.
+        hash(found)  # Moments are looked up by their rule.
     except TypeError as error:
         law = f"the parameters of {name} must be those of its class; got {dict(parameters)!r}"
         raise InputValueError(law) from error

@@ -1,4 +1,4 @@
-"""What a rule is: a named loss with declared properties."""
+"""The definition of a rule: a named loss with declared properties."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Ties = Literal["split", "first", "correct"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Properties:
-    """What a rule claims about itself; None where it claims nothing.
+    """The properties that a rule claims; None where it claims nothing.
 
-    A claim is tested: for the rules of the catalogue by the test suite, for a user's own by
-    `propriety.audit`, which returns the counterexample where a claim fails.
+    Claims are tested: those of the catalogue by the test suite, those of your own rules by `propriety.audit`, which
+    returns a counterexample if a claim fails.
 
     Parameters
     ----------
     proper : bool, optional
         No forecast has a lower expected loss than the true distribution.
     strictly_proper : bool, optional
-        Every other forecast has a higher one.
+        Every other forecast has a higher expected loss.
     local : bool, optional
         The loss depends only on the probability of the class that happened (three classes or more).
     distance_sensitive : bool, optional
@@ -42,7 +42,7 @@ class Properties:
     best, worst : float
         Range of the loss: both bounds are reached or approached.
     ties : str, optional
-        Convention where the largest probability is shared, or the forecast is equal to the threshold.
+        Convention if the largest probability is shared, or if the forecast equals the threshold.
     """
 
     proper: bool | None = None
@@ -57,21 +57,21 @@ class Properties:
 
     def __post_init__(self) -> None:
         if self.strictly_proper and not self.proper:
-            raise InputValueError("a strictly proper rule is proper; declare proper=True too")
+            raise InputValueError("a strictly proper rule is proper; declare proper=True as well")
         if self.superior and self.right_before_wrong is False:
-            raise InputValueError("a superior rule puts right answers before wrong ones; declare both or none")
+            raise InputValueError("a superior rule also has right_before_wrong; declare both or neither")
 
 
 class Rule(ABC):
-    """Base of every rule. A rule is a loss: lower is better."""
+    """Base class of all rules. A rule is a loss: lower is better."""
 
     __slots__ = ()
 
     name: ClassVar[str]
-    label: ClassVar[str]  # What its mean is called in a sentence.
+    label: ClassVar[str]  # Name of its mean in a sentence.
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give a rule that has no name or label of its own that of its class."""
+        """Set the name and label of a rule from its class name if it has none."""
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
@@ -79,7 +79,7 @@ class Rule(ABC):
             cls.label = f"{cls.name} score"
 
     def __repr__(self) -> str:
-        """Name the rule and the parameters that differ from their defaults."""
+        """Return the name of the rule with the parameters that differ from their defaults."""
         if not is_dataclass(self):
             return f"{type(self).__name__}()"
         values = ((field, getattr(self, field.name)) for field in fields(self))
@@ -87,25 +87,25 @@ class Rule(ABC):
         return f"{type(self).__name__}({given})"
 
     def stored(self) -> dict[str, Any]:
-        """Return the rule as plain data, by the name of its class; see `propriety.rules.registry`."""
+        """Return the rule as plain data, under the name of its class; see `propriety.rules.registry`."""
         from propriety.rules.registry import rule_to_dict
 
         return rule_to_dict(self)
 
     def properties(self, classes: int | None = None) -> Properties:  # noqa: ARG002  (for rules that depend on it)
-        """Return what the rule claims about itself with rows of so many classes; None is one event, 1-D."""
+        """Return the claims of the rule for rows of K classes; None is a 1-D forecast of one event."""
         return Properties()
 
     def units(self, classes: int | None = None) -> str:
-        """Say the scale of the loss with rows of so many classes; None is one event, 1-D."""
+        """Return the scale of the loss for rows of K classes; None is a 1-D forecast of one event."""
         claimed = self.properties(classes)
         return "" if claimed.worst is None else f"{claimed.best:g} to {claimed.worst:g}"
 
 
 class BinaryRule(Rule):
-    """A rule for one forecast of one event. It *is* its two partial losses.
+    """A rule for the forecast of one event, defined by its two partial losses.
 
-    A subclass writes `loss` against the operation vocabulary; everything else follows from it.
+    A subclass defines `loss` with the given operations; everything else follows from it.
 
     Examples
     --------
@@ -119,16 +119,16 @@ class BinaryRule(Rule):
 
     @abstractmethod
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Loss of the forecast `p` if the event happens, or if it does not."""
+        """Return the loss of the forecast `p` if the event happens, or if it does not."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Keep a shorter formula of `case_loss` from outliving the `loss` that it was written for."""
+        """Drop an inherited `case_loss` if a subclass defines its own `loss`."""
         super().__init_subclass__(**options)
         if "loss" in cls.__dict__ and "case_loss" not in cls.__dict__:
             cls.case_loss = BinaryRule.case_loss  # type: ignore[method-assign]
 
     def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
-        """Loss of each case, with a column that says whether its event happened."""
+        """Return the loss of each case; `event` says whether its event happened."""
         return ops.where(event, self.loss(p, event=True, ops=ops), self.loss(p, event=False, ops=ops))
 
 
@@ -139,16 +139,16 @@ class ClassRule(Rule):
 
     @abstractmethod
     def class_loss(self, p: Sequence[Column], *, outcome: Sequence[Column], ops: Operations = NUMPY) -> Column:
-        """Loss of a forecast given as K columns, with the outcome as K columns of 0.0 and 1.0."""
+        """Return the loss of a forecast in K columns, with the outcome in K columns of 0.0 and 1.0."""
 
     def class_case_loss(self, p: Sequence[Column], outcome: Column, *, ops: Operations = NUMPY) -> Column:
-        """Loss of each case, with a column that holds the index of the class that happened."""
+        """Return the loss of each case; `outcome` holds the index of the class that happened."""
         happened = [ops.where(outcome == k, 1.0, 0.0) for k in range(len(p))]
         return self.class_loss(p, outcome=happened, ops=ops)
 
 
 def check_rule(rule: object) -> None:
-    """Reject what is not a rule, such as the class of one."""
+    """Raise an error for anything that is not a rule, such as the class of a rule."""
     if not isinstance(rule, Rule):
         law = "must be a scoring rule such as propriety.Brier()"
         raise InputTypeError(

@@ -1,7 +1,7 @@
-"""A named function for each headline rule; each is `mean_score` under that rule.
+"""A named function for each of the main rules; each is `mean_score` under that rule.
 
-The arguments that they share, from `y_true` to `tolerance`, are described once, in `mean_score`; the formula
-and the reference stand with the rule.
+The shared arguments, from `y_true` to `tolerance`, are described once, in `mean_score`. The formula and the reference
+are given with the rule.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def brier_score(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
-    """Mean Brier score: one component of a 1-D forecast (0 to 1), the sum over classes of rows (0 to 2).
+    """Mean Brier score: of one component for a 1-D forecast (0 to 1), summed over classes for rows (0 to 2).
 
-    ``scale="half"`` halves the score of rows; the formula stands with `Brier`.
+    ``scale="half"`` halves the score of rows; the formula is given in `Brier`.
 
     Examples
     --------
@@ -82,9 +82,9 @@ def log_score(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
-    """Mean logarithmic score in nats; infinite where something called impossible happened.
+    """Mean logarithmic score in nats; infinite if an outcome with probability 0 happened.
 
-    `clip` brings the probabilities into [clip, 1 - clip] first, and the score says so; see `Log`.
+    `clip` first clips the probabilities to [clip, 1 - clip], which the score records; see `Log`.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def squared_absolute_ranked_probability_score(
 ) -> Score:
     """Mean squared absolute RPS of ordered classes, from 0 to 1; improper for three classes or more.
 
-    For looking at errors, not for asking or ranking forecasters; see `SquaredAbsoluteRankedProbability`.
+    Use it to examine errors, not to elicit forecasts or rank forecasters; see `SquaredAbsoluteRankedProbability`.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def penalized_brier_score(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
-    """Mean penalised Brier score of rows, in which a right decision always beats a wrong one; see `PenalizedBrier`.
+    """Mean penalised Brier score, under which a right decision always beats a wrong one; see `PenalizedBrier`.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def penalized_log_score(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
-    """Mean penalised log score of rows, in which a right decision always beats a wrong one; see `PenalizedLog`.
+    """Mean penalised log score, under which a right decision always beats a wrong one; see `PenalizedLog`.
 
     Examples
     --------
@@ -266,13 +266,13 @@ def bounded_brier_score(
 ) -> Score:
     """Brier score over the thresholds from low to high; by default the mean regret over them.
 
-    ``normalize="width"`` is twice that, the scale of published tables; "none" is the plain difference of
-    clipped scores, which adds over adjacent intervals; see `BoundedBrier`.
+    ``normalize="width"`` is twice that, the scale of published tables. "none" is the difference of clipped scores,
+    which adds up over adjacent intervals; see `BoundedBrier`.
 
     Parameters
     ----------
     thresholds : (float, float)
-        The lowest and the highest threshold at which you act.
+        The lowest and the highest threshold at which you might act.
 
     Examples
     --------
@@ -302,14 +302,14 @@ def bounded_log_score(
     labels: Labels | None = None,
     missing: Missing = "raise",
 ) -> Score:
-    """Log score over the thresholds from low to high; by default the mean regret, thresholds even in log-odds.
+    """Log score over the thresholds from low to high; by default the mean regret, uniform in log-odds.
 
-    ``normalize="none"`` is the plain difference of clipped scores; see `BoundedLog`.
+    ``normalize="none"`` is the difference of clipped scores; see `BoundedLog`.
 
     Parameters
     ----------
     thresholds : (float, float)
-        The lowest and the highest threshold at which you act.
+        The lowest and the highest threshold at which you might act.
 
     Examples
     --------
@@ -341,14 +341,14 @@ def bounded_net_benefit(
 ) -> Score:
     """Mean net benefit over the thresholds from low to high; **higher is better**.
 
-    It is what acting on the forecast gains over never acting: the difference of their `BoundedNetBenefit`, times
-    the width of the interval with ``normalize="none"``. Its weight on thresholds is not the Brier score's, so the two
-    can rank models differently.
+    It is the gain of acting on the forecast over never acting: the difference of their `BoundedNetBenefit`, and with
+    ``normalize="none"`` that difference times the width of the interval. It weights thresholds differently from the
+    Brier score, so the two can rank models differently.
 
     Parameters
     ----------
     thresholds : (float, float)
-        The lowest and the highest threshold at which you act.
+        The lowest and the highest threshold at which you might act.
 
     Examples
     --------

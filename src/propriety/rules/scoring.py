@@ -51,8 +51,8 @@ def mean_score(
     Parameters
     ----------
     y_true : array-like of shape (n,), or ForecastTable
-        Outcomes, in a list, NumPy array, or pandas, Polars or PyArrow column. A table takes the place of
-        both outcomes and forecasts.
+        Outcomes, in a list, NumPy array, or pandas, Polars or PyArrow column. A table replaces both outcomes and
+        forecasts.
     y_proba : array-like of shape (n,) or (n, K)
         Probability of the event, or rows with one column per class.
     rule : Rule
@@ -62,17 +62,17 @@ def mean_score(
     pos_label : label, optional
         The label whose probability a 1-D `y_proba` gives; needed unless the labels are 0/1 or boolean.
     labels : sequence, optional
-        The label of each column in order; needed for rows unless the labels are 0, ..., K - 1.
-        With a 1-D `y_proba`, the two labels, the event last.
+        The label of each column in order; needed for class probabilities unless the labels are 0, ..., K - 1. With a
+        1-D `y_proba`, the two labels, the event last.
     missing : {"raise", "drop"}
-        Whether missing values in any argument raise an error, or drop their rows, which the score counts.
+        Whether missing values in any argument raise an error or drop their rows; the score counts dropped rows.
     tolerance : float
-        How far a row of probabilities may be from summing to one.
+        Allowed deviation of a row of class probabilities from summing to one.
 
     Returns
     -------
     Score
-        A `float` that knows its rule, scale and number of cases.
+        A `float` with its rule, scale and number of cases.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def case_scores(
     -------
     array of shape (n,)
         The losses, in the order of the cases. With ``missing="drop"`` the loss of a dropped row is NaN, so that losses
-        stay beside their cases.
+        stay aligned with their cases.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def case_scores(
     array([0.25, 0.25, 0.  ])
     """
     if isinstance(y_true, ForecastTable):
-        law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable no longer knows its cases")
+        law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable holds no individual cases")
         raise InputTypeError(law)
     cases = read_cases(y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance)
     losses = losses_of(cases, rule)
@@ -145,15 +145,15 @@ def skill_score(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
-    """Share of the reference's loss that the forecast saves: 1 - S / S_reference; higher is better.
+    """Share of the reference's loss that the forecast saves, 1 - S / S_reference; higher is better.
 
     Parameters
     ----------
     y_true, y_proba, rule, sample_weight, pos_label, labels, missing, tolerance
         As in `mean_score`.
     reference : float, array-like, optional
-        What to compare with: by default the constant forecast of the observed rates in the sample; a rate (for
-        rows: K rates); or another forecast of the shape of `y_proba`.
+        What to compare with: by default the constant forecast of the rates observed in the sample; otherwise a rate
+        (for classes, K rates), or another forecast of the same shape as `y_proba`.
 
     Notes
     -----
@@ -180,9 +180,7 @@ def skill_score(
         tolerance=tolerance,
     )
     if not 0.0 < against < math.inf:
-        law = (
-            f"the reference must have a positive, finite loss to be improved on; its {rule.name} is {float(against)!r}"
-        )
+        law = f"the reference must have a positive, finite loss; its {rule.name} is {float(against)!r}"
         hint = Wording("{y_true} holds one class only? Pass {reference=}, a rate or another forecast.")
         raise InputValueError(law, hint=hint)
     return score.turned(
@@ -215,7 +213,7 @@ def _score_of_cases(cases: Cases, rule: Rule) -> Score:
             weights.append(float(len(loss)))
             n += len(loss)
         else:
-            # A case without weight does not count, even where its loss is infinite.
+            # A case of zero weight does not count, even if its loss is infinite.
             sums.append(float(np.multiply(loss, weight, where=weight > 0.0, out=np.zeros(len(loss))).sum()))
             weights.append(float(weight.sum()))
             n += int(np.count_nonzero(weight))
@@ -227,7 +225,7 @@ def _score_of_cases(cases: Cases, rule: Rule) -> Score:
 
 
 def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[tuple[Floats, Floats | None]]:
-    """Yield the losses of a model, or of the only one, in the order of the cases, with their weights, in chunks."""
+    """Yield the losses of a model (by default the only one) with the weights, in the order of the cases, in chunks."""
     if cases.classes is None:
         binary = _binary(rule)
         for forecast, event, weight in cases.chunks(model):
@@ -239,39 +237,39 @@ def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Itera
 
 
 def losses_by_outcome(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[Floats]:
-    """Yield the losses of a model should the event happen, and should it not, shape (2, cases), in the same chunks."""
+    """Yield the losses of a model with and without the event, of shape (2, cases), in the same chunks."""
     binary = _binary(rule)
     for forecast, event, _ in cases.chunks(model):
         yield np.stack([np.broadcast_to(binary.loss(forecast, event=side), len(event)) for side in (True, False)])
 
 
 def losses_of(cases: Cases, rule: Rule, model: str | None = None) -> Floats:
-    """Return the loss of each case by a model, or by the only one."""
+    """Return the loss of each case under a model, by default the only one."""
     losses: Floats = np.concatenate([loss for loss, _ in losses_by_chunk(cases, rule, model)]) + 0.0  # No -0.0.
     return losses
 
 
 def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Floats) -> float:
-    """Return the mean loss of forecasts with the weights of their events and non-events."""
+    """Return the mean loss of forecasts, given the weights of their events and non-events."""
     total = weighted_sum(rule.loss(forecast, event=True), events)
     total += weighted_sum(rule.loss(forecast, event=False), non_events)
     return total / float(events.sum() + non_events.sum())
 
 
 def losses_of_table(table: ForecastTable, rule: Rule) -> tuple[Floats, Floats]:
-    """Return the loss of each row of a table if the event does not happen, and if it does."""
+    """Return the loss of each row of a table without and with the event."""
     own, size = _binary(rule), len(table)
     without, happened = (np.broadcast_to(own.loss(table.forecast, event=event), size) for event in (False, True))
     return without, happened
 
 
 def weighted_sum(loss: Floats, weight: Floats) -> float:
-    """Return the sum of the losses; one that no case meets does not count, even where it is infinite."""
+    """Return the weighted sum of the losses; losses of zero weight do not count, even if infinite."""
     loss = np.broadcast_to(loss, weight.shape)
-    # NumPy adds pairwise. A dot product rounds a large table's rows one after another, and otherwise on other threads.
+    # NumPy sums pairwise. A dot product adds the rows one after another, and the result depends on the threads.
     with np.errstate(invalid="ignore"):
         total = float((weight * loss).sum())
-    if math.isnan(total):  # Zero times infinity.
+    if math.isnan(total):  # From zero times infinity.
         present = weight > 0.0
         total = float((weight[present] * loss[present]).sum())
     return total

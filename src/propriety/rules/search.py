@@ -1,4 +1,4 @@
-"""Search for forecasts that break a law: grids over the simplex, random points, and local optimisation."""
+"""Search for forecasts that violate a property: grids over the simplex, random points, and local optimisation."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from propriety.rules.rule import BinaryRule, ClassRule, Rule
 __all__ = ["TOLERANCE", "Counterexample", "Search"]
 
 TOLERANCE = 1e-11  # A gain smaller than this is rounding error.
-EQUAL = 1e-13  # Two expected losses closer than this are the same.
-POINTS = 2000  # The grid is as fine as so many points allow.
+EQUAL = 1e-13  # Expected losses closer than this count as equal.
+POINTS = 2000  # Largest number of points of the grid.
 RANDOM_POINTS = 200
 TRUTHS_REFINED = 12
 CANDIDATES = 10_000
 INTERIOR = 0.02
 HAIR = 1e-9
-HUGE = 1e300  # Stands for an infinite loss, so that it counts nothing where its outcome has probability zero.
+HUGE = 1e300  # Replaces an infinite loss, so that it contributes 0 if its outcome has probability 0.
 
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """Two forecasts whose expected losses under the truth break a law.
+    """Two forecasts whose expected losses under the truth violate a property.
 
-    Distributions are over the classes; for one event, (1 - p, p). Where a law is about one outcome, the truth is
-    that outcome with certainty; where it is about two, the rival has a truth of its own.
+    Distributions are over the classes; for one event, (1 - p, p). If a property is about one outcome, the truth is that
+    outcome with certainty. If it is about two, the rival has its own truth.
 
     Parameters
     ----------
     truth : tuple of float
         The distribution of the outcome.
     forecast, rival : tuple of float
-        The forecast that the law favours, and the one that it does not.
+        The forecast that should score better, and the one that should not.
     loss, rival_loss : float
-        Their expected losses, each under its truth.
+        Their expected losses, each under its own truth.
     rival_truth : tuple of float, optional
-        The distribution of the outcome that the rival forecasts, where it is not `truth`.
+        The distribution of the outcome of the rival, if it differs from `truth`.
     """
 
     truth: tuple[float, ...]
@@ -97,7 +97,7 @@ class Search:
         """Find a truth under which some report has a lower expected loss than the truth itself."""
         gain = self._honest() - _expected(self.truths, self.losses).min(axis=1)
         if gain.max() > TOLERANCE:
-            # The first of the truths that gain almost as much as any is on the grid, and so easy to read.
+            # Of the truths with nearly the largest gain, the first is on the grid, and so easy to read.
             worst = int((gain > 0.95 * gain.max()).argmax())
             best = _expected(self.truths[[worst]], self.losses).argmin()
             return self._refined(self.truths[worst], self.reports[best])
@@ -109,11 +109,11 @@ class Search:
         return None
 
     def equal_lie(self) -> Counterexample | None:
-        """Find a truth under which some other report does exactly as well; for a rule without a better lie.
+        """Find a truth under which some other report does exactly as well, for a rule without a better lie.
 
-        The far ones are tried first, because they show the fault best. A difference counts as none if it is rounding
-        error; truths near the faces of the simplex are left out, where that of a strictly proper rule can be lost in
-        rounding too.
+        Distant reports are tried first, because they make the clearest example. Differences within rounding error count
+        as equal. Truths near the faces of the simplex are left out, because there even a strictly proper rule may
+        differ by less than rounding error.
         """
         i, j = np.nonzero(_expected(self.truths, self.losses) - self._honest()[:, None] <= TOLERANCE)
         distance = np.abs(self.truths[i] - self.reports[j]).max(axis=1)
@@ -131,10 +131,10 @@ class Search:
         return self._example(truth[first], truth[first], self.reports[rival[first]])
 
     def better_wrong_answer(self, ties: str | None, *, same: bool = False) -> Counterexample | None:
-        """Find a wrong answer, or a tie, that scores no worse than a right answer, perhaps to another outcome.
+        """Find a wrong answer, or a tie, that scores no worse than a right answer, possibly to another outcome.
 
-        With `same`, both are about the same outcome. What shows the fault best comes first: plainly wrong answers, then
-        ties, then leads by a hair.
+        With `same`, both are about the same outcome. The clearest examples come first: plainly wrong answers, then
+        ties, then answers that are right by a tiny margin.
         """
         hair = _by_a_hair(self.losses.shape[1])
         every = np.concatenate([self.reports, hair])
@@ -152,7 +152,7 @@ class Search:
         return None
 
     def effect_of_other_classes(self) -> Counterexample | None:
-        """Find two reports that give the outcome the same probability and are scored differently."""
+        """Find two reports that give the outcome the same probability but have different losses."""
         for outcome in self._outcomes():
             loss = self.losses[:, outcome]
             order = np.lexsort((loss, self.reports[:, outcome]))
@@ -164,7 +164,7 @@ class Search:
         return None
 
     def better_far_miss(self) -> Counterexample | None:
-        """Find two reports of which the one farther from the outcome, cut point by cut point, scores no worse."""
+        """Find two reports of which the one farther from the outcome at every cut point scores no worse."""
         heads = np.round(np.cumsum(self.reports, axis=1)[:, :-1], 12)
         for outcome in self._outcomes():
             away = np.abs(heads - (np.arange(heads.shape[1]) >= outcome))
@@ -173,7 +173,7 @@ class Search:
             for cut in away.T:
                 farther &= cut[:, None] <= cut[None, :]
             farther &= away.sum(axis=1)[:, None] < away.sum(axis=1)[None, :] - TOLERANCE
-            farther &= np.isfinite(loss)[None, :]  # Nothing is worse than infinite, so that breaks no law.
+            farther &= np.isfinite(loss)[None, :]  # Nothing is worse than an infinite loss, so it violates nothing.
             excess = np.where(farther, np.minimum(loss, HUGE)[:, None] - np.minimum(loss, HUGE)[None, :], -np.inf)
             near, far = np.unravel_index(excess.argmax(), excess.shape)
             if excess[near, far] >= -EQUAL:
@@ -181,7 +181,7 @@ class Search:
         return None
 
     def outside(self, best: float | None, worst: float | None) -> Counterexample | None:
-        """Find a loss outside the declared range, or the extreme that stays short of it."""
+        """Find a loss outside the declared range, or an extreme that does not reach it."""
         for extreme, bound in ((self.losses.min(), best), (self.losses.max(), worst)):
             if bound is not None and not (extreme == bound or abs(extreme - bound) <= TOLERANCE):
                 report, outcome = np.argwhere(self.losses == extreme)[0]
@@ -196,11 +196,11 @@ class Search:
         return _expected_of_pairs(self.truths, own)
 
     def _refined(self, truth: Floats, start: Floats) -> Counterexample:
-        """Return the best lie found by local optimisation from `start`, which is kept if it is as good."""
+        """Return the best lie found by local optimisation from `start`, or `start` if it is as good."""
         from scipy import optimize
 
         def report(root: Floats) -> Floats:
-            square: Floats = root * root  # Squares reach the faces of the simplex, where certainties lie.
+            square: Floats = root * root  # Squares can reach the faces of the simplex, which contain the certainties.
             share: Floats = square / square.sum()
             return share
 
@@ -210,7 +210,8 @@ class Search:
             return float(_expected(truth[None, :], _losses(self.rule, report(root)[None, :], binary=self.binary))[0, 0])
 
         found = report(optimize.fmin(cost, np.sqrt(start), xtol=1e-9, ftol=1e-15, maxiter=500, disp=False))
-        # Rounding finds the simple lie next to a found one, such as a certainty; the simplest that is as good wins.
+        # Rounding finds simple lies next to the one found, such as a certainty; the simplest that is as good is
+        # returned.
         rivals = [np.round(found, 6), start, found]
         lie = min(
             (rival for rival in rivals if abs(rival.sum() - 1.0) <= TOLERANCE), key=lambda p: round(cost(np.sqrt(p)), 9)
@@ -230,7 +231,7 @@ class Search:
         )
 
     def _of_two(self, forecast: Floats, outcome: int, rival: Floats, rival_outcome: int) -> Counterexample:
-        """Return the example of two forecasts, each with the outcome that it is scored under."""
+        """Return the example of two forecasts, each with the outcome under which it is scored."""
         certain = np.eye(self.losses.shape[1])
         own = self._example(certain[outcome], forecast, rival)
         if outcome == rival_outcome:
@@ -244,7 +245,7 @@ class Search:
 
 
 def _right_answers(reports: Floats, ties: str | None) -> NDArray[np.bool_]:
-    """Return for each report and outcome whether it is a right answer, under the convention for ties."""
+    """Return for each report and outcome whether the answer is right, under the convention for ties."""
     leads: NDArray[np.bool_] = reports == reports.max(axis=1, keepdims=True)
     if ties == "first":
         first: NDArray[np.bool_] = np.arange(reports.shape[1]) == leads.argmax(axis=1)[:, None]
@@ -254,7 +255,7 @@ def _right_answers(reports: Floats, ties: str | None) -> NDArray[np.bool_]:
 
 
 def _by_a_hair(classes: int) -> Floats:
-    """Return the uniform distributions over two classes or more, each with one class that leads by a hair."""
+    """Return the uniform distributions over two or more classes, each with one class larger by a tiny margin."""
     even = _uniform(classes)
     even = even[(even > 0.0).sum(axis=1) > 1]
     place, leader = np.nonzero(even)
@@ -271,9 +272,9 @@ def _uniform(classes: int) -> Floats:
 
 
 def simplex_grid(classes: int) -> Floats:
-    """Distributions whose probabilities are multiples of one fraction, the uniform ones, and those hardly otherwise.
+    """Return a grid of distributions: multiples of a fraction, the uniform ones, and ones very close to those.
 
-    The fraction is the smallest that the number of points allows, of sixtieths or twelfths if possible.
+    The fraction is the smallest that the number of points allows, a sixtieth or a twelfth if possible.
     """
     steps = 1
     while math.comb(steps + classes, classes - 1) <= POINTS:
@@ -287,9 +288,9 @@ def simplex_grid(classes: int) -> Floats:
 
 
 def _losses(rule: Rule, reports: Floats, *, binary: bool) -> Floats:
-    """Loss of each report under each outcome, shape (reports, classes)."""
+    """Return the loss of each report under each outcome, of shape (reports, classes)."""
     if binary:
-        assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; `audit` has judged)
+        assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; `audit` has checked)
         partial = [rule.loss(reports[:, 1], event=event) for event in (False, True)]
         return np.stack([np.broadcast_to(loss, len(reports)) for loss in partial], axis=1)
     assert isinstance(rule, ClassRule)  # noqa: S101  (as above)

@@ -1,4 +1,4 @@
-"""What thresholds mean everywhere: `thresholds` are the decision maker's, `grid` is where a curve is evaluated."""
+"""Checks of thresholds: `thresholds` are those of a decision maker, `grid` is where a curve is evaluated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from propriety.result import Floats
 
 __all__ = ["Thresholds", "read_grid", "read_range", "read_thresholds"]
 
-Thresholds: TypeAlias = float | tuple[float, float]  # The probability from which somebody acts, or its range.
+Thresholds: TypeAlias = float | tuple[float, float]  # The probability at which somebody acts, or a range of it.
 
 
 def read_thresholds(thresholds: object) -> Thresholds | None:
@@ -37,7 +37,7 @@ def read_thresholds(thresholds: object) -> Thresholds | None:
 
 
 def read_range(thresholds: object) -> tuple[float, float]:
-    """Check a range of thresholds, where one alone does not do.
+    """Check a range of thresholds; a single threshold is rejected.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-r"""Which thresholds count, and how much: the weights that unite the measures of decisions.
+r"""Weights on thresholds: how much each threshold counts in a measure of decisions.
 
 Up to a function of the outcome, every proper score of an event is an integral of the regret, :math:`\int
-R^*(c)\,dM(c)`, and the scores differ only in the measure :math:`M` of thresholds. Those here have a density
-:math:`w`: half the Brier score has :math:`w = 1`, the log score :math:`1 / (c (1 - c))`, net benefit :math:`1 / (1 -
-c)` on an interval. The elementary score at one threshold has none. The integrals are written here and nowhere else.
+R^*(c)\,dM(c)`, and scores differ only in the measure :math:`M` on thresholds. The weights here have a density
+:math:`w`: for half the Brier score :math:`w = 1`, for the log score :math:`1 / (c (1 - c))`, for net benefit :math:`1 /
+(1 - c)` on an interval. The elementary score at one threshold has no density. The integrals are implemented only here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["BetaWeight", "IntervalWeight", "LogOddsWeight", "NetBenefitWeight", 
 
 
 class ThresholdWeight(ABC):
-    """A weight on the thresholds c in [0, 1]: a density, not negative, that need not integrate to one."""
+    """A weight on the thresholds c in [0, 1]: a non-negative density that need not integrate to one."""
 
     __slots__ = ()
 
@@ -60,12 +60,12 @@ class IntervalWeight(ThresholdWeight):
     def cost(self, start: Column, stop: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         r"""Integrate the cost of an error over the thresholds from `start` to `stop`, both within the interval.
 
-        It is :math:`\int (1 - c)\, w(c)\,dc`, that of a miss, for an event, and :math:`\int c\, w(c)\,dc`, that of a
-        false alarm, for a non-event.
+        It is :math:`\int (1 - c)\, w(c)\,dc`, the cost of a miss, for an event, and :math:`\int c\, w(c)\,dc`, the cost
+        of a false alarm, for a non-event.
         """
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the cost of a miss at the thresholds above the forecast, or of a false alarm at those below it."""
+        """Return the cost of a miss at thresholds above the forecast, or of a false alarm at those below it."""
         inside = ops.clip(p, self.low, self.high)
         start, stop = (inside, self.high) if event else (self.low, inside)
         return self.cost(start, stop, event=event, ops=ops)
@@ -73,7 +73,7 @@ class IntervalWeight(ThresholdWeight):
 
 @dataclass(frozen=True, slots=True)
 class UniformWeight(IntervalWeight):
-    """The weight 1 on [low, high]; its regret is half the Brier score, over those thresholds.
+    """The weight 1 on [low, high]; its regret is half the Brier score restricted to these thresholds.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class UniformWeight(IntervalWeight):
 
 @dataclass(frozen=True, slots=True)
 class LogOddsWeight(IntervalWeight):
-    """The weight 1 / (c (1 - c)) on [low, high], even in log-odds; its regret is the log score over them.
+    """The weight 1 / (c (1 - c)) on [low, high], uniform in log-odds; its regret is the log score restricted to them.
 
     Parameters
     ----------
@@ -132,11 +132,11 @@ class LogOddsWeight(IntervalWeight):
     def cost(self, start: Column, stop: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return log(stop / start) or log((1 - start) / (1 - stop)).
 
-        A quotient keeps the digits of a narrow interval; a difference stands where the quotient could be infinite.
+        A quotient keeps the digits of a narrow interval; a difference is used where the quotient could be infinite.
         """
         if event and self.high < 1e300 * self.low:
             return ops.log1p((stop - start) / start)
-        # An end of the interval is a number, which is no column of an engine.
+        # An end of the interval is a number, not a column of an engine.
         if event:
             return (NUMPY if stop is self.high else ops).log(stop) - ops.log(start)
         if self.high < 1.0:
@@ -146,7 +146,7 @@ class LogOddsWeight(IntervalWeight):
 
 @dataclass(frozen=True, slots=True)
 class NetBenefitWeight(IntervalWeight):
-    """The weight 1 / (1 - c) on [low, high]; its regret is the net benefit forgone over those thresholds.
+    """The weight 1 / (1 - c) on [low, high]; its regret is the net benefit forgone over these thresholds.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class NetBenefitWeight(IntervalWeight):
         """Return stop - start or log((1 - start) / (1 - stop)) - (stop - start)."""
         if event:
             return stop - start
-        if self.high == 1.0:  # Thresholds of 1 cost without end; the formula is that of the others.
+        if self.high == 1.0:  # The cost at a threshold of 1 is infinite.
             rest = ops.where(stop < 1.0, stop, self.low)
             return ops.where(stop < 1.0, self._alarms(start, rest, ops), math.inf)
         return self._alarms(start, stop, ops)
@@ -181,8 +181,8 @@ class NetBenefitWeight(IntervalWeight):
     @staticmethod
     def _alarms(start: Column, stop: Column, ops: Operations) -> Column:
         u = (stop - start) / (1.0 - stop)  # The logarithm is that of 1 + u.
-        # Where u is small, log(1 + u) = 2 artanh(s) with s = u / (2 + u); of u (c - s) + 2 s^3 / 3 + 2 s^5 / 5 + ...,
-        # which is left of the difference, no term is negative.
+        # For small u, log(1 + u) = 2 artanh(s) with s = u / (2 + u). The difference is then u (c - s) + 2 s^3 / 3 + 2
+        # s^5 / 5 + ..., in which no term is negative.
         s = u / (2.0 + u)
         q = s * s
         series = 1.0 / 3.0 + q * (0.2 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * (1.0 / 11.0 + q / 13.0))))
@@ -216,7 +216,7 @@ class BetaWeight(ThresholdWeight):
                 raise InputValueError("must be positive and finite", argument=name, offender=given)
 
     def density(self, c: Floats) -> Floats:
-        """Return the density, infinite at 0 or 1 where a parameter is below one."""
+        """Return the density, infinite at 0 or 1 if a parameter is below one."""
         with np.errstate(divide="ignore", over="ignore"):
             logs = xlogy(self.alpha - 1.0, c) + xlog1py(self.beta - 1.0, -np.asarray(c))
             return np.asarray(np.exp(logs - betaln(self.alpha, self.beta)))
@@ -226,7 +226,7 @@ class BetaWeight(ThresholdWeight):
         return 1.0
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
-        """Return the mean cost of the thresholds on the wrong side of the forecast."""
+        """Return the mean cost over the thresholds on the wrong side of the forecast."""
         alpha, beta = self.alpha, self.beta
         if event:
             return beta / (alpha + beta) * ops.incomplete_beta(alpha, beta + 1.0, p, upper=True)

@@ -1,4 +1,4 @@
-"""From what a user holds to the forecast table."""
+"""Reading and checking user input, and pooling it into forecast tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments beside each other: outcomes, forecasts and weights that must be of the same cases."""
+"""Outcomes, forecasts and weights read together, and checks that they describe the same cases."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ["Arguments", "ForecastKind", "about", "check_kind", "check_rows", "nu
 ForecastKind: TypeAlias = Literal["any", "event", "classes"]
 
 FORECAST = "y_proba"
-MATRIX = 2  # The dimensions of rows of probabilities.
+MATRIX = 2  # The number of dimensions of class probabilities.
 REAL = (bool, int, float, np.bool_, np.integer, np.floating, Decimal)
-TINY = float(np.finfo(np.float64).tiny)  # Floats below it have fewer digits.
+TINY = float(np.finfo(np.float64).tiny)  # Smaller floats have fewer significant digits.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arguments:
-    """What was read of the outcomes, of the forecasts of each model, and of the weights.
+    """The outcomes, the forecasts of each model and the weights, as read from the user's arguments.
 
-    `names` are what errors call the forecasts of each model.
+    `names` gives the name of each model's forecasts in error messages.
     """
 
     outcome: Reading
@@ -44,7 +44,7 @@ class Arguments:
         return len(self.outcome.values)
 
     def check(self, kind: ForecastKind) -> None:
-        """Reject arguments of other shapes, lengths or indices, and forecasts of another kind."""
+        """Raise an error if shapes, lengths or indices disagree, or if the forecasts are of another kind."""
         self._check_columns()
         for model, forecast in self.forecasts.items():
             with about(self.names[model]):
@@ -58,7 +58,7 @@ class Arguments:
         self._check_indices()
 
     def check_key(self, key: Reading) -> None:
-        """Reject a group, cluster or time whose pandas index differs from that of another argument."""
+        """Raise an error if the pandas index of a group, cluster or time differs from that of another argument."""
         beside = [("y_true", self.outcome), *(("the forecasts", one) for one in self.forecasts.values())]
         beside += [] if self.weight is None else [("sample_weight", self.weight)]
         for name, other in beside:
@@ -66,7 +66,7 @@ class Arguments:
                 raise _different_indices(name, key.argument)
 
     def settle_missing(self, *, drop: bool) -> NDArray[np.intp] | None:
-        """Reject or drop missing values; return the rows kept, None for all."""
+        """Reject or drop rows with missing values; return the numbers of the rows kept, or None if all are kept."""
         if not drop:
             self._refuse_missing()
             return None
@@ -83,15 +83,15 @@ class Arguments:
         return np.flatnonzero(~gone)
 
     def truth(self, rows: NDArray[np.intp] | None, *, labelled: bool) -> NDArray[Any]:
-        """Return the outcomes of the rows kept."""
+        """Return the outcomes of the rows kept; `rows` is None if all are kept."""
         truth = _narrowed(self.outcome.values if rows is None else self.outcome.values[rows], exact=True)
         if labelled:
-            # A NaN equals no label, so it would pass for "the other one".
+            # NaN equals no label, so it would be read as "the other label".
             laws.refuse_missing_floats("y_true", truth)
         return truth
 
     def weights(self, rows: NDArray[np.intp] | None) -> NDArray[Any] | None:
-        """Return the weights of the rows kept, which must not all be zero."""
+        """Return the weights of the rows kept. At least one must be positive."""
         if self.weight is None:
             return None
         weights = numbers_of(self.weight, rows)
@@ -127,7 +127,7 @@ class Arguments:
             raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other))
 
     def _check_kinds(self, kind: ForecastKind) -> None:
-        """Reject models that forecast different things, or not what is asked for."""
+        """Raise an error if the models forecast different things, or something other than `kind`."""
         shapes = {model: forecast.values.shape for model, forecast in self.forecasts.items()}
         for model, shape in shapes.items():
             first = next(iter(shapes))
@@ -161,7 +161,7 @@ class Arguments:
 
 @contextmanager
 def about(name: str) -> Iterator[None]:
-    """Tell errors, which call forecasts y_proba, by what name the user knows them."""
+    """Let errors, which call the forecasts y_proba, use the name that the user knows."""
     try:
         yield
     except ProprietyError as error:
@@ -171,7 +171,7 @@ def about(name: str) -> Iterator[None]:
 
 
 def check_rows(forecast: Reading) -> None:
-    """Reject forecasts that are neither of one event nor rows of classes."""
+    """Raise an error unless the forecasts are of shape (n,), or (n, K) with K >= 2."""
     shape = forecast.values.shape
     if len(shape) > MATRIX or (len(shape) == MATRIX and shape[1] < MATRIX):
         law = "must be of shape (n,) or (n, K) with K >= 2"
@@ -181,7 +181,7 @@ def check_rows(forecast: Reading) -> None:
 
 
 def check_kind(shape: tuple[int, ...], name: str, kind: ForecastKind) -> None:
-    """Reject rows where one event is asked for, and one event where rows are."""
+    """Raise an error for class probabilities where one event is expected, and the other way round."""
     if kind == "event" and len(shape) > 1:
         what = "1-D, the probability of one event" if name == FORECAST else "the forecast of one event"
         raise InputValueError(f"must be {what}", argument=name, offender=f"got shape {shape}", hint=laws.EVENT_HINT)
@@ -191,7 +191,7 @@ def check_kind(shape: tuple[int, ...], name: str, kind: ForecastKind) -> None:
 
 
 def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
-    """Return the rows kept of a numeric argument, which must be of a real dtype."""
+    """Return the rows kept of a numeric argument. Its dtype must be real."""
     values = reading.values if rows is None else _narrowed(reading.values[rows])
     if values.dtype.kind in "biuf":
         return values
@@ -201,9 +201,9 @@ def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
 
 
 def _narrowed(values: NDArray[Any], *, exact: bool = False) -> NDArray[Any]:
-    """Return numbers that were held as objects, beside missing values or as categories, in an array of numbers.
+    """Convert numbers held as objects (next to missing values, or as categories) to a numeric array.
 
-    Exact ones stay objects where an array of floats would round whole numbers.
+    With `exact`, whole numbers that float64 would round stay objects.
     """
     if values.dtype != object:
         return values
@@ -236,7 +236,7 @@ def _different_indices(one: str, other: str) -> InputValueError:
 
 
 def _check_total(weights: NDArray[Any]) -> None:
-    """Reject weights that are all zero, or so large or small that squares of them are not numbers, or lose digits."""
+    """Reject weights that are all zero, or so large or small that their squares overflow or lose digits."""
     if not (weights != 0).any():
         raise InputValueError(laws.NO_WEIGHT, argument="sample_weight", count=f"{len(weights):,} rows")
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Anything a user holds, as a NumPy array: lists, arrays, and pandas, Polars or PyArrow through narwhals."""
+"""Conversion of user input to NumPy arrays: lists, arrays, and pandas, Polars or PyArrow through narwhals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from propriety.tables.label_codes import is_rounded
 
 __all__ = ["Reading", "Role", "missing_cases", "read_array", "series_of"]
 
-# Numbers are computed with, outcomes are labels or numbers, keys are labels, which tuples can be, too.
+# How an argument is used: "numbers" are computed with, "outcomes" are labels or numbers, and "keys" are labels, which
+# may be tuples.
 Role: TypeAlias = Literal["numbers", "outcomes", "keys"]
 
 NESTED = (nw.List, nw.Array, nw.Struct)
@@ -25,10 +26,10 @@ NESTED = (nw.List, nw.Array, nw.Struct)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """An argument as an array, with what its container said about it.
+    """An argument as an array, with what its container knows about it.
 
-    `missing` marks entries that the container calls missing (None, NA, a mask); a NaN in a plain float
-    array is not marked here, because it shows itself when the numbers are checked.
+    `missing` marks the entries that the container calls missing (None, NA, a mask). A NaN in a plain float array is not
+    marked; it is found when the numbers are checked.
     """
 
     argument: str
@@ -39,9 +40,9 @@ class Reading:
 
 
 def read_array(values: object, argument: str, *, role: Role = "numbers") -> Reading:
-    """Turn `values` into a `Reading`, unless they are one; nothing about the content is judged here.
+    """Convert `values` to a `Reading`, unless it is one already. The content is not checked here.
 
-    Whole numbers stay whole beside missing values, and labels stay what they are: decimals, zoned times, categories.
+    Whole numbers stay whole next to missing values, and labels keep their type: decimals, zoned times, categories.
     """
     if isinstance(values, Reading):
         return values
@@ -51,11 +52,11 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         mask = mask if hidden is None else mask | hidden
         return Reading(argument, data, mask if mask.any() else None)
     values = _from_torch(values)
-    if isinstance(values, np.ndarray | list | tuple):  # First, because narwhals takes long to say what they are not.
+    if isinstance(values, np.ndarray | list | tuple):  # First, because narwhals is slow to reject them.
         return _read_plain(values, argument, role)
     series = series_of(values)
     if series is not None:
-        # Polars would take some names of a series for patterns.
+        # Polars would read some series names as patterns.
         reading = _read_series(series.alias("values"), argument, role)
         return reading if is_into_series(values) else replace(reading, index=None)
     if is_into_dataframe(values):
@@ -74,9 +75,9 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
 
 
 def series_of(values: object) -> nw.Series[Any] | None:
-    """Return a series, or an array or index of pandas or PyArrow, as narwhals knows series; None for all else.
+    """Return a series, or an array or index of pandas or PyArrow, as a narwhals series; None for anything else.
 
-    NumPy would lose the zones of times, the order of categories and, beside missing values, digits of whole numbers.
+    NumPy would lose time zones, the order of categories and, next to missing values, digits of whole numbers.
     """
     pandas, pyarrow = get_pandas(), get_pyarrow()
     if pyarrow is not None and isinstance(values, pyarrow.Array):
@@ -87,9 +88,9 @@ def series_of(values: object) -> nw.Series[Any] | None:
 
 
 def _from_torch(values: object) -> object:
-    """Return a PyTorch tensor as an array, whether or not it has gradients; NumPy has no bfloat16, but single holds it.
+    """Convert a PyTorch tensor, with or without gradients, to an array; bfloat16 becomes float32.
 
-    Tensors are known by name, so that PyTorch need not be imported.
+    Tensors are recognized by name, so that PyTorch need not be imported.
     """
     tensor: Any = values
     if type(values).__module__.partition(".")[0] != "torch" or not hasattr(values, "detach"):
@@ -100,7 +101,7 @@ def _from_torch(values: object) -> object:
 
 
 def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:
-    """Return which cases have a missing entry; NaN and NaT are looked for in arrays of these kinds.
+    """Return a mask of the cases with a missing entry. NaN and NaT are looked for in dtypes of these `kinds`.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def _labels(series: nw.Series[Any], argument: str) -> NDArray[Any]:
     if _is_whole(kind):
         return _whole(series)
     zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
-    # An array of NumPy would have lost the zone of a time, or have made a float of a decimal.
+    # A NumPy array would have lost the time zone, or turned a decimal into a float.
     return _objects(series.to_list()) if zoned or kind in (nw.Decimal, nw.Time, nw.Unknown) else _plain(series)
 
 
@@ -166,7 +167,7 @@ def _is_whole(kind: nw.dtypes.DType) -> bool:
 
 
 def _whole(series: nw.Series[Any]) -> NDArray[Any]:
-    """Return whole numbers in their own width; NumPy would make floats of them beside missing ones."""
+    """Return whole numbers in their own integer type; NumPy would turn them into floats next to missing values."""
     filler = False if series.dtype == nw.Boolean else 0
     values = np.asarray((series.fill_null(filler) if series.is_null().any() else series).to_numpy())
     return _objects(series.to_list()) if values.dtype.kind not in "biu" else values
@@ -183,7 +184,7 @@ def _plain(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Return an array with these entries, also where they are sequences themselves."""
+    """Return an object array with these entries, even if they are sequences themselves."""
     return np.fromiter(values, dtype=object, count=len(values))
 
 
@@ -198,8 +199,8 @@ def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
         raise (InputValueError if ragged else InputTypeError)(law, offender=str(error)) from error
     lossy = array.dtype.kind in "US" or (role != "numbers" and is_rounded(array))
     if lossy and not isinstance(values, np.ndarray):
-        # NumPy turns a list of strings and NaN or None into strings such as "nan", and one of whole numbers and NaN
-        # into floats, which tell large labels no longer apart; objects keep them.
+        # NumPy turns a list of strings and NaN or None into strings such as "nan", and a list of whole numbers and NaN
+        # into floats, which cannot distinguish large labels. Objects keep both.
         array = np.array(values, dtype=object)
     if array.ndim == 0:
         law = "must be an array with one entry per case"
@@ -219,7 +220,7 @@ def _missing_objects(array: NDArray[np.object_]) -> NDArray[np.bool_] | None:
 
 
 def _is_missing(value: object) -> bool:
-    # pandas.NA and NaT are known by name, so that pandas need not be imported.
+    # pandas.NA and NaT are recognized by name, so that pandas need not be imported.
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     if isinstance(value, Decimal):

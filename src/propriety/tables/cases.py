@@ -1,7 +1,7 @@
-"""Judged cases in memory: outcomes, the forecasts of some models, weights and keys, handed out in checked chunks.
+"""Cases in memory: outcomes, the forecasts of some models, weights and keys, read in checked chunks.
 
-A chunk is small enough to stay in the processor's cache, so that the checks, the conversion to float64
-and whatever is computed next share one trip through memory.
+A chunk is small enough for the processor's cache, so that the checks, the conversion to float64 and the computation
+that follows read memory once.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.events import CUMULATIVE_DECIMALS, Event
 
-__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "judged_forecast", "rounding_of_rows"]
+__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "checked_forecast", "rounding_of_rows"]
 
 CHUNK = 2**14
-FEWEST_ROWS = 1024  # With many classes a chunk outgrows the cache, because each class costs a call.
-TOLERANCE = 1e-6  # How far a row of class probabilities may be from summing to one, if rounding explains no more.
-SINGLE = float(np.finfo(np.float32).eps)  # Half precision is summed in single by the libraries that have it.
+FEWEST_ROWS = 1024  # With many classes a chunk may exceed the cache, because each class costs a call.
+TOLERANCE = 1e-6  # Allowed deviation of a row sum from one, unless rounding explains more.
+SINGLE = float(np.finfo(np.float32).eps)  # Libraries with half precision sum it in single precision.
 ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:
-    """What each case belongs to: `labels[codes[i]]` is the label of case i; the labels are in their order."""
+    """The label of each case: `labels[codes[i]]` is that of case i. The labels are in order."""
 
     labels: tuple[Any, ...]
     codes: NDArray[np.intp]
@@ -39,7 +39,7 @@ class Keys:
         return len(self.labels)
 
     def where(self, kept: NDArray[Any]) -> Keys:
-        """Return the keys of some of the cases, without the labels that no longer occur.
+        """Return the keys of some of the cases, without labels that no longer occur.
 
         Examples
         --------
@@ -53,10 +53,10 @@ class Keys:
 
 
 class Chunk(NamedTuple):
-    """Checked cases with the forecasts of one model; not to be changed, because they may be the user's own arrays.
+    """Checked cases with the forecasts of one model. Read-only, because the arrays may be the user's own.
 
-    `forecast` is of shape (cases,) for one event and (K, cases) for classes; `outcome` tells whether the event
-    happened, or the place of the class that did.
+    `forecast` has shape (cases,) for one event and (K, cases) for classes. `outcome` says whether the event happened,
+    or is the index of the class that did.
     """
 
     forecast: Floats
@@ -66,32 +66,32 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Cases:
-    """Outcomes with the forecasts of some models, as they were read: kinds, shapes and labels are settled.
+    """Outcomes and the forecasts of some models, as read. Types, shapes and labels have been checked.
 
-    The numbers are checked when the chunks of a model are first walked to the end, and not again.
+    The numbers of a model are checked once, the first time its chunks are iterated to the end.
 
     Parameters
     ----------
     outcome : array of shape (n,)
-        Whether the event happened, as booleans or as numbers that must be 0 and 1; or the places of the classes.
+        Whether the event happened, as booleans or as numbers that must be 0 or 1; for classes, their indices.
     forecasts : mapping of str to array of shape (n,) or (n, K)
         The forecasts of each model, as the user holds them.
     labels : tuple, optional
         The labels of the classes in order; None for one event.
     weight : array of shape (n,), optional
-        Weights.
+        Weight of each case.
     keys : mapping of str to Keys
-        The groups to report on, by the name of the key.
+        Group labels of each case, by the name of the key.
     cluster, time : Keys, optional
-        Clusters or times within which cases may depend on each other.
+        Clusters or times within which cases may be correlated.
     tolerance : float
-        How far a row of class probabilities may be from summing to one, if rounding explains no more.
+        Allowed deviation of a row of class probabilities from summing to one, unless rounding explains more.
     dropped : int
         Rows of the user's data left out because of missing values.
     rows : array of shape (n,), optional
-        The numbers that the cases had in the user's data; None if all rows were kept.
+        Row numbers of the cases in the user's data; None if all rows were kept.
     arguments : mapping of str to str
-        What errors call the forecasts of each model; "y_proba" if it is not named.
+        Name of each model's forecasts in error messages; "y_proba" by default.
 
     Examples
     --------
@@ -113,7 +113,8 @@ class Cases:
     dropped: int = 0
     rows: NDArray[np.intp] | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
-    # The models whose chunks were walked to the end. `dataclasses.replace` begins a new set, as other numbers need.
+    # Models whose chunks were iterated to the end. `dataclasses.replace` starts a new set, because the numbers may
+    # change.
     _checked: set[str] = field(default_factory=set, init=False)
 
     def __len__(self) -> int:
@@ -140,9 +141,9 @@ class Cases:
         return len(self) if self.weight is None else int(np.count_nonzero(self.weight > 0.0))
 
     def chunks(self, model: str | None = None) -> Iterator[Chunk]:
-        """Yield the cases with the forecasts of a model, or of the only one, converted and checked, in order."""
+        """Yield the cases in order, converted and checked, with the forecasts of a model (by default the only one)."""
         name = self._named(model)
-        # The outcomes and weights were checked with the first model.
+        # The outcomes and weights were already checked with the first model.
         check, check_shared = name not in self._checked, not self._checked
         size = CHUNK if self.classes is None else max(CHUNK // self.classes, FEWEST_ROWS)
         for start in range(0, len(self), size):
@@ -155,23 +156,23 @@ class Cases:
         self._checked.add(name)
 
     def gathered(self, model: str | None = None) -> Chunk:
-        """Return all cases with the forecasts of a model, or of the only one, converted and checked, as one chunk."""
+        """Return all cases as one checked chunk, with the forecasts of a model (by default the only one)."""
         name = self._named(model)
         self._check(name)
         return Chunk(self._forecast(name, ALL, check=False), self._outcome(ALL), self._weight(ALL))
 
     def checked(self) -> Cases:
-        """Return these cases, with the numbers of all models checked."""
+        """Return these cases after checking the numbers of all models."""
         for model in self.forecasts:
             self._check(model)
         return self
 
     def outcomes(self) -> NDArray[Any]:
-        """Return whether the event happened, or the places of the classes that did, checked; no forecast is read."""
+        """Return the checked outcomes: whether the event happened, or the class index. Forecasts are not read."""
         return self._outcome(ALL, check=not self._checked)
 
     def weights(self) -> Floats | None:
-        """Return the weights, checked; no forecast is read."""
+        """Return the checked weights. Forecasts are not read."""
         return self._weight(ALL, check=not self._checked)
 
     def of(self, model: str) -> Cases:
@@ -181,19 +182,19 @@ class Cases:
         return own
 
     def with_forecast(self, model: str, forecast: Floats) -> Cases:
-        """Return the cases with the forecasts of one model in place of all, which are computed and need no check."""
+        """Return the cases with computed forecasts of one model in place of all others; they are not checked."""
         own = replace(self, forecasts={model: forecast})
         own._checked.add(model)  # noqa: SLF001  (of the same class)
         return own
 
     def with_keys(self, names: Iterable[str]) -> Cases:
-        """Return the same cases with some of their keys."""
+        """Return the same cases with only the named keys."""
         own = replace(self, keys={name: self.keys[name] for name in names})
         object.__setattr__(own, "_checked", self._checked)
         return own
 
     def where(self, kept: NDArray[Any]) -> Cases:
-        """Return some of the cases, marked or by their places; keys keep the labels that still occur.
+        """Return some of the cases, by mask or index; keys keep only labels that still occur.
 
         Examples
         --------
@@ -215,9 +216,9 @@ class Cases:
         return some
 
     def event(self, event: Event, model: str | None = None) -> Cases:
-        """Return the cases of one event: the event itself, "y is this class", or at a cut point "y is at most this".
+        """Return the cases of one event: the binary event, "y is this class", or "y is at most this class".
 
-        Cumulative forecasts are rounded to 12 decimals, and those above 1 by no more than the tolerance are 1.
+        Cumulative forecasts are rounded to 12 decimals. Those that exceed 1 by no more than the tolerance are set to 1.
 
         Examples
         --------
@@ -244,7 +245,7 @@ class Cases:
         self._check(name)
         head: Floats = np.zeros(len(self))
         for place, column in enumerate(self.forecasts[name].T[:-1]):
-            # Added one by one, as engines do, so that both round alike.
+            # Added one by one, as engines do, so that both round the same way.
             head = head + column.astype(np.float64, copy=False)
             forecast = np.minimum(np.round(head, CUMULATIVE_DECIMALS), 1.0)
             yield self._event(name, forecast, self.outcome <= place)
@@ -255,7 +256,7 @@ class Cases:
         return own
 
     def _named(self, model: str | None) -> str:
-        """Return the name of a model, or that of the only one."""
+        """Return the name of a model, by default of the only one."""
         if model is not None:
             return model
         (only,) = self.forecasts
@@ -264,7 +265,7 @@ class Cases:
     def _check(self, model: str) -> None:
         if model not in self._checked:
             for _ in self.chunks(model):
-                pass  # The numbers are checked as they are handed out.
+                pass  # Iterating checks the numbers.
 
     def _forecast(self, model: str, part: slice, *, check: bool) -> Floats:
         whole = self.forecasts[model]
@@ -272,7 +273,7 @@ class Cases:
             return np.ascontiguousarray(whole[part].T, dtype=np.float64)
         argument = self.arguments.get(model, "y_proba")
         tolerance = None if self.labels is None else self.tolerance
-        return judged_forecast(whole, part, argument=argument, tolerance=tolerance, rows=self.rows)
+        return checked_forecast(whole, part, argument=argument, tolerance=tolerance, rows=self.rows)
 
     def _outcome(self, part: slice, *, check: bool = False) -> NDArray[Any]:
         outcome = self.outcome[part]
@@ -296,7 +297,7 @@ class Cases:
         return weight
 
 
-def judged_forecast(
+def checked_forecast(
     whole: NDArray[Any],
     part: slice = ALL,
     *,
@@ -304,10 +305,10 @@ def judged_forecast(
     tolerance: float | None,
     rows: NDArray[np.intp] | None = None,
 ) -> Floats:
-    """Return a part of the forecasts as float64, (cases,) or (K, cases), after checking that they are probabilities.
+    """Check that forecasts are probabilities and return them as float64, of shape (cases,) or (K, cases).
 
-    Rows of classes have a tolerance, by which their sums may be off from one; forecasts of one event have none. Errors
-    count the offenders among all forecasts and name them by `rows`, their numbers in the user's data.
+    `tolerance` is the allowed deviation of row sums from one, and None for one event. Errors count the offenders among
+    all forecasts and give their row numbers in the user's data, `rows`.
     """
     forecast = np.ascontiguousarray(whole[part].T, dtype=np.float64)
     if not laws.in_unit_interval(forecast):
@@ -324,14 +325,14 @@ def judged_forecast(
 def rounding_of_rows(classes: int, *, eps: float, tiny: float) -> float:
     r"""Return how far rounding can move the sum of a row of K probabilities from one.
 
-    A row may be off by the tolerance that is asked for or by this, whichever is larger:
+    A row sum may deviate from one by the requested tolerance or by this bound, whichever is larger:
 
     .. math:: \epsilon + \sqrt{K} \min(\epsilon, 2^{-23}) + K \epsilon \tau
 
-    with the spacing :math:`\epsilon` of the number type above 1 and its smallest normal number :math:`\tau`. The first
-    term is the rounding of the probabilities and of the sum that a softmax divides by; the second the error of adding
-    K terms, which grows as the root of their number and is made in single precision at worst; the third the
-    probabilities below :math:`\tau`, which have few digits or none.
+    with the machine epsilon :math:`\epsilon` of the number type and its smallest normal number :math:`\tau`. The first
+    term is the rounding of the probabilities and of the sum by which a softmax divides. The second is the error of
+    adding K terms, which grows with the square root of K and is made in single precision at worst. The third covers
+    probabilities below :math:`\tau`, which have few significant digits or none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Violations that a query counted, told in the sentences of the door."""
+"""Errors for the violations that a query counted, worded as for arrays."""
 
 from __future__ import annotations
 
@@ -14,53 +14,53 @@ from propriety.tables.engines import Counts
 from propriety.tables.lazy_cases import Broken, LazyCases
 from propriety.tables.queries import fetched
 
-__all__ = ["judged"]
+__all__ = ["checked_counts"]
 
 MISSING = {
     Broken.OUTCOME_MISSING: "y_true",
-    Broken.FORECAST_MISSING: "",  # The argument of the model.
+    Broken.FORECAST_MISSING: "",  # The name of the model's argument is filled in.
     Broken.WEIGHT_MISSING: "sample_weight",
 }
 
 
-def judged(
+def checked_counts(
     cases: LazyCases, counts: Counts, keys: Sequence[str] = (), *, weightless: bool = False
 ) -> tuple[Counts, int]:
-    """Return the rows that keep every law and the number dropped, or raise the error of the first broken law.
+    """Return the valid rows and the number of dropped rows, or raise the error of the first broken law.
 
-    All of them may be without weight only where that is allowed, as one group among others may.
+    The weights may all be zero only where this is allowed, as for one group among several.
     """
-    fault = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
+    broken = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
     total = int(counts.cases.sum())
     if total == 0:
         raise InputValueError(laws.NO_CASE)
     dropped = 0
     argument = cases.arguments[counts.model]
     for bit, name in MISSING.items():
-        missing = int(counts.cases[(fault & bit) > 0].sum())
+        missing = int(counts.cases[(broken & bit) > 0].sum())
         if missing and not cases.drop:
             count = _count(missing, total)
             raise MissingValuesError(laws.MISSING_LAW, argument=name or argument, count=count, hint=laws.MISSING_HINT)
     if cases.drop:
-        gone = (fault & Broken.MISSING) > 0
+        gone = (broken & Broken.MISSING) > 0
         dropped = int(counts.cases[gone].sum())
         if dropped == total:
             raise laws.none_left(total)
-        counts, fault = counts.where(~gone), fault[~gone]
+        counts, broken = counts.where(~gone), broken[~gone]
     if not (weightless and counts.positive.sum() == 0):
         _check_weights(cases, counts)
     order = (Broken.FORECAST, Broken.ROW_SUM, Broken.OUTCOME, Broken.WEIGHT)
     if cases.is_labelled:
         order = (Broken.OUTCOME, Broken.FORECAST, Broken.ROW_SUM, Broken.WEIGHT)
     for bit in order:
-        bad = int(counts.cases[(fault & bit) > 0].sum())
+        bad = int(counts.cases[(broken & bit) > 0].sum())
         if bad:
             _refuse(cases, counts, keys, bit, _count(bad, total - dropped))
     return counts, dropped
 
 
 def _check_weights(cases: LazyCases, counts: Counts) -> None:
-    """Reject weights that are all zero, or so large or small that their squares are not numbers."""
+    """Reject weights that are all zero, or so large or small that their squares overflow or vanish."""
     lawful = counts.key >= -1.0
     if not cases.weighted or not lawful.all():
         return
@@ -71,7 +71,7 @@ def _check_weights(cases: LazyCases, counts: Counts) -> None:
 
 
 def _refuse(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int, count: str) -> NoReturn:
-    """Raise the error of a law, with an example and the hint that the offenders call for."""
+    """Raise the error of a broken law, with an example and a fitting hint."""
     low, high = _ends(cases, counts, keys, bit)
     argument = cases.arguments[counts.model]
     verb = "is"
@@ -105,7 +105,7 @@ def _refuse_outcome(cases: LazyCases, low: Any, high: Any, count: str) -> NoRetu
 
 
 def _ends(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int) -> tuple[Any, Any]:
-    """Ask the engine for the smallest and the largest offender."""
+    """Ask the engine for the smallest and the largest offending value."""
     law = next(law for law in cases.laws(counts.model).values() if law.broken_bit == bit)
     rows = cases.frame.filter(~law.missing & ~law.lawful)
     for column, label in zip(cases.key_columns(keys), counts.group, strict=True):
@@ -115,7 +115,7 @@ def _ends(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int) -> tu
 
 
 def _outcome(value: Any) -> Any:
-    """Return an outcome as the user knows it: numbers are floats in the engine, whole ones were not."""
+    """Return an outcome as the user wrote it: engines return whole numbers as floats."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -1,8 +1,8 @@
-"""Cases counted where they lie: one query that checks every row and adds up equal forecasts, on any engine.
+"""Counting cases on an engine: one query checks every row and adds up equal forecasts.
 
-The engine is the user's, reached through narwhals. A query first makes plain columns, then groups by one key and adds
-them up, the form that means the same on every engine. The key is the forecast or its cell; for a row that breaks a law
-it is a negative number that says which laws, so that the same GROUP BY counts the violations. What comes back is small.
+The engine is the user's, accessed through narwhals. A query first computes plain columns, then groups by one key and
+sums, a form that means the same on every engine. The key is the forecast or its cell. For an invalid row it is a
+negative number that encodes the broken laws, so that the same GROUP BY counts the violations. The result is small.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = ["Counted", "Counts", "Group", "TableKey", "Within", "aggregate", "cou
 Group: TypeAlias = tuple[Any, ...]
 
 SMALL = 1e-150
-MOST = 2**53  # Of a key, which is a float in the end.
-FAULTS = 2**8  # More than the laws that a row breaks can take from its key.
+MOST = 2**53  # Keys end up as floats, which are exact up to here.
+VIOLATIONS = 2**8  # Larger than any code of broken laws.
 WEIGHTED = ("non_events", "event_squares", "non_event_squares", "positive", "positive_events")
 
 
 class TableKey(NamedTuple):
-    """What a table is of: the position of a model, an event, and the labels of a group, one for each key."""
+    """What identifies a table: the position of the model, the event, and one label per key for the group."""
 
     model: int
     event: Event
@@ -43,11 +43,11 @@ class TableKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """What one query counted for an event by a model in a group: a row per key.
+    """Counts of one query for one model, event and group, with a row per key.
 
-    `cases` counts rows of the frame, `positive` those with a positive weight, `positive_events` those among them in
-    which the event happened. The squares of the weights are None where there are no weights. Of cells, `forecasts` is
-    the weighted sum of the forecasts, and `lowest` and `highest` are their ends, where they were asked for.
+    `cases` counts rows of the frame, `positive` those with a positive weight, and `positive_events` those of them with
+    the event. The squares of the weights are `None` if there are no weights. For cells, `forecasts` is the weighted sum
+    of the forecasts, and `lowest` and `highest` are the extremes, if requested.
     """
 
     model: int
@@ -67,12 +67,12 @@ class Counts:
 
     @property
     def table(self) -> TableKey:
-        """The table that these counts are of."""
+        """The table to which these counts belong."""
         return TableKey(self.model, self.event, self.group)
 
     @property
     def squares(self) -> Floats:
-        """Squared weights of each key."""
+        """Sum of the squared weights of each key."""
         if self.event_squares is None or self.non_event_squares is None:
             return self.cases
         return self.event_squares + self.non_event_squares
@@ -86,13 +86,13 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
-    """Cells of a grid of `2**level` to which a query is confined: for each table, their numbers."""
+    """The cells of a grid of `2**level` to which a query is restricted, by table."""
 
     level: int
     cells: Mapping[TableKey, Floats]
 
     def of(self, model: int, event: Event) -> dict[Group, Floats]:
-        """Return the cells of an event by a model, for each group."""
+        """Return the cells of each group for one model and event."""
         return {table.group: cells for table, cells in self.cells.items() if table[:2] == (model, event)}
 
 
@@ -106,11 +106,11 @@ def aggregate(
 ) -> list[Counts]:
     """Count the rows by forecast, or by cell of a grid of `2**level`, for every model, event and group in one query.
 
-    A group is a combination of the labels of `keys`; without any there is one of all rows. `ends` asks for the smallest
-    and largest forecast of each cell; a query confined `within` cells returns lawful rows.
+    A group is a combination of the labels of `keys`; without keys, all rows form one group. `ends` also returns the
+    smallest and largest forecast of each cell. A query restricted by `within` returns valid rows only.
 
-    Counts are exact up to 2**53. A sum of m weights is as accurate as the engine's own, off by m / 10**16 of itself
-    at the most and by the root of that as a rule; cells keep m small, and their sums are added pairwise.
+    Counts are exact up to 2**53. A sum of m weights is as accurate as the engine's own sum: its relative error is at
+    most m / 10**16 and usually about the square root of that. Cells keep m small, and their sums are added pairwise.
     """
     counted = count(cases, level, keys=keys, ends=ends, within=within)
     if counted is None:
@@ -120,16 +120,16 @@ def aggregate(
 
 
 class Counted(NamedTuple):
-    """What one query counted, as plain columns: a row per table, group and key.
+    """The columns that one query returned: a row per table, group and key.
 
     Parameters
     ----------
     tables : list
         Model and event of each table.
     labels : pyarrow.Table
-        The number of the table, if there are several, and the labels of the keys of each row.
+        Number of the table, if there are several, and the key labels of each row.
     columns : dict
-        The numbers of each row, by the fields of `Counts`.
+        Numbers of each row, named as the fields of `Counts`.
     """
 
     tables: list[tuple[int, Event]]
@@ -145,7 +145,7 @@ def count(
     ends: bool = False,
     within: Within | None = None,
 ) -> Counted | None:
-    """Run the query of `aggregate`, and return its columns; None where there is nothing to ask for."""
+    """Run the query of `aggregate` and return its columns; None if there is nothing to query."""
     tables = [table for table in cases.tables if within is None or within.of(*table)]
     if not tables:
         return None
@@ -166,8 +166,8 @@ def count(
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
     if several and bits is not None:
-        key = columns["key"].astype(np.int64) + FAULTS
-        columns["key"] = ((key & (1 << bits) - 1) - FAULTS).astype(np.float64)
+        key = columns["key"].astype(np.int64) + VIOLATIONS
+        columns["key"] = ((key & (1 << bits) - 1) - VIOLATIONS).astype(np.float64)
         found = found.append_column("table", [key >> bits])
     return Counted(tables, found.select([*several, *by]), columns)
 
@@ -175,10 +175,10 @@ def count(
 def _rows(
     cases: LazyCases, tables: Sequence[tuple[int, Event]], level: int | None, by: Sequence[str], within: Within | None
 ) -> Lazy:
-    """Return the plain columns of every table, one below the other."""
+    """Return the plain columns of all tables, stacked."""
     if cases.labels is not None:
-        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
-        cases = replace(cases, frame=cases.frame.with_columns(**faults))
+        violations = {f"broken_{model}": _violations(cases, model) for model in range(len(cases.models))}
+        cases = replace(cases, frame=cases.frame.with_columns(**violations))
     parts = [_keyed(cases, *table, level, by, within) for table in tables]
     if len(parts) == 1:
         return parts[0]
@@ -189,16 +189,16 @@ def _rows(
 
 
 def _key_bits(level: int | None, tables: int) -> int | None:
-    """Return how many bits of a key are a cell or a fault, above which it has the number of the table.
+    """Return how many bits of a key hold the cell or the broken laws; the bits above hold the number of the table.
 
-    So engines group by one column less. None where a key has no room for that, and the table is a column.
+    This saves engines one grouping column. None if the key is too short; the table is then a column.
     """
-    bits = 53 if level is None else 1 + max(level, FAULTS.bit_length())
+    bits = 53 if level is None else 1 + max(level, VIOLATIONS.bit_length())
     return bits if tables <= MOST >> bits else None
 
 
 def _stacked(parts: list[Lazy]) -> Lazy:
-    """Put the rows of frames one below the other; on Spark two by two, because it analyses all that it stacks anew."""
+    """Stack the rows of frames; on Spark pairwise, because it analyses again everything that it stacks."""
     if not parts[0].implementation.is_spark_like():
         return nw.concat(parts)
     while len(parts) > 1:
@@ -207,13 +207,13 @@ def _stacked(parts: list[Lazy]) -> Lazy:
 
 
 def count_groups(cases: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]:
-    """Return the number of rows of each group; without groups, of the frame."""
+    """Return the number of rows of each group; without keys, of the frame."""
     rows, frame, by = nw.len().alias("rows"), cases.frame, cases.key_columns(keys)
     table = fetched(frame.group_by(*by).agg(rows) if by else frame.select(rows))
     sizes = table.column("rows").to_pylist()
     groups = zip(*(table.column(name).to_pylist() for name in by), strict=True) if by else iter([()] * len(sizes))
     counted: dict[Group, int] = {}
-    for group, size in zip(groups, sizes, strict=True):  # An engine may return a group in parts.
+    for group, size in zip(groups, sizes, strict=True):  # An engine may return a group in several parts.
         counted[group] = counted.get(group, 0) + int(size)
     return counted
 
@@ -221,7 +221,7 @@ def count_groups(cases: LazyCases, keys: Sequence[str] = ()) -> dict[Group, int]
 def _keyed(
     cases: LazyCases, model: int, event: Event, level: int | None, by: Sequence[str], within: Within | None
 ) -> Lazy:
-    """Return the plain columns that are to be added up, with their key, confined to the wanted cells."""
+    """Return the plain columns to be summed, with their key, restricted to the cells of `within`."""
     happened, weight = cases.happened(event), nw.col("weight")
     columns: dict[str, nw.Expr] = {name: nw.col(name) for name in by}
     columns |= {"key": _key(cases, model, event, level), "forecast": cases.forecast(model, event)}
@@ -244,28 +244,28 @@ def _keyed(
 
 
 def _key(cases: LazyCases, model: int, event: Event, level: int | None) -> nw.Expr:
-    """Return the forecast of each row, or its cell; of a row that breaks laws which ones, and -1 for 0 beside cells."""
+    """Return the key of each row: the forecast or its cell, -1 for a forecast of 0 among cells, or the broken laws."""
     if cases.labels is not None:
-        # The laws of a row are the same for all of its events, and long; they are a column that was made once.
-        fault, forecast = nw.col(f"fault_{model}"), cases.forecast(model, event)
+        # The checks of a row are long and the same for all of its events, so they are computed once, as a column.
+        broken, forecast = nw.col(f"broken_{model}"), cases.forecast(model, event)
         if level is None:
-            return nw.when(fault >= 0.0).then(forecast).otherwise(fault - 1.0)
-        celled = nw.when((fault >= 0.0) & (forecast > 0.0)).then(_cell(cases, model, event, level))
-        return celled.otherwise(fault - 1.0).cast(nw.Int64)
+            return nw.when(broken >= 0.0).then(forecast).otherwise(broken - 1.0)
+        celled = nw.when((broken >= 0.0) & (forecast > 0.0)).then(_cell(cases, model, event, level))
+        return celled.otherwise(broken - 1.0).cast(nw.Int64)
     laws = cases.laws(model).values()
     lawful = [law.lawful for law in cases.laws(model, positive=None if level is None else event).values()]
     if cases.drop and len(cases.tables) > 1:
         lawful += [~law.missing for law in laws]
-    # Engines choose the first branch for nearly every row, and evaluate the other only where they need it. A null
-    # condition, of a missing value, takes the other one everywhere.
+    # Engines take the first branch for nearly every row and evaluate the other only where needed. A null condition,
+    # from a missing value, takes the other branch on every engine.
     chosen = nw.when(_all(lawful))
     if level is None:
-        return chosen.then(cases.forecast(model, event)).otherwise(_fault(cases, model) - 1.0)
-    return chosen.then(_cell(cases, model, event, level)).otherwise(_fault(cases, model) - 1.0).cast(nw.Int64)
+        return chosen.then(cases.forecast(model, event)).otherwise(_violations(cases, model) - 1.0)
+    return chosen.then(_cell(cases, model, event, level)).otherwise(_violations(cases, model) - 1.0).cast(nw.Int64)
 
 
-def _fault(cases: LazyCases, model: int) -> nw.Expr:
-    """Return 0 for a row that keeps the laws, and less for others, with a bit for each law that it breaks."""
+def _violations(cases: LazyCases, model: int) -> nw.Expr:
+    """Return 0 for a valid row, and otherwise a negative number with one bit per broken law."""
     return _total(
         [
             nw.when(law.missing)
@@ -277,14 +277,14 @@ def _fault(cases: LazyCases, model: int) -> nw.Expr:
 
 
 def _cell(cases: LazyCases, model: int, event: Event, level: int) -> nw.Expr:
-    """Return the cell that a lawful forecast lies in; of 0 that of the smallest ones."""
+    """Return the cell of a valid forecast; 0 is in the first cell."""
     return (_safe(cases, model, event) * 2.0**level).floor()
 
 
 def _safe(cases: LazyCases, model: int, event: Event) -> nw.Expr:
-    """Return the forecast, within its law where an engine would fail at others."""
+    """Return the forecast, clipped to [0, 1] on engines that fail for other values."""
     forecast = cases.forecast(model, event)
-    # Ibis makes a whole number of a floor, and fails at a NaN or a huge number even where the other branch is taken.
+    # Ibis converts a floor to an integer, and fails for NaN or a huge number even where the other branch is taken.
     return forecast.clip(0.0, 1.0) if cases.engine.startswith("ibis") else forecast
 
 
@@ -293,23 +293,23 @@ def _weighted(cases: LazyCases, model: int, event: Event) -> nw.Expr:
     weight, forecast = nw.col("weight"), _safe(cases, model, event)
     if cases.engine != "ibis on postgres":
         return weight * forecast
-    # PostgreSQL fails where a product of numbers other than 0 rounds to 0.
+    # PostgreSQL raises an error where a product of nonzero numbers rounds to 0.
     lost = (forecast < SMALL) | (weight < SMALL) | (weight > sys.float_info.max)
     return nw.when(lost).then(nw.lit(0).cast(nw.Float64)).otherwise(weight * forecast)
 
 
 def _confined(cases: LazyCases, model: int, event: Event, by: Sequence[str], within: Within) -> Lazy:
-    """Keep the rows of the wanted cells by a semi-join with a small frame; a null joins nothing, so it is filtered.
+    """Keep the rows of the wanted cells by a semi-join with a small frame. Nulls never join, so they are filtered.
 
-    The cell alone is asked for here: rows that break a law may pass, and their keys say so afterwards.
+    Only the cell is compared here. Invalid rows may pass; their keys identify them afterwards.
     """
     pa, _ = frames.pyarrow()
     cell = _cell(cases, model, event, within.level).cast(nw.Float64)
-    rows = cases.frame.filter(cases.forecast(model, event) > 0.0).with_columns(cell=cell)  # A 0 was kept as it is.
+    rows = cases.frame.filter(cases.forecast(model, event) > 0.0).with_columns(cell=cell)  # 0 has its own key.
     patterns: dict[tuple[bool, ...], list[tuple[Group, Floats]]] = {}
     for group, cells in within.of(model, event).items():
         patterns.setdefault(tuple(label is None for label in group), []).append((group, cells))
-    # The labels go back as what they came, because their kind cannot always be told from them.
+    # Labels are sent back in the type in which they came, because it cannot always be inferred from them.
     kinds: Any = fetched(cases.frame.select(*by).head(0)).schema if by else None
     parts = []
     for pattern, wanted in patterns.items():
@@ -327,10 +327,10 @@ def _confined(cases: LazyCases, model: int, event: Event, by: Sequence[str], wit
 
 
 def _beside(frame: Lazy, wanted: Any) -> Lazy:
-    """Hand a small PyArrow table to the engine of a frame."""
+    """Pass a small PyArrow table to the engine of a frame."""
     native, engine = frame.to_native(), frame.implementation
     if engine.is_duckdb():
-        # Relations join only within one connection; a query of the frame's own finds `wanted` by its name here.
+        # DuckDB joins relations of one connection only; a query on the frame's own relation finds `wanted` by name.
         joined: Lazy = nw.from_native(native.query("propriety_rows", "SELECT * FROM wanted"))
         return joined
     session = native.sparkSession if engine.is_spark_like() else None
@@ -339,7 +339,7 @@ def _beside(frame: Lazy, wanted: Any) -> Lazy:
 
 
 def _summed(cases: LazyCases, level: int | None) -> list[str]:
-    """Return the names of the columns that are added up."""
+    """Return the names of the columns to be summed."""
     names = ["events", *(WEIGHTED if cases.weighted else [])]
     return names if level is None else [*names, "forecasts"]
 
@@ -351,7 +351,7 @@ def _sums(names: Sequence[str], *, ends: bool) -> list[nw.Expr]:
 
 
 def _counts(counted: Counted, by: Sequence[str]) -> Iterator[Counts]:
-    """Yield what was counted for each table."""
+    """Yield the counts of each table."""
     several = len(counted.tables) > 1
     for label, rows in _split(counted.labels, [*(["table"] if several else []), *by]):
         columns = {name: column[rows] for name, column in counted.columns.items()}
@@ -360,7 +360,7 @@ def _counts(counted: Counted, by: Sequence[str]) -> Iterator[Counts]:
 
 
 def _split(table: Any, keys: Sequence[str]) -> Iterator[tuple[Group, Any]]:
-    """Yield the labels of each group of rows and where the rows are."""
+    """Yield the labels of each group and the positions of its rows."""
     if not keys:
         yield (), slice(None)
         return

@@ -1,4 +1,4 @@
-"""The events that forecasts are about: the one of a binary outcome, each class, each cut point of ordered classes."""
+"""The events that forecasts are about: a binary event, each class, or each cut point of ordered classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from propriety.errors import InputValueError
 
 __all__ = ["CUMULATIVE_DECIMALS", "Event", "event_of", "events_of"]
 
-CUMULATIVE_DECIMALS = 12  # Digits of the forecasts of cut points, because the noise of their sums would split ties.
+CUMULATIVE_DECIMALS = 12  # Forecasts of cut points are rounded, because rounding noise would split ties.
 
 
 class Event(NamedTuple):
@@ -17,9 +17,9 @@ class Event(NamedTuple):
     Parameters
     ----------
     kind : {"event", "class", "cut"}
-        The event itself, "y is this class", or "y is at most this class".
+        "event" is the binary event, "class" is "y is this class", and "cut" is "y is at most this class".
     place : int
-        Place of the class among the labels.
+        Index of the class among the labels.
     """
 
     kind: Literal["event", "class", "cut"]
@@ -27,7 +27,7 @@ class Event(NamedTuple):
 
 
 def events_of(classes: int | None, *, ordered: bool = False) -> tuple[Event, ...]:
-    """Return the events of a number of classes, or of one event; of ordered classes the cut points come first.
+    """Return the events of K classes, or the binary event for None; for ordered classes the cut points come first.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def events_of(classes: int | None, *, ordered: bool = False) -> tuple[Event, ...
 
 
 def event_of(label: Any, labels: tuple[Any, ...] | None, *, ordered: bool) -> Event:
-    """Return the event that a label stands for: a class, or of ordered classes the cut point "at most this class".
+    """Return the event that a label stands for: its class, or for ordered classes the cut point "at most this class".
 
     Examples
     --------
@@ -52,7 +52,7 @@ def event_of(label: Any, labels: tuple[Any, ...] | None, *, ordered: bool) -> Ev
     """
     if labels is None:
         if label is not None:
-            raise InputValueError(f"the forecasts are of one event; got event={label!r}")
+            raise InputValueError(f"the forecasts are of one event, so no event can be chosen; got event={label!r}")
         return Event("event")
     known = labels[:-1] if ordered else labels
     if label not in known:

@@ -30,28 +30,28 @@ __all__ = ["ForecastTable"]
 class ForecastTable(Result):
     """For each distinct forecast, the weight of the cases with and without the event.
 
-    Everything the package says about forecasts of a binary event is a function of this table. Tables add:
-    `a + b` is the table of the union of their cases, so shards and days are made apart and merged.
+    Every analysis of forecasts of a binary event is a function of this table. Tables add: `a + b` is the table of the
+    union of their cases, so the tables of shards or days can be made separately and merged.
 
     Parameters
     ----------
     forecast : array of shape (rows,)
-        Distinct forecasts in [0, 1], strictly increasing. A row on a grid holds all cases of a cell; its forecast is
-        their weighted mean.
+        Distinct forecasts in [0, 1], strictly increasing. On a grid, a row holds all cases of a cell and its forecast
+        is their weighted mean.
     events, non_events : array of shape (rows,)
-        Weight of the cases in which the event happened, and did not; not both zero.
+        Weight of the cases with and without the event; at least one of the two is positive in each row.
     event_squares, non_event_squares : array of shape (rows,), optional
         Sums of the squared weights of the same cases. Without them the cases are unweighted, and `events` and
         `non_events` are counts.
     n, n_events : int, optional
-        Number of cases with a positive weight, and of those in which the event happened; needed beside squares.
+        Number of cases with a positive weight, and of those with the event; required if squares are given.
     dropped : int
         Rows left out because of missing values.
     cells : int, optional
-        Cells of the grid in which the cases were pooled, a power of two; None for exact forecasts.
+        Number of cells of the grid in which the cases were pooled, a power of two; None for exact forecasts.
     refined : bool
-        Whether only those forecasts are pooled by cell that no block of isotonic regression begins or ends with, so
-        that its blocks and the reliability curve are those of the cases; see `from_frame`.
+        Whether forecasts are pooled by cell only where no block of isotonic regression begins or ends, so that the
+        blocks and the reliability curve are those of the cases; see `from_frame`.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class ForecastTable(Result):
             object.__setattr__(self, name, value)
 
     def __setstate__(self, state: Sequence[Any]) -> None:
-        """Take the fields from a pickle or a copy; its arrays are read-only again."""
+        """Restore the fields from a pickle or a copy, and make the arrays read-only again."""
         for field, value in zip(fields(self), state, strict=True):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -109,13 +109,13 @@ class ForecastTable(Result):
 
     @classmethod
     def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
-        """Return the table of what an analysis is given: binary predictions, or a table in their place."""
+        """Return the table of binary predictions, or the table itself if one is passed as `y_true`."""
         if not isinstance(y_true, ForecastTable):
             return cls.from_predictions(y_true, y_proba, **options)
         beside = {"y_proba": y_proba, **options}
         given = [name for name, value in beside.items() if value is not None and name != "missing"]
         if given:
-            law = f"a ForecastTable holds outcomes, forecasts and weights; pass no {given[0]} beside it"
+            law = f"a ForecastTable holds outcomes, forecasts and weights; pass it without {given[0]}"
             raise InputTypeError(law)
         return y_true
 
@@ -156,9 +156,9 @@ class ForecastTable(Result):
     ) -> dict[Any, ForecastTable]:
         """Make one table per cut point of ordered classes: the event is "y is at most this class".
 
-        Cumulative forecasts are rounded to 12 decimals, because the noise of their sums would split ties,
-        and those above 1 by no more than `tolerance`, which rows may be off by, are 1.
-        The arguments are those of `propriety.mean_score`.
+        Cumulative forecasts are rounded to 12 decimals, because rounding noise in their sums would split ties. Those
+        that exceed 1 by no more than `tolerance`, the allowed deviation of row sums from one, are set to 1. The
+        arguments are those of `propriety.mean_score`.
         """
         options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
         cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", **options)
@@ -188,32 +188,32 @@ class ForecastTable(Result):
         budget: int = BUDGET,
         cells: int | None = None,
     ) -> ForecastTable | dict[Any, ForecastTable]:
-        """Make the table of a frame: eager (pandas, Polars, PyArrow), or lazy, where its engine does the work.
+        """Make the table of a data frame: eager (pandas, Polars, PyArrow), or lazy, where its engine does the work.
 
-        A lazy frame (Polars, DuckDB, Spark, Dask, Ibis and the databases behind it) is never brought into memory:
-        the engine checks and counts its rows in one query, or a few where the forecasts are many.
+        A lazy frame (Polars, DuckDB, Spark, Dask, Ibis and the databases behind it) is never loaded into memory. The
+        engine checks and counts its rows in one query, or in a few if there are many distinct forecasts.
 
         Parameters
         ----------
         frame : data frame
-            Anything that narwhals knows.
+            Any data frame that narwhals supports.
         outcome, forecast, weight : str
             Names of the columns; no weight by default.
         by : str or sequence of str, optional
-            Column or columns that tell groups; the result is then a dict with a table per group that has weight.
+            Column or columns that define groups. The result is then a dict with a table for each group that has weight.
         pos_label, labels, missing
             As in `propriety.mean_score`.
         exact : bool
             For a lazy frame: False keeps the plain grid of `cells`, made by one query.
         budget : int
-            For a lazy frame: how many rows a query may bring back. All forecasts are kept if those that share a cell of
-            the grid with others have no more cases than this. Beyond it the table is refined: cells keep the forecasts
-            that pooled blocks may begin or end with, and the others are pooled by cell, at their mean. Then the
-            reliability curve, recalibrated scores and the mean forecast are exact, and scores of the forecasts
-            themselves are off by less than the width of a cell.
+            For a lazy frame: how many rows a query may return. All forecasts are kept if the cells of the grid with
+            several forecasts hold no more cases than this. Otherwise the table is refined: the forecasts at which a
+            pooled block may begin or end are kept, and the others are pooled by cell at their mean. The reliability
+            curve, recalibrated scores and the mean forecast are then exact, and scores of the forecasts themselves are
+            off by less than the width of a cell.
         cells : int, optional
-            For a lazy frame: cells of the first grid, a power of two. By default 2**20, and 2**22 for an exact table of
-            more than 2**28 rows.
+            For a lazy frame: number of cells of the first grid, a power of two. The default is 2**20, and 2**22 for an
+            exact table of more than 2**28 rows.
 
         Examples
         --------
@@ -240,7 +240,7 @@ class ForecastTable(Result):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
-        """Make a table from what `to_dict` returned, also in an earlier release; what was not stored is estimated."""
+        """Make a table from a dict of `to_dict`, also of an earlier release; numbers not stored then are estimated."""
         return cls(**table_files.stored_fields(data, cls.schema, cls.schema_version))
 
     @classmethod
@@ -250,7 +250,7 @@ class ForecastTable(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain Python data, with the name and version of its schema."""
-        # Named, because a slots dataclass replaces the class that a bare super() refers to.
+        # The class is named because a slots dataclass replaces the class that a bare super() refers to.
         return {"schema": self.schema, "version": self.schema_version, **Result.to_dict(self)}
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
@@ -295,7 +295,7 @@ class ForecastTable(Result):
 
     @property
     def is_weighted(self) -> bool:
-        """Whether any case has a weight other than 1: the sum of (weight - 1)^2 is not zero."""
+        """Whether any case has a weight other than 1, that is, whether the sum of (weight - 1)^2 is not zero."""
         return self.event_squares is not self.events
 
     def __len__(self) -> int:
@@ -315,8 +315,8 @@ class ForecastTable(Result):
     def merge(cls, tables: Iterable[ForecastTable]) -> ForecastTable:
         """Return the table of the union of all cases; faster than adding many tables one by one.
 
-        A refined table is exact for its own cases only, so it is added as the plain grid that `.grid(cells)` makes of
-        it, and never unasked.
+        A refined table is exact for its own cases only. It is therefore merged only after `.grid(cells)` has turned it
+        into a plain grid, and never implicitly.
 
         Examples
         --------
@@ -342,16 +342,15 @@ class ForecastTable(Result):
         return ForecastTable.merge([self, other]) if isinstance(other, ForecastTable) else NotImplemented
 
     def __radd__(self, other: object) -> ForecastTable:
-        """Let `sum(tables)` begin with its 0."""
+        """Let `sum(tables)` start from 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def grid(self, cells: int = 2**10) -> ForecastTable:
-        """Pool the cases in equal cells of [0, 1], so that the table has a bounded size.
+        """Pool the cases in equal cells of [0, 1], so that the size of the table is bounded.
 
-        The forecast of a cell is the weighted mean of those in it, so that the mean forecast stays what it was.
-        Forecasts of exactly 0 and 1 stay rows of their own, because they claim certainty and no other forecast
-        does. `cells` is a power of two, so that the same forecast falls into the same cell everywhere; a
-        grid is made coarser, never finer.
+        The forecast of a cell is the weighted mean of the forecasts in it, so the mean forecast does not change.
+        Forecasts of exactly 0 and 1 stay rows of their own, because only they claim certainty. `cells` is a power of
+        two, so that a forecast falls into the same cell everywhere. A grid can be made coarser, but not finer.
 
         Examples
         --------
@@ -363,31 +362,31 @@ class ForecastTable(Result):
         return self._frozen(*columns, n=self.n, n_events=self.n_events, dropped=self.dropped, cells=int(cells))
 
     def moved(self, forecast: Floats) -> ForecastTable:
-        """Return the table of the same cases with another forecast for each row; equal forecasts are added up."""
+        """Return the table of the same cases with another forecast for each row; equal forecasts are pooled."""
         columns = pooling.pool(forecast, *self._columns()[1:])
         return self._frozen(*columns, n=self.n, n_events=self.n_events, dropped=self.dropped)
 
     @classmethod
     def from_cases(cls, cases: Cases, model: str | None = None, event: Event | None = None) -> ForecastTable:
-        """Make the table of a model, or of the only one: of one event, which of classes must be named."""
+        """Make the table of a model (by default the only one) and an event, which must be given for classes."""
         own = (cases if model is None else cases.of(model)) if event is None else cases.event(event, model)
         columns, facts = pooling.pool_cases(own)
         return cls._frozen(*columns, **facts, dropped=own.dropped)
 
     @classmethod
     def _frozen(cls, *columns: Floats, **facts: Any) -> ForecastTable:
-        """Make a table of new arrays in the order of `COLUMNS`, marked read-only so that they need not be copied."""
+        """Make a table from new arrays in the order of `COLUMNS`; they are made read-only and need no copy."""
         for column in columns:
             column.flags.writeable = False
-        given: dict[str, Any] = dict(zip(COLUMNS, columns, strict=False))  # Without the squares there are no weights.
+        given: dict[str, Any] = dict(zip(COLUMNS, columns, strict=False))  # Without squares the cases are unweighted.
         return cls(**given, **facts)
 
     def _columns(self) -> list[Floats]:
-        """Return the columns; of an unweighted table without the squares, which are the counts."""
+        """Return the columns; for an unweighted table without the squares, which equal the counts."""
         return [getattr(self, name) for name in (COLUMNS if self.is_weighted else COUNTS)]
 
     def _fields(self) -> dict[str, Any]:
-        """Leave out squares that are the counts, and that a table is not refined."""
+        """Return the fields to store, without squares that equal the counts and without `refined` if it is False."""
         hidden = {*(() if self.is_weighted else COLUMNS[3:]), *(() if self.refined else ["refined"])}
         return {name: value for name, value in Result._fields(self).items() if name not in hidden}
 

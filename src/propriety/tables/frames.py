@@ -1,4 +1,4 @@
-"""Columns out of frames, eager or lazy, and tables to and from files."""
+"""Reading columns from data frames, eager or lazy, and writing tables to files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Made = TypeVar("Made")
 
 
 class Options(TypedDict, total=False):
-    """Arguments of `ForecastTable.from_frame` beside the frame and its groups."""
+    """Arguments of `ForecastTable.from_frame` other than the frame and its groups."""
 
     outcome: Required[str]
     forecast: Required[str]
@@ -58,7 +58,7 @@ class Options(TypedDict, total=False):
 
 
 def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """Return a frame as narwhals knows it, eager or lazy."""
+    """Return a frame as a narwhals frame, eager or lazy."""
     try:
         found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError as error:
@@ -72,7 +72,7 @@ def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 
 
 def checked_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Sequence[str]) -> nw.Schema:
-    """Return the schema of a frame that must have the named columns."""
+    """Return the schema of a frame after checking that it has the named columns."""
     schema = frame.collect_schema()
     absent = [name for name in names if name not in schema]
     if absent:
@@ -87,12 +87,12 @@ def checked_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Sequenc
 
 
 def columns_of(frame: object, columns: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return the frame's columns as keyword arguments: `columns` maps an argument to a column's name."""
+    """Return columns of the frame as keyword arguments; `columns` maps each argument to a column name."""
     return _arguments(_eager(frame, [name for name in columns.values() if name is not None]), columns)
 
 
 def group_keys(by: str | Sequence[str] | None) -> list[str]:
-    """Return the names of the columns that tell the groups; none for None."""
+    """Return the names of the columns that define the groups; an empty list for None."""
     keys = [] if by is None else [by] if isinstance(by, str) else list(by)
     if by is not None and not keys:
         raise InputValueError("must name at least one column", argument="by", offender="got none")
@@ -102,7 +102,7 @@ def group_keys(by: str | Sequence[str] | None) -> list[str]:
 def groups_of(
     frame: object, columns: Mapping[str, str | None], *, by: str | Sequence[str]
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield each group's key, a tuple where `by` names several columns, with its keyword arguments, in order."""
+    """Yield the label of each group in order (a tuple if `by` names several columns) with its keyword arguments."""
     keys = group_keys(by)
     eager = _eager(frame, [name for name in [*columns.values(), *keys] if name is not None])
     labels, codes = zip(*(_coded(eager.get_column(key), key) for key in keys), strict=True)
@@ -115,7 +115,7 @@ def groups_of(
 
 
 def _coded(series: nw.Series[Any], key: str) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-    """Return the labels of a column in order, a missing one last as None, and the code of each row."""
+    """Return the labels of a column in order (a missing one last, as None) and the code of each row."""
     argument, native = Wording("by={key!r}", key=key), series.to_native()
     reading = read_array(native, argument, role="keys")
     absent = missing_cases(reading, kinds="fmM")
@@ -133,11 +133,11 @@ def made_of_groups(
     by: str | Sequence[str],
     **options: Any,
 ) -> dict[Any, Made]:
-    """Make something of each group; one whose weights are all 0 is checked and left out."""
+    """Call a function for each group; a group whose weights are all 0 is checked and left out."""
     made = {}
     for group, arguments in groups_of(frame, columns, by=by):
         weightless = arguments.get("sample_weight") is not None and _is_weightless(arguments)
-        if weightless:  # Equal weights, so that everything else is checked.
+        if weightless:  # Equal weights instead, so that everything else is checked.
             absent = missing_cases(read_array(arguments["sample_weight"], "sample_weight"))
             arguments["sample_weight"] = np.where(absent, np.nan, 1.0)
         found = in_group(group, make, **arguments, **options)
@@ -149,7 +149,7 @@ def made_of_groups(
 
 
 def _is_weightless(arguments: Mapping[str, Any]) -> bool:
-    """Whether the cases without missing values, if there are any, all have a weight of 0."""
+    """Whether the cases without missing values all have a weight of 0; False if there are no such cases."""
     readings = {argument: read_array(values, argument) for argument, values in arguments.items()}
     absent = np.logical_or.reduce([missing_cases(reading) for reading in readings.values()])
     weights = readings["sample_weight"].values[~absent]
@@ -157,7 +157,7 @@ def _is_weightless(arguments: Mapping[str, Any]) -> bool:
 
 
 def in_group(group: object, make: Callable[..., Made], *arguments: Any, **options: Any) -> Made:
-    """Call a function for one group, which its errors then name."""
+    """Call a function for one group and name the group in its errors."""
     try:
         return make(*arguments, **options)
     except ProprietyError as error:
@@ -173,7 +173,7 @@ def _arguments(
 
 
 def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
-    """Return an eager frame that has the named columns."""
+    """Return an eager frame after checking that it has the named columns."""
     table = known(frame)
     if isinstance(table, nw.LazyFrame):
         law = "must be eager so far"
@@ -187,13 +187,13 @@ def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
 def checked_schema(
     data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str], *, optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of a stored result after checking what kind and version it is, and that it is whole."""
+    """Return the fields of a stored result after checking its schema, its version and that it is complete."""
     checked_version(data, schema, version)
     return checked_fields(data, schema, fields, optional=optional)
 
 
 def checked_version(data: Mapping[str, Any], schema: str, *versions: int) -> int:
-    """Return the version of a stored result, which must be of this schema and have one of these versions."""
+    """Return the version of a stored result after checking its schema and that the version is one of `versions`."""
     found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
     if not isinstance(data, Mapping) or not isinstance(found, str) or found != schema:
         raise InputValueError(f"must be a stored {schema}", argument="data", offender=f"got {found!r}")
@@ -207,7 +207,7 @@ def checked_version(data: Mapping[str, Any], schema: str, *versions: int) -> int
 def checked_fields(
     data: Mapping[str, Any], schema: str, fields: Sequence[str], *, optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of a stored result, which must be these; the optional ones may be absent."""
+    """Return the fields of a stored result after checking that they are complete; optional ones may be absent."""
     stored = {name: value for name, value in data.items() if name not in ("schema", "version")}
     lacking = sorted(set(fields) - set(stored) - set(optional))
     surplus = sorted(map(str, set(stored) - set(fields)))
@@ -218,7 +218,7 @@ def checked_fields(
 
 
 def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Write columns to a Parquet file with `facts` as JSON in its metadata."""
+    """Write columns to a Parquet file, with `facts` as JSON in its metadata."""
     pa, parquet = pyarrow()
     try:
         table = pa.table(dict(columns))
@@ -229,14 +229,14 @@ def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: 
 
 
 def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read what `write_parquet` wrote: columns and facts in one dict."""
+    """Read the columns and facts of a file of `write_parquet` into one dict."""
     pa, parquet = pyarrow()
     try:
         table = parquet.read_table(path)
         columns = {name: table.column(name).to_numpy() for name in table.column_names}
     except (pa.ArrowException, UnicodeError, OSError) as error:
         if isinstance(error, OSError) and (error.errno or type(error) is not OSError):
-            raise  # There is no such file, or it may not be read; a file that is not whole gives a plain OSError.
+            raise  # The file is absent or not readable; an incomplete file raises a plain OSError.
         raise InputValueError(f"{path} must be a whole Parquet file", offender=_first_line(error)) from error
     return _facts(table.schema.metadata or {}, path) | columns
 
@@ -255,12 +255,12 @@ def _facts(metadata: Mapping[bytes, bytes], path: str | PathLike[str]) -> dict[s
 
 
 def _first_line(error: Exception) -> str:
-    """Return the beginning of what a library says."""
+    """Return the first line of a library's error message."""
     return str(error).strip().split("\n", maxsplit=1)[0].rstrip(".")
 
 
 def pyarrow() -> tuple[ModuleType, ModuleType]:
-    """Import PyArrow, with its Parquet files."""
+    """Import PyArrow and its Parquet module."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

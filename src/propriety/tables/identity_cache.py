@@ -1,4 +1,4 @@
-"""What was computed of an object, kept as long as the object is."""
+"""A cache of values computed from objects, kept as long as the object exists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class IdentityCache(Generic[Value]):
-    """A value for each object, forgotten with it. Objects that are equal have each their own.
+    """A cache with one value per object, dropped when the object is deleted. Equal objects have separate values.
 
     Examples
     --------
@@ -29,14 +29,14 @@ class IdentityCache(Generic[Value]):
         self._held: dict[int, tuple[weakref.ref[Any], Value]] = {}
 
     def get(self, key: object) -> Value | None:
-        """Return the value of an object, None if there is none."""
+        """Return the value of an object, or None if it has no value."""
         held = self._held.get(id(key))
         return None if held is None else held[1]
 
     def setdefault(self, key: object, default: Value) -> Value:
-        """Return the value of an object, which is the default from now on if there is none."""
+        """Return the value of an object, storing the default first if it has no value."""
         place, held = id(key), self._held
-        # An object is forgotten before another can have its id.
+        # An entry is removed before another object can reuse the id.
         return held.setdefault(place, (weakref.ref(key, lambda _: held.pop(place, None)), default))[1]
 
     def __len__(self) -> int:

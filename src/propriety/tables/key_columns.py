@@ -1,4 +1,4 @@
-"""The columns of keys in a lazy frame: how an engine holds their labels, and how they come back as they were given."""
+"""Key columns of a lazy frame: how an engine stores labels, and how they are restored."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class KeyColumn(NamedTuple):
     Parameters
     ----------
     argument : str
-        What errors call it.
+        Name of the argument in errors.
     held : narwhals.Expr
-        The labels as the engine groups by them.
+        The labels in the form by which the engine groups.
     restore : callable, optional
-        Makes a label of what the engine returns, where it is not one.
+        Converts a value that the engine returns to a label, if they differ.
     order : tuple, optional
-        The labels in the order of their categories, if they have one.
+        The labels in the order of their categories, if these are ordered.
     """
 
     argument: str
@@ -43,7 +43,7 @@ class KeyColumn(NamedTuple):
     order: tuple[Any, ...] | None = None
 
     def labels(self, found: Sequence[Any]) -> list[Any]:
-        """Return the labels of what an engine returned; a missing one is None."""
+        """Convert the values that an engine returned to labels; a missing one is None."""
         restore = self.restore
         labels = plain_labels([one if one is None or restore is None else restore(one) for one in found])
         check_exact(tuple(labels), self.argument)
@@ -51,18 +51,18 @@ class KeyColumn(NamedTuple):
 
 
 def key_column(column: Column, argument: str) -> KeyColumn:
-    """Return how the labels of a column are held, or refuse it by its kind."""
+    """Return how an engine groups by the labels of a column, or raise an error if it cannot."""
     kind, held = column.kind, column.values
     found: KeyColumn | None = None
     if kind in (nw.Categorical, nw.Enum):
         order = tuple(kind.categories) if isinstance(kind, nw.Enum) else None
         found = KeyColumn(argument, _of_categories(column), order=order)
     elif kind in (nw.Int128, nw.UInt128):
-        # Arrow knows no such integers, and engines would hand over decimals, floats or nothing.
+        # Arrow has no integers of this width, and engines would return decimals, floats or nothing.
         found = KeyColumn(argument, held.cast(nw.String), int)
-    elif kind.is_float():  # A missing label is null in every engine.
+    elif kind.is_float():  # NaN becomes null, the missing label of every engine.
         found = KeyColumn(argument, nw.when(~is_missing(held, engine_of(column.frame))).then(held))
-    elif kind == nw.Duration and not column.frame.implementation.is_ibis():  # Its results have none.
+    elif kind == nw.Duration and not column.frame.implementation.is_ibis():  # Results of Ibis have no durations.
         found = KeyColumn(argument, held, lambda label: _duration(label, column.name, argument))
     elif kind.is_integer() or kind in LABELS:
         found = KeyColumn(argument, held)
@@ -76,7 +76,7 @@ def key_column(column: Column, argument: str) -> KeyColumn:
 
 
 def _of_categories(column: Column) -> nw.Expr:
-    """Return texts as texts; the categories of Dask, which may be numbers, stay what they are."""
+    """Convert text categories to text; categories of Dask, which may be numbers, are left as they are."""
     if column.frame.implementation.is_dask():
         categories = getattr(column.frame.to_native().dtypes[column.name], "categories", None)
         if categories is not None and not all(isinstance(label, str) for label in categories):
@@ -85,7 +85,7 @@ def _of_categories(column: Column) -> nw.Expr:
 
 
 def _duration(label: Any, column: str, argument: str) -> Any:
-    """Return a duration, which DuckDB has as months, days and nanoseconds."""
+    """Convert a duration, which DuckDB returns as months, days and nanoseconds."""
     if isinstance(label, dt.timedelta | np.timedelta64):
         return label
     if label.months or label.nanoseconds % 1000:

@@ -1,4 +1,4 @@
-"""The groups, clusters or times that cases belong to."""
+"""Reading the groups, clusters or times of cases."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["check_exact", "check_one_key", "code_keys", "ordered_categories", "r
 
 
 def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray[np.intp] | None) -> Keys:
-    """Read the group, cluster or time of each case: of the rows kept, None for all, of the arguments beside it.
+    """Read the group, cluster or time of each case, for the rows kept (None for all) of the other arguments.
 
-    The labels are in their own order, or in that of the categories if these are ordered.
+    The labels are sorted, or in the order of their categories if these are ordered.
     """
     reading, cases = read_array(values, argument, role="keys"), len(beside)
     if reading.values.shape != (cases,):
@@ -38,16 +38,16 @@ def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray
 
 
 def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = None) -> Keys:
-    """Return the codes of labels that are known of every case."""
+    """Return the codes of labels, none of which is missing."""
     if categories is None and kept.dtype != object:
-        # The sort of an array finds equal labels, because those of every kind but objects have a total order.
+        # Sorting the array finds equal labels, because labels of every dtype except object have a total order.
         labels, codes = np.unique(kept, return_inverse=True)
         found = Keys(tuple(plain_labels(labels)), codes.reshape(-1))
     else:
         try:
             found = Keys(*code_labels(plain_labels(kept), categories))
         except TypeError as error:
-            law = "must hold labels that can be told apart"
+            law = "must hold hashable labels"
             hint = "pass texts, numbers, times or tuples of them."
             raise InputTypeError(law, argument=argument, offender=str(error), hint=hint) from error
     check_exact(found.labels, argument)
@@ -55,28 +55,28 @@ def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = 
 
 
 def check_exact(labels: tuple[Any, ...], argument: str) -> None:
-    """Reject floats that may each stand for several whole numbers, as identifiers that were read as floats do."""
+    """Reject floats too large to be exact, such as identifiers that were read as floats."""
     rounded = next((label for label in labels if isinstance(label, float) and abs(label) >= WHOLE), None)
     if rounded is not None:
         law = f"must hold exact labels; {rounded!r} is a float that may stand for several whole numbers"
-        hint = 'keep large identifiers as integers (in pandas of dtype "Int64" beside missing values) or as text.'
+        hint = 'keep large identifiers as integers (in pandas of dtype "Int64" if values are missing) or as text.'
         raise InputValueError(law, argument=argument, hint=hint)
 
 
 def check_one_key(by: object) -> None:
-    """Reject none, or several that have names, where one key is needed."""
+    """Raise an error if `by` is missing or names several keys where one is needed."""
     if by is None or isinstance(by, Mapping):
         law = "must be an array with one entry per case"
         raise InputTypeError(law, argument="by", offender=f"got a single {type(by).__name__}")
 
 
 def ordered_categories(values: object) -> list[Any] | None:
-    """Return the categories in their order, of a series that has such."""
+    """Return the categories of a series in their order, or None if it has no ordered categories."""
     series = None if isinstance(values, np.ndarray | list | tuple) else series_of(values)
     if series is None:
         return None
     kind: Any = series.dtype
-    if kind == nw.Enum:  # As which ordered categories of pandas count too.
+    if kind == nw.Enum:  # Ordered categories of pandas are also read as Enum.
         return list(kind.categories)
     if kind == nw.Categorical and series.implementation.is_pyarrow():
         native = series.to_native()

@@ -1,6 +1,6 @@
-"""Labels as they were given: which ones are the same, in which order they are shown, and the code of each case.
+"""Labels: which are equal, in which order they are shown, and the code of each case.
 
-Two labels are the same if Python finds them equal. They are never compared as numbers or texts made of them.
+Two labels are the same if Python finds them equal. They are never converted to numbers or text for comparison.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = [
     "plain_labels",
 ]
 
-WHOLE = 2.0**53  # From here on a float may stand for several whole numbers.
+WHOLE = 2.0**53  # Above this, one float may stand for several whole numbers.
 OF_PANDAS = {"Timestamp": ("nanosecond", "to_pydatetime"), "Timedelta": ("nanoseconds", "to_pytimedelta")}
 
 
 def is_rounded(numbers: NDArray[Any]) -> bool:
-    """Whether an array holds floats so large that they may each stand for several whole numbers.
+    """Whether an array holds floats so large that one may stand for several whole numbers.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def is_rounded(numbers: NDArray[Any]) -> bool:
 
 
 def plain_labels(labels: NDArray[Any] | Sequence[Any]) -> list[Any]:
-    """Return labels as Python has them; times finer than a microsecond, which Python has not, stay NumPy's.
+    """Convert labels to Python objects; times finer than a microsecond, which Python lacks, stay NumPy's.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def plain_labels(labels: NDArray[Any] | Sequence[Any]) -> list[Any]:
     fine = next((label for label in plain if isinstance(label, np.datetime64 | np.timedelta64)), None)
     if fine is None:
         return plain
-    # All of one kind, so that they can be compared.
+    # All of one type, so that they can be compared.
     if isinstance(fine, np.datetime64):
         return [np.datetime64(label, "ns") if isinstance(label, dt.datetime) else label for label in plain]
     return [np.timedelta64(label, "ns") if isinstance(label, dt.timedelta) else label for label in plain]
@@ -70,11 +70,11 @@ def _plain(label: Any) -> Any:
     if isinstance(label, np.generic):
         return label.item()
     if isinstance(label, dt.datetime | dt.timedelta) and type(label).__name__ in OF_PANDAS:
-        # pandas has subclasses of Python's times; they are known by name, so that pandas need not be imported.
+        # pandas has subclasses of Python's times. They are recognized by name, so that pandas need not be imported.
         finer, convert = OF_PANDAS[type(label).__name__]
         if not getattr(label, finer):
             return getattr(label, convert)()
-        zoned = isinstance(label, dt.datetime) and label.tzinfo is not None  # NumPy has no zones.
+        zoned = isinstance(label, dt.datetime) and label.tzinfo is not None  # NumPy has no time zones.
         return label if zoned else getattr(label, "to_numpy")()  # noqa: B009  (a method of pandas)
     return label
 
@@ -89,7 +89,7 @@ def _plain_times(labels: NDArray[Any]) -> list[Any]:
 
 
 def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Return distinct labels in their order; as they first come, if not all of them have one. A missing one is last.
+    """Return the distinct labels sorted, or in order of appearance if they cannot be sorted; a missing one is last.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
     found = known
     try:
         found = sorted(known)
-        # Sets are ordered by inclusion, which leaves some pairs without an order and a sort without a meaning.
+        # Sets are ordered by inclusion, which is only partial, so sorting them would be meaningless.
         is_total = all(one < other for one, other in itertools.pairwise(found))
     except (TypeError, ValueError):
         is_total = False
@@ -114,7 +114,7 @@ def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
 def ordered_groups(
     groups: Collection[tuple[Any, ...]], orders: Sequence[Sequence[Any] | None] | None = None
 ) -> list[tuple[Any, ...]]:
-    """Return combinations of labels in order, that of the first label first.
+    """Return combinations of labels in lexicographic order.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def ordered_groups(
 
 
 def in_order(distinct: Iterable[Any], order: Sequence[Any] | None = None) -> tuple[Any, ...]:
-    """Return distinct labels in the given order, those that it lacks last; without one in their own.
+    """Return distinct labels in the given order, then those that it does not list; without an order, sorted.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def in_order(distinct: Iterable[Any], order: Sequence[Any] | None = None) -> tup
 
 
 def code_labels(labels: Sequence[Any], order: Sequence[Any] | None = None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-    """Return the distinct labels, in their own order or the given one, and the place of each label among them.
+    """Return the distinct labels, sorted or in the given order, and the code of each label.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What outcomes mean: labels resolved to events, or to the places of classes."""
+"""The meaning of outcomes: labels converted to events, or to the indices of classes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = [
 
 Labels: TypeAlias = Sequence[Any] | NDArray[Any]
 
-FEW_LABELS = 8  # Up to so many, a pass for each label is faster than a sort.
+FEW_LABELS = 8  # Up to this number, one pass per label is faster than a sort.
 
 
 def distinct_labels(labels: Labels) -> tuple[Any, ...]:
-    """Return labels in their order; they must have one, and differ."""
+    """Return the labels as a tuple after checking that they are ordered and distinct."""
     if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
         law = "must be a list of labels in the order of the columns"
         raise InputTypeError(law, argument="labels", offender=f"got {type(labels).__name__}")
@@ -45,7 +45,7 @@ def distinct_labels(labels: Labels) -> tuple[Any, ...]:
 
 
 def class_labels(classes: int, labels: Labels | None, pos_label: object = None) -> tuple[Any, ...]:
-    """Return the label of each class: the labels given, or 0, ..., K - 1."""
+    """Return the label of each class: those given, or 0, ..., K - 1."""
     if pos_label is not None:
         raise laws.event_of_classes()
     if labels is None:
@@ -58,7 +58,7 @@ def class_labels(classes: int, labels: Labels | None, pos_label: object = None) 
 
 
 def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any], Any]:
-    """Return the two labels of a binary outcome as they were given, and that of the event, the last by default."""
+    """Return the two labels of a binary outcome, as given, and that of the event, by default the last."""
     names = distinct_labels(labels)
     if len(names) != 2:
         law = Wording("must name the two classes of a 1-D {y_proba}")
@@ -73,7 +73,7 @@ def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any],
 def happened_of(
     outcome: NDArray[Any], pos_label: object, labels: Labels | None, rows: NDArray[np.intp] | None
 ) -> NDArray[Any]:
-    """Resolve binary labels: boolean events, or numbers still to be checked to be 0 and 1."""
+    """Convert binary labels to events: booleans, or numbers that are still to be checked to be 0 or 1."""
     if labels is not None:
         names, event = labels_of_event(labels, pos_label)
         return np.equal(_labelled(outcome, names, rows), names.index(event))
@@ -87,7 +87,7 @@ def happened_of(
 def places_of(
     outcome: NDArray[Any], columns: tuple[Any, ...], rows: NDArray[np.intp] | None, *, labelled: bool
 ) -> NDArray[Any]:
-    """Return the place of each outcome among the classes; without labels, numbers still to be checked to be places."""
+    """Return the class index of each outcome; without labels, numbers that are still to be checked."""
     if labelled:
         return _labelled(outcome, columns, rows)
     if outcome.dtype.kind in "biuf":
@@ -96,7 +96,7 @@ def places_of(
 
 
 def kind_in_words(values: NDArray[Any]) -> str:
-    """Say what an array holds that is no array of numbers.
+    """Describe the content of an array that does not hold numbers.
 
     Examples
     --------
@@ -108,11 +108,11 @@ def kind_in_words(values: NDArray[Any]) -> str:
 
 
 def check_float_label(label: object) -> None:
-    """Refuse, beside outcomes that are floats, a label that floats cannot tell from its neighbours."""
+    """If the outcomes are floats, reject a label too large for a float to represent exactly."""
     if isinstance(label, int) and abs(label) >= WHOLE:
-        law = f"must hold whole numbers for the label {label!r}"
-        offender = "it holds floats, which merge it with others"
-        hint = 'keep large labels as integers (in pandas of dtype "Int64" beside missing values) or as text.'
+        law = f"must hold integers for the label {label!r}"
+        offender = "it holds floats, which cannot represent it exactly"
+        hint = 'keep large labels as integers (in pandas of dtype "Int64" if values are missing) or as text.'
         raise InputValueError(law, argument="y_true", offender=offender, hint=hint)
 
 
@@ -134,23 +134,23 @@ def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np
 
 def _equals(outcome: NDArray[Any], label: object) -> NDArray[np.bool_]:
     if outcome.dtype.kind in "iu" and isinstance(label, float) and label.is_integer():
-        label = int(label)  # Beside a float NumPy makes floats of the outcomes, which merge large ones.
+        label = int(label)  # Compared with a float, NumPy would convert the outcomes to floats and merge large ones.
     if is_rounded(outcome):
         check_float_label(label)
     if outcome.dtype == object:
-        # As an object, because NumPy would cut zeros off the end of a text that it reads itself.
+        # As an object, because NumPy would strip trailing null characters from a text.
         held = np.empty((), dtype=object)
         held[()] = label
         label = held
     try:
         equal = np.asarray(outcome == label, dtype=bool)
-    except (TypeError, ValueError, OverflowError):  # A label of another kind, or beyond the range of the outcomes.
+    except (TypeError, ValueError, OverflowError):  # A label of another type, or outside the range of the outcomes.
         equal = np.zeros(0, dtype=bool)
     return equal if equal.shape == outcome.shape else np.zeros(len(outcome), dtype=bool)
 
 
 def _labelled(outcome: NDArray[Any], labels: tuple[Any, ...], rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
-    """Return the place of each outcome among the labels."""
+    """Return the index of each outcome among the labels."""
     if outcome.dtype.kind != "O" and len(labels) > FEW_LABELS:
         for label in labels if is_rounded(outcome) else ():
             check_float_label(label)

@@ -1,4 +1,4 @@
-"""The laws that numbers must keep, and the sentences in which their violations are told."""
+"""The laws that input must satisfy, and the error messages for violations."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ __all__ = [
     "unnamed_event",
 ]
 
-# An excess this small is rounding error rather than a wrong scale, and gets its own hint.
+# An excess this small is rounding error rather than a wrong scale, and has its own hint.
 ROUNDING_OF_FORECASTS = 1e-9
 PERCENT = 100.0
-SURELY_PERCENT = 5.0  # Logits and slips are smaller.
+LEAST_PERCENT = 5.0  # Logits and typing errors are smaller.
 
-OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) where no {pos_label} is given")
+OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {pos_label} is given")
 POS_LABEL_HINT = Wording("pass {pos_label=}, the label whose probability {y_proba} gives.")
 LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
-EVERY_CLASS_HINT = Wording("name every class in {labels=}, also one without cases.")
+EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
 MISSING_LAW = "must not hold missing values (NaN, None, NA or masked)"
 MISSING_HINT = Wording('drop such rows yourself, or pass {missing="drop"} to drop and count them.')
 UNIT_LAW = "must lie in [0, 1]"
 NUMBERS_LAW = "must hold real numbers"
-NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and look at what fails."
+NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and see which values fail."
 CAST_HINT = "cast {column!r} first."
 ROUNDING_HINT = "this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
 EVENT_HINT = Wording("pass the column of the event, such as {y_proba}[:, 1].")
@@ -74,7 +74,7 @@ def in_unit_interval(values: NDArray[Any]) -> bool:
 
 
 def are_class_indices(outcome: NDArray[Any], classes: int) -> NDArray[np.bool_]:
-    """Which outcomes are whole numbers from 0 to `classes` - 1."""
+    """Return a mask of the outcomes that are whole numbers from 0 to `classes` - 1."""
     known: NDArray[np.bool_] = (outcome >= 0) & (outcome < classes) & (outcome == np.floor(outcome))
     return known
 
@@ -89,7 +89,7 @@ def refuse(
     hint: str,
     verb: str = "is",
 ) -> NoReturn:
-    """Raise the error for the cases marked in `bad`, showing the first of them."""
+    """Raise the error for the cases marked in `bad`, with the first of them as an example."""
     by_case = _by_case(bad)
     case = int(by_case.argmax())
     column = None if bad.ndim == 1 else int(bad[case].argmax())
@@ -119,9 +119,9 @@ def refuse_forecasts(argument: str, values: NDArray[Any], rows: RowNumbers) -> N
 
 
 def unknown_key(argument: str, count: str, row: int | None = None) -> MissingValuesError:
-    """Return the error for cases whose group, cluster or time is not known."""
+    """Return the error for cases whose group, cluster or time is missing."""
     return MissingValuesError(
-        "must be known of every case",
+        "must be known for every case",
         argument=argument,
         row=row,
         offender="" if row is None else "is missing",
@@ -133,65 +133,65 @@ def unknown_key(argument: str, count: str, row: int | None = None) -> MissingVal
 
 
 def forecast_hint(argument: str, low: float, high: float) -> str:
-    """Return what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
+    """Return a hint at what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
     if low >= -ROUNDING_OF_FORECASTS and high <= 1.0 + ROUNDING_OF_FORECASTS:
         return Wording(ROUNDING_HINT, argument=parameter(argument))
-    if low >= 0.0 and SURELY_PERCENT < high <= PERCENT:
+    if low >= 0.0 and LEAST_PERCENT < high <= PERCENT:
         return "divide by 100 if these are percentages."
     return "apply a sigmoid (or a softmax to rows) if these are logits."
 
 
 def rows_of(argument: str) -> str:
-    """Return what the rows of an argument are called."""
+    """Return the name of the rows of an argument."""
     return Wording("the rows of {argument}", argument=parameter(argument))
 
 
 def named_forecast(model: str) -> str:
-    """Return what the forecasts of one of several models are called."""
+    """Return the name of the forecasts of one of several models."""
     return Wording("forecasts[{model!r}]", model=model)
 
 
 def named_key(key: str) -> str:
-    """Return what one of several keys is called."""
+    """Return the name of one of several keys."""
     return Wording("by[{key!r}]", key=key)
 
 
 def row_sum_law(tolerance: float) -> str:
-    """Return the law of rows of probabilities."""
+    """Return the law for the sums of class probabilities."""
     return f"must sum to 1 within {tolerance:g}"
 
 
 def place_law(classes: int) -> str:
-    """Return the law of outcomes that are places of classes."""
+    """Return the law for outcomes given as class indices."""
     law = "must hold whole numbers from 0 to {last}, one for each of the {classes} columns of {y_proba}"
     return Wording(law, last=classes - 1, classes=classes)
 
 
 def labels_law(labels: Iterable[object]) -> str:
-    """Return the law of outcomes that are labels."""
+    """Return the law for outcomes given as labels."""
     return f"must hold only the labels {list(labels)}"
 
 
 def unnamed_event(found: str) -> InputValueError:
-    """Return the error for outcomes that are labels, and none is said to be that of the event."""
+    """Return the error for labelled outcomes when the label of the event is not given."""
     return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=POS_LABEL_HINT)
 
 
 def unnamed_classes(found: str) -> InputValueError:
-    """Return the error for outcomes that are labels, and no column is said to be theirs."""
+    """Return the error for labelled outcomes when the labels of the columns are not given."""
     law = Wording("holds {found}, which cannot be matched to the columns of {y_proba}", found=found)
     return InputValueError(law, argument="y_true", hint=LABELS_HINT)
 
 
 def other_kind(pos_label: object, found: str) -> InputValueError:
-    """Return the error for outcomes of a kind to which the label of the event does not belong."""
-    law = Wording("must hold labels of the kind of {pos_label}={event!r}", event=pos_label)
+    """Return the error for outcomes whose type does not match the label of the event."""
+    law = Wording("must hold labels of the same type as {pos_label}={event!r}", event=pos_label)
     hint = Wording("pass {labels=}[other, event] to name both.")
     return InputValueError(law, argument="y_true", offender=f"got {found}", hint=hint)
 
 
 def none_left(rows: int, *, models: int = 1) -> InputValueError:
-    """Return the error for cases that are all dropped."""
+    """Return the error raised when all cases have been dropped."""
     missed = (
         "every row has a missing value" if models == 1 else "every row with weight has a missing value in some model"
     )
@@ -200,13 +200,13 @@ def none_left(rows: int, *, models: int = 1) -> InputValueError:
 
 
 def event_of_classes() -> InputValueError:
-    """Return the error for a label of the event beside rows of classes."""
+    """Return the error for a `pos_label` given with class probabilities."""
     law = Wording("belongs to a 1-D {y_proba}; rows of probabilities name their columns by {labels=}")
     return InputValueError(law, argument="pos_label")
 
 
 def third_label(pos_label: object, other: object, third: object) -> InputValueError:
-    """Return the error for outcomes with two labels beside that of the event."""
+    """Return the error for outcomes with two labels besides that of the event."""
     return InputValueError(
         Wording("must hold {pos_label}={event!r} and one other label", event=pos_label),
         argument="y_true",
@@ -216,7 +216,7 @@ def third_label(pos_label: object, other: object, third: object) -> InputValueEr
 
 
 def refuse_row_sums(argument: str, values: NDArray[Any], tolerance: float, rows: RowNumbers) -> NoReturn:
-    """Raise the error for rows of probabilities that do not sum to one."""
+    """Raise the error for class probabilities that do not sum to one."""
     sums = values.sum(axis=1, dtype=np.float64)
     bad = ~(np.abs(sums - 1.0) <= tolerance)
     refuse(rows_of(argument), row_sum_law(tolerance), bad, sums, rows, hint=ROW_SUM_HINT, verb="sums to")
@@ -231,7 +231,7 @@ def refuse_outcomes(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
 
 
 def outcome_hint(*, fraction: bool) -> str:
-    """Return what outcomes that are neither 0 nor 1 may be; a fraction looks like a forecast."""
+    """Return a hint at what outcomes other than 0 and 1 may be; a fraction looks like a forecast."""
     return Wording("are {y_true} and {y_proba} swapped?") if fraction else POS_LABEL_HINT
 
 
@@ -249,7 +249,7 @@ def refuse_weights(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
 
 
 def refuse_missing_floats(argument: str, values: NDArray[Any], rows: RowNumbers = None) -> None:
-    """Raise the error for NaN in an array of floats; return for anything else."""
+    """Raise an error if an array of floats holds NaN; other arrays pass."""
     if values.dtype.kind == "f" and np.isnan(values).any():
         refuse_missing(argument, np.isnan(values), rows)
 

@@ -1,4 +1,4 @@
-"""Cases in a lazy frame: its columns cast, its labels settled, and the laws that its rows must keep as expressions."""
+"""Cases in a lazy frame: its columns cast, its labels resolved, and the laws for its rows as expressions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
 
 
 class Broken:
-    """Bits of the laws that a row can break; its key is -1 less their sum, and -1 for a forecast of 0 beside cells."""
+    """One bit per law that a row can break. The key of an invalid row is -1 minus their sum; -1 is a forecast of 0."""
 
     OUTCOME_MISSING, FORECAST_MISSING, WEIGHT_MISSING = 1, 2, 4
     OUTCOME, FORECAST, WEIGHT, ROW_SUM = 8, 16, 32, 64
@@ -33,9 +33,9 @@ class Broken:
 
 
 class Law(NamedTuple):
-    """A law of the rows: what is missing, what is lawful, the bits of either fault, and where to find offenders.
+    """A law for rows: when a value is missing, when it is valid, the bits of the two violations, and the offenders.
 
-    `lowest` and `highest` name the columns that hold the smallest and the largest offender.
+    `lowest` and `highest` name the columns with the smallest and the largest offender.
     """
 
     missing: nw.Expr
@@ -47,20 +47,20 @@ class Law(NamedTuple):
 
 
 class CollectedColumns(NamedTuple):
-    """Cases brought into memory, one row each, in an order that depends on nothing but their values.
+    """Cases loaded into memory, one row each, in an order that depends on their values only.
 
     Parameters
     ----------
     outcome : ndarray of shape (n,)
-        Whether the event happened, 0 or 1; of classes the place of the class among the labels.
+        Whether the event happened, 0 or 1; for classes, the index of the class among the labels.
     forecasts : dict
-        For each model its forecasts, of shape (n,), or (n, K) for classes.
+        Forecasts of each model, of shape (n,), or (n, K) for classes.
     weight : ndarray of shape (n,) or None
-        Weights, if there are any.
+        Weights, if any.
     keys : dict
-        For each key the label of every case.
+        Labels of every case, by key.
     cluster, time : list or None
-        Labels of the clusters and times, if there are any.
+        Labels of the clusters and times, if any.
     """
 
     outcome: NDArray[np.int64]
@@ -73,42 +73,42 @@ class CollectedColumns(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LazyCases:
-    """Forecasts of an event, or of classes, by some models, in a lazy frame whose rows are still unjudged.
+    """Forecasts of an event, or of classes, by some models, in a lazy frame whose rows have not been checked yet.
 
     Parameters
     ----------
     frame : narwhals.LazyFrame
-        With the columns `outcome`, `weight`, `key_0`, ..., `cluster` and `time`, as far as there are any, and for model
-        m `forecast_m`; or, for classes, `forecast_m_0`, ..., their sum `total_m`, the smallest and the largest
-        of them, `lowest_m` and `highest_m`, and with cut points the cumulative forecasts `head_m_0`, .... Then `class`
-        is the place of the outcome among the labels, -1 if it is none of them.
+        Its columns are `outcome`, and if present `weight`, `key_0`, ..., `cluster` and `time`. Model m has
+        `forecast_m`, or for classes `forecast_m_0`, ..., their sum `total_m`, their extremes `lowest_m` and
+        `highest_m`, and with cut points the cumulative forecasts `head_m_0`, .... For classes, `class` is the index of
+        the outcome among the labels, or -1 if it is none of them.
     models : tuple of str
         Names of the models.
     labels : tuple or None
         Labels of the classes as the user named them; None for one event.
     events : tuple of Event
-        The events whose tables are wanted.
+        The events for which tables are made.
     keys : tuple of str
         Names of the keys, in the order of their columns.
     cluster, time : str or None
-        Names that the columns `cluster` and `time` had.
+        Original names of the columns `cluster` and `time`.
     weighted, drop : bool
         Whether there are weights; whether rows with missing values are dropped.
     tolerance : float or None
-        How far a row of classes may be from summing to one; None for one event.
+        Allowed deviation of a row of class probabilities from summing to one; None for one event.
     engine : str
         Name of the engine.
     arguments : tuple of str
         Names of the models' forecasts in errors.
     held : tuple or None
-        Labels as the column `outcome` holds them: those of the classes, or the other label and that of the event; None
-        where the outcomes are 0 and 1.
+        Labels as stored in the column `outcome`: those of the classes, or the other label and that of the event; None
+        if the outcomes are 0 and 1.
     named : tuple
-        The labels that the user gave; none by default.
+        The labels that the user gave; empty by default.
     pos_label : label or None
-        The label of the event, where the user gave it without the other one.
+        The label of the event, if the user gave only this one.
     key_kinds : mapping
-        How the labels of `key_0`, ..., `cluster` and `time` are held, and in which order they are shown.
+        How the labels of `key_0`, ..., `cluster` and `time` are stored, and the order in which they are shown.
     """
 
     frame: Lazy
@@ -134,13 +134,13 @@ class LazyCases:
         return tuple((model, event) for model in range(len(self.models)) for event in self.events)
 
     def rows(self, build: Callable[[LazyCases], Lazy]) -> Lazy:
-        """Return what is built of the cases row by row; `build` has neither the plan of the frame nor the keys."""
+        """Return what `build` makes of the cases row by row; it gets neither the plan of the frame nor the keys."""
         plain = replace(self, frame=None, key_kinds={})  # type: ignore[arg-type]  # so that no task holds the plan
         return row_by_row(self.frame, lambda frame: build(replace(plain, frame=frame)))
 
     @property
     def is_labelled(self) -> bool:
-        """Whether the user named labels; they are judged first then."""
+        """Whether the user gave labels; they are then checked first."""
         return bool(self.named) or self.pos_label is not None
 
     def key_columns(self, keys: Sequence[str]) -> list[str]:
@@ -148,23 +148,23 @@ class LazyCases:
         return [f"key_{self.keys.index(key)}" for key in keys]
 
     def coded(self, column: str, found: Any) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
-        """Return the labels of a column that an engine returned, in their order, and the code of each row."""
+        """Return the labels of a column that an engine returned, in order, and the code of each row."""
         kind = self.key_kinds[column]
         held, places = encoded(found)
         labels, codes = code_labels(kind.labels(held), kind.order)
         return labels, codes[places]
 
     def orders(self, columns: Sequence[str]) -> list[tuple[Any, ...] | None]:
-        """Return the order of the labels of columns, None where it is their own."""
+        """Return the order of the labels of each column; None where they are sorted."""
         return [self.key_kinds[column].order for column in columns]
 
     def group(self, keys: Sequence[str], held: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the labels of a group that an engine holds as these."""
+        """Return the labels of a group, given as the engine stores them."""
         columns = self.key_columns(keys)
         return tuple(self.key_kinds[column].labels([one])[0] for column, one in zip(columns, held, strict=True))
 
     def forecasts(self, model: int) -> list[nw.Expr]:
-        """Return the forecasts by a model: one of the event, or one of each class."""
+        """Return the forecasts of a model: one for the event, or one per class."""
         if self.labels is None:
             return [nw.col(f"forecast_{model}")]
         return [nw.col(f"forecast_{model}_{place}") for place in range(len(self.labels))]
@@ -186,14 +186,14 @@ class LazyCases:
 
     @property
     def place(self) -> nw.Expr:
-        """Place of the outcome among the labels; of one event, whether it happened."""
+        """Index of the outcome among the labels; for one event, whether it happened."""
         return self.happened(Event("event")) if self.labels is None else nw.col("class")
 
     def laws(self, model: int, *, positive: Event | None = None) -> dict[str, Law]:
-        """Return the laws of a row of a model, by the argument that they judge.
+        """Return the laws for a row of a model, by the argument that they check.
 
-        A row of classes must keep them as a whole, so that they are the same for all events. With `positive` a forecast
-        of 0 for this event is not lawful, so that it gets no cell.
+        Class probabilities are checked as a whole row, so the laws are the same for all events. With `positive`, a
+        forecast of 0 for this event counts as invalid, so that it has no cell.
         """
         laws = {"outcome": self._outcome_law(), "forecast": self._forecast_law(model, positive)}
         if self.weighted:
@@ -203,22 +203,22 @@ class LazyCases:
         return laws
 
     def lawful_rows(self) -> Lazy:
-        """Return the rows to be used of a frame that was judged, which all are unless some were dropped."""
+        """Return the valid rows of a frame that has been checked: all of them, unless some were dropped."""
         if not self.drop:
             return self.frame
         laws = [law for model in range(len(self.models)) for law in self.laws(model).values()]
         return self.frame.filter(*(~law.missing & law.lawful for law in laws))
 
     def collected(self, budget: int = 2**22) -> CollectedColumns:
-        """Bring the cases into memory, after they were judged.
+        """Load the cases into memory, after they have been checked.
 
-        Equal rows come back once, with their number. The order of the result is that of its columns, so that it does
-        not depend on the order of the rows or on partitions.
+        Equal rows are fetched once, with their count. The result is sorted by its columns, so that it does not depend
+        on the order of the rows or on partitions.
 
         Parameters
         ----------
         budget : int
-            How many values, rows times columns, may be brought into memory.
+            How many values (rows times columns) may be loaded into memory.
         """
         check_budget(budget)
         columns = self._plain_columns()
@@ -241,7 +241,7 @@ class LazyCases:
         return columns | {name: nw.col(name) for name in (["weight"] if self.weighted else []) + others}
 
     def _expanded(self, table: Any, names: list[str]) -> CollectedColumns:
-        """Return pooled rows in order, each as often as it was counted."""
+        """Return pooled rows in order, each repeated as often as it was counted."""
         labels: dict[str, NDArray[np.object_]] = {}
         numbers: dict[str, NDArray[Any]] = {}
         for name in names:
@@ -250,7 +250,7 @@ class LazyCases:
                 known, numbers[name] = self.coded(name, column)
                 labels[name] = np.fromiter(known, dtype=object, count=len(known))
             else:
-                numbers[name] = column.to_numpy().astype(np.float64) + 0.0  # Of -0 it makes 0.
+                numbers[name] = column.to_numpy().astype(np.float64) + 0.0  # Adding 0.0 turns -0.0 into 0.0.
         order = np.lexsort([numbers[name] for name in reversed(names)])
         rows = np.repeat(order, table.column("cases").to_numpy()[order])
 
@@ -276,7 +276,7 @@ class LazyCases:
         if self.labels is not None:
             known = nw.col("class") >= 0.0
         elif self.held is None:
-            # Of finite numbers only 0 and 1 are their own squares; one comparison costs engines less than an `or`.
+            # Among finite numbers only 0 and 1 equal their squares; one comparison is faster on engines than an `or`.
             known = (outcome * outcome == outcome) & (outcome <= 1.0)
         else:
             known = reduce(or_, [outcome == label for label in self.held])
@@ -287,7 +287,7 @@ class LazyCases:
         return Law(missing, known, Broken.OUTCOME_MISSING, Broken.OUTCOME, "outcome", "outcome")
 
     def _forecast_law(self, model: int, positive: Event | None) -> Law:
-        # With several models a row is dropped for all of them, so that they are judged on the same cases.
+        # With several models a row is dropped for all of them, so that all are evaluated on the same cases.
         absent = range(len(self.models)) if self.drop else [model]
         missing = reduce(or_, [self._is_missing(column) for other in absent for column in self.forecasts(other)])
         bits = Broken.FORECAST_MISSING, Broken.FORECAST
@@ -308,7 +308,7 @@ class LazyCases:
     def _row_sum_law(self, model: int) -> Law:
         name, total = f"total_{model}", nw.col(f"total_{model}")
         near = self._excluding_nan((total - 1.0).abs() <= self.tolerance, total)
-        # A missing term is told as a missing forecast, which needs no second bit.
+        # A missing term is reported as a missing forecast, which needs no second bit.
         return Law(self._is_missing(total), near, 0, Broken.ROW_SUM, name, name)
 
     def _is_missing(self, column: nw.Expr) -> nw.Expr:

@@ -1,4 +1,4 @@
-"""Columns of a lazy frame, by whatever names."""
+"""Access to the columns of a lazy frame, whatever their names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Column", "named_columns"]
 
 
 class Column(NamedTuple):
-    """A column of a lazy frame: its name and kind, and its values in a frame where no name has a second meaning."""
+    """A column of a lazy frame: its name, its dtype, and its values in a frame without special names."""
 
     frame: Lazy
     name: str
@@ -24,7 +24,7 @@ class Column(NamedTuple):
 
     @property
     def native_kind(self) -> str:
-        """What the engine itself calls the kind."""
+        """The name of the column's type in the engine itself."""
         native, engine = self.frame.to_native(), self.frame.implementation
         if engine.is_duckdb():
             return str(native.types[native.columns.index(self.name)]).lower()
@@ -36,14 +36,14 @@ class Column(NamedTuple):
 
 
 def named_columns(frame: Lazy, names: Sequence[str]) -> tuple[Lazy, dict[str, Column]]:
-    """Return a frame in which every column can be named, and the named columns of it.
+    """Return a frame in which every column can be referred to by name, and the named columns.
 
-    A name may mean more to an engine than itself: a dot, a backtick or a star to Spark, which does not tell "p" from
-    "P" either, a star or a regular expression to Polars.
+    Some names have a special meaning to an engine: a dot, a backtick or a star to Spark, which also does not
+    distinguish "p" from "P", and a star or a regular expression to Polars.
     """
     schema = frames.checked_columns(frame, names)
     if "" in names and frame.implementation.is_ibis():
-        raise InputValueError("columns must have names; Ibis cannot refer to one without")
+        raise InputValueError("columns must have names; Ibis cannot refer to a column with an empty name")
     if not any(_has_meaning(frame, name) for name in names):
         return frame, {name: Column(frame, name, schema[name], nw.col(name)) for name in names}
     places = {name: place for place, name in enumerate(schema)}
@@ -62,7 +62,7 @@ def _has_meaning(frame: Lazy, name: str) -> bool:
 
 
 def _renamed(frame: Lazy, plain: dict[str, str]) -> Lazy:
-    """Rename all columns without naming them in an expression."""
+    """Rename all columns without referring to them in an expression."""
     native, engine = frame.to_native(), frame.implementation
     if engine.is_spark_like():
         native = native.toDF(*plain.values())

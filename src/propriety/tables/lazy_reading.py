@@ -1,4 +1,4 @@
-"""Reading cases from a lazy frame: its columns are cast and its labels settled; its rows are judged when counted."""
+"""Reading cases from a lazy frame: columns are cast and labels resolved; rows are checked when they are counted."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from propriety.tables.validation import TOLERANCE, Missing
 __all__ = ["read_lazy_cases"]
 
 LARGEST = sys.float_info.max
-WHOLE = 2.0**52  # From here on floats are whole numbers, so that adding it rounds, as NumPy does, half to even.
+WHOLE = 2.0**52  # Floats above this are whole, so adding it rounds half to even, as NumPy does.
 
 
 class _Cast(NamedTuple):
-    """The columns of a lazy frame, cast; `outcomes` is how the outcomes are held now, `kind` what they were."""
+    """The cast columns of a lazy frame; `outcomes` says how outcomes are stored now, `kind` is their original dtype."""
 
     frame: Lazy
     engine: str
@@ -56,23 +56,23 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> LazyCases:
-    """Cast the columns of a lazy frame and settle the labels.
+    """Cast the columns of a lazy frame and resolve the labels.
 
-    The rows themselves are judged as they are counted. Only `pos_label` without `labels` asks the engine something
-    here: which other label there is, a query that ends at the first one found.
+    The rows themselves are checked when they are counted. Only `pos_label` without `labels` needs a query here, which
+    finds the other label and stops at the first one.
 
     Parameters
     ----------
     frame : narwhals.LazyFrame
         The frame.
     forecasts : mapping
-        For each model the column of the event's probability, or the columns of all classes in order.
+        For each model, the column of the event's probability, or the columns of all classes in order.
     outcome, weight, cluster, time : str
         Names of columns.
     by : str or sequence of str, optional
-        Columns of the keys.
+        Names of the key columns.
     ordered : bool
-        Whether the classes have an order, so that there is an event for each cut point too.
+        Whether the classes are ordered, so that each cut point is also an event.
     pos_label, labels, missing, tolerance
         As in `propriety.mean_score`.
     """
@@ -120,7 +120,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
 
 
 def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
-    """Return how many classes all models forecast, None for one event; refuse models that forecast different things."""
+    """Return the number of classes, or None for one event; raise an error if the models forecast different things."""
     names = list(forecasts)
     told = ["one event" if len(own) == 1 else f"{len(own)} classes" for own in forecasts.values()]
     if not names or "0 classes" in told:
@@ -142,7 +142,7 @@ def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def _forecast_columns(forecasts: Mapping[str, tuple[str, ...]], arguments: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Map the names of the cast columns to the columns themselves and the arguments that they came by."""
+    """Map the names of the cast columns to the original columns and the arguments that named them."""
     return {
         f"forecast_{model}" if len(own) == 1 else f"forecast_{model}_{place}": (column, arguments[model])
         for model, own in enumerate(forecasts.values())
@@ -183,7 +183,7 @@ def _cast(
 
 
 def _held_as(kind: nw.dtypes.DType, labels: tuple[Any, ...]) -> Literal["text", "whole", "real"]:
-    """Return how outcomes of a kind are held; as whole numbers for labels that are, as floats merge some of them."""
+    """Return how outcomes of a dtype are stored: as integers if the labels are, because floats would merge some."""
     if kind in (nw.String, nw.Categorical, nw.Enum):
         return "text"
     if not labels or not kind.is_integer() or kind in (nw.Int128, nw.UInt128):
@@ -208,7 +208,7 @@ def _number(column: Column, argument: str) -> nw.Expr:
 
 
 def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[Any, Any] | None:
-    """Return the other label and that of the event as the engine holds them; None for outcomes 0 and 1."""
+    """Return the other label and that of the event as the engine stores them; None if the outcomes are 0 and 1."""
     if labels is not None:
         names, event = labels_of_event(labels, pos_label)
         other = names[0] if event == names[1] else names[1]
@@ -225,7 +225,7 @@ def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[
 
 
 def _held(label: Any, cast: _Cast) -> Any:
-    """Return a label of an event as the cast column holds it."""
+    """Return a label of an event as the cast column stores it."""
     if cast.outcomes == "text" and isinstance(label, str):
         return label
     if cast.outcomes != "text" and _is_number(label) and -LARGEST <= label <= LARGEST:
@@ -238,7 +238,7 @@ def _is_number(label: object) -> bool:
 
 
 def _real(label: Any, cast: _Cast) -> float:
-    """Return a label as a float, which must not merge it with others that the column can hold."""
+    """Return a label as a float, after checking that this does not merge it with another value of the column."""
     wide = cast.kind.is_decimal() or cast.kind in (nw.Int128, nw.UInt128)
     if abs(label) < (2**128 if wide else 2**64 if cast.kind.is_integer() else LARGEST):
         check_float_label(int(label) if isinstance(label, Decimal) else label)
@@ -246,7 +246,7 @@ def _real(label: Any, cast: _Cast) -> float:
 
 
 def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tuple[Any, ...]:
-    """Return the labels of classes as the cast column holds them."""
+    """Return the labels of the classes as the cast column stores them."""
     if cast.outcomes == "text" and not labelled:
         raise laws.unnamed_classes("strings")
     if not all(isinstance(label, str) if cast.outcomes == "text" else _is_number(label) for label in labels):
@@ -262,8 +262,8 @@ def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tu
 
 
 def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_points: bool) -> Lazy:
-    """Add what is made of a row: the place of its outcome, and of every model the sum, the ends and the heads."""
-    # Places are counted from 1, so that nothing is left of an outcome that is no label.
+    """Add columns derived from each row: the class index, and for each model the sum, extremes and cumulative sums."""
+    # Indices are counted from 1, so that an outcome that is no label ends as -1.
     places = [flag(nw.col("outcome") == label) * float(place) for place, label in enumerate(labels, 1)]
     columns = {"class": reduce(add, places) - 1.0}
     for model in range(models):
@@ -278,7 +278,7 @@ def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_poin
 
 
 def _rounded(head: nw.Expr) -> nw.Expr:
-    """Round a cumulative forecast to the digits of `ForecastTable.per_cut_point`, to the last bit as NumPy does."""
+    """Round a cumulative forecast as `ForecastTable.per_cut_point` does, to the same last bit as NumPy."""
     scale = 10.0**CUMULATIVE_DECIMALS
-    # Polars multiplies by the reciprocal of a constant, which is off in the last bit; it divides by a column.
+    # Polars multiplies by the reciprocal of a constant, which is off in the last bit; it divides by a column exactly.
     return (((head * scale + WHOLE) - WHOLE) / (head * 0.0 + scale)).clip(0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Forecast tables of several models."""
+"""Checks of the forecast tables of several models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_tables"]
 
 
 def check_tables(tables: Mapping[str, ForecastTable]) -> None:
-    """Reject tables of models that cannot be of the same cases."""
+    """Raise an error if the tables of several models cannot be of the same cases."""
     if not isinstance(tables, Mapping) or not all(isinstance(one, ForecastTable) for one in tables.values()):
         raise InputTypeError("must map the names of models to their ForecastTable", argument="tables")
     if not tables:

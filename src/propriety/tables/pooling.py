@@ -1,4 +1,4 @@
-"""Cases pooled into distinct forecasts: the work behind making and merging a forecast table."""
+"""Pooling cases into distinct forecasts, to make and merge forecast tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["checked", "pool", "pool_cases", "pool_counts", "running_sum"]
 
 
 def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
-    """Return the columns of a table without the rows that have no weight, or refuse what is no table.
+    """Return the columns of a table without the rows of zero weight, or raise an error if they are invalid.
 
-    Without squares of the weights events and non-events are counts, which are whole numbers.
+    Without squares of the weights, events and non-events are counts and must be whole numbers.
     """
     forecast, events, non_events, *squares = columns.values()
     if not len(forecast) == len(events) == len(non_events):
@@ -35,7 +35,7 @@ def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
             "must lie in [0, 1]", argument="forecast", offender=f"it spans {forecast[0]} to {forecast[-1]}"
         )
     weightless = False
-    for start in range(0, len(forecast), CHUNK):  # In cache, so that a large table is checked in one trip.
+    for start in range(0, len(forecast), CHUNK):  # In chunks that fit in cache.
         part = slice(start, start + CHUNK)
         _check_order(forecast[start : start + CHUNK + 1], start)
         weight = events[part] + non_events[part]
@@ -59,7 +59,7 @@ def _check_order(forecast: Floats, start: int) -> None:
         law = "must be strictly increasing"
         offender = f"row {row + 1} does not exceed row {row}"
         raise InputValueError(
-            law, argument="forecast", offender=offender, hint="ForecastTable.from_predictions sorts and pools."
+            law, argument="forecast", offender=offender, hint="ForecastTable.from_predictions sorts and pools them."
         )
 
 
@@ -79,7 +79,7 @@ def _is_whole(counts: Floats) -> bool:
 def _refuse_counts(columns: dict[str, Floats], start: int) -> NoReturn:
     name, counts = next((name, counts) for name, counts in columns.items() if not _is_whole(counts))
     row = int((np.rint(counts) != counts).argmax())
-    law = "must hold whole numbers, the counts of unweighted cases, where no squares of weights are given"
+    law = "must hold whole numbers, the counts of unweighted cases, unless squares of weights are given"
     hint = "pass event_squares, non_event_squares, n and n_events as well, or use ForecastTable.from_predictions."
     raise InputValueError(law, argument=name, row=start + row, offender=f"is {counts[row].item()!r}", hint=hint)
 
@@ -87,10 +87,10 @@ def _refuse_counts(columns: dict[str, Floats], start: int) -> NoReturn:
 def pool(
     forecast: Floats, events: Floats, non_events: Floats, *squares: Floats, cells: int | None = None
 ) -> tuple[Floats, ...]:
-    """Sort rows by forecast and add up those of equal forecasts; rows without weight are left out.
+    """Sort rows by forecast and add up those with equal forecasts; rows of zero weight are left out.
 
-    With `cells` the rows of each cell of this grid are added up, and their forecast is the weighted mean of theirs;
-    forecasts of exactly 0 and 1 stay rows of their own.
+    With `cells`, the rows in each cell of this grid are added up, and their forecast is the weighted mean. Forecasts of
+    exactly 0 and 1 stay rows of their own.
 
     Examples
     --------
@@ -98,26 +98,26 @@ def pool(
     (array([0.    , 0.6875]), array([0., 3.]), array([1., 1.]))
     """
     heavy = (events > 0.0) | (non_events > 0.0)
-    # A stable sort merges tables, which are runs in order already, in linear time.
+    # A stable sort merges tables, whose rows are sorted already, in linear time.
     order = np.flatnonzero(heavy)[np.argsort(forecast[heavy], kind="stable")]
     columns = [column[order] for column in (events, non_events, *squares)]
     forecast = forecast[order] + 0.0  # Adding 0.0 turns -0.0 into 0.0.
     key = forecast if cells is None else np.where(forecast == 0.0, -1.0, np.floor(forecast * cells))
     first = np.flatnonzero(np.diff(key, prepend=-2.0))
-    with np.errstate(over="ignore"):  # A table refuses sums that are no numbers.
+    with np.errstate(over="ignore"):  # A table rejects infinite sums.
         sums = [np.add.reduceat(column, first) for column in columns]
     if cells is None:
         return forecast[first], *sums
     mean = np.add.reduceat((columns[0] + columns[1]) * forecast, first) / (sums[0] + sums[1])
     last = np.append(first[1:], len(forecast)) - 1
-    return np.clip(mean, forecast[first], forecast[last]), *sums  # A mean may round to beyond its cell.
+    return np.clip(mean, forecast[first], forecast[last]), *sums  # Rounding may move a mean out of its cell.
 
 
 def pool_counts(chunks: Iterable[Chunk], cases: int) -> tuple[Floats, Floats, Floats]:
-    """Pool unweighted cases by sorting one integer key for each, which costs about an eighth of an argsort.
+    """Pool unweighted cases by sorting one integer key per case, which takes about an eighth of the time of an argsort.
 
-    The bits of a float in [0, 1], read as an integer, are in the order of the floats and leave the two
-    highest bits free; shifted up by one they make room for the event.
+    The bits of floats in [0, 1], read as integers, sort as the floats do and leave the two highest bits free. Shifting
+    them up by one makes room for the event.
     """
     keys = np.empty(cases, dtype=np.int64)
     start = 0
@@ -132,7 +132,7 @@ def pool_counts(chunks: Iterable[Chunk], cases: int) -> tuple[Floats, Floats, Fl
 
 
 def pool_cases(cases: Cases) -> tuple[tuple[Floats, ...], dict[str, int]]:
-    """Return the columns of the table of cases of one event, and with weights how many of them count."""
+    """Return the columns of the forecast table of one event and, with weights, the numbers of cases and events."""
     if cases.weight is None:
         return pool_counts(cases.chunks(), len(cases)), {}
     forecast, happened, weight = cases.gathered()
@@ -143,15 +143,15 @@ def pool_cases(cases: Cases) -> tuple[tuple[Floats, ...], dict[str, int]]:
 
 
 def isotonic_starts(events: Floats, non_events: Floats) -> NDArray[np.intp]:
-    """Return where the blocks of isotonic regression begin, and the number of rows: the vertices of a lower hull."""
-    from scipy.optimize import isotonic_regression  # Imported here, because it takes most of the time of an import.
+    """Return the first row of each block of isotonic regression, and the number of rows at the end."""
+    from scipy.optimize import isotonic_regression  # Imported here, because it is slow to import.
 
     weight = events + non_events
     start: NDArray[np.intp] = isotonic_regression(events / weight, weights=weight).blocks.astype(np.intp)
     while True:
         happened, not_happened = (np.add.reduceat(column, start[:-1]) for column in (events, non_events))
-        # The running means of the regression round, so that blocks of one and the same rate can stay apart.
-        # Rates made from the sums of a block do not, where weights are counts.
+        # The regression rounds its running means, so that it may leave blocks of equal rates apart. Rates computed from
+        # the sums of a block are exact if the weights are counts.
         rate = happened / (happened + not_happened)
         rises = rate[1:] > rate[:-1]
         if rises.all():
@@ -160,10 +160,10 @@ def isotonic_starts(events: Floats, non_events: Floats) -> NDArray[np.intp]:
 
 
 def running_sum(weight: Floats) -> Floats:
-    """Return the sum of the weights up to each row, off by about as many roundings as the root of the rows.
+    """Return the cumulative sum of the weights, with a rounding error that grows as the square root of the rows.
 
-    `numpy.cumsum` rounds once for each row, and of a million equal weights always to the same side. Here each block is
-    summed by itself and then moved by the sum of those before it. The sums never fall.
+    `numpy.cumsum` rounds once per row, and for a million equal weights always in the same direction. Here each block is
+    summed by itself and then shifted by the sum of the blocks before it. The result never decreases.
 
     Examples
     --------
@@ -185,8 +185,8 @@ def running_sum(weight: Floats) -> Floats:
 def _count_runs(keys: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
     """Return forecast, events and non-events of each run of equal forecasts; `keys` is overwritten.
 
-    Runs are counted chunk by chunk in cache; the forecasts are written back over the keys that have been
-    read, and a run that goes on into the next chunk is carried there as `open_events` and `open_cases`.
+    Runs are counted chunk by chunk in cache. The forecasts overwrite the keys that have been read, and a run that
+    continues in the next chunk is carried over as `open_events` and `open_cases`.
     """
     forecast = keys.view(np.float64)
     events, non_events = np.empty(len(keys)), np.empty(len(keys))
@@ -215,5 +215,5 @@ def _count_runs(keys: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
 
 
 def _trimmed(column: Floats, rows: int) -> Floats:
-    """Return the first rows; a copy where that frees most of the memory behind them."""
+    """Return the first rows, copied if that frees most of the memory."""
     return column[:rows] if 2 * rows > len(column) else column[:rows].copy()

@@ -1,4 +1,4 @@
-"""Queries of lazy frames: expressions that mean the same on every engine, and how a result is fetched."""
+"""Queries of lazy frames: expressions that mean the same on every engine, and fetching of results."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = [
 
 Lazy: TypeAlias = nw.LazyFrame[Any]
 
-# Parquet files leave NaN out of their statistics, and DuckDB goes by these where it compares numbers or asks whether
-# one is NaN (its issue 25521), so that a NaN would pass for a lawful number.
+# Parquet files leave NaN out of their statistics, and DuckDB relies on these when it compares numbers or tests for NaN
+# (DuckDB issue 25521), so that NaN would pass as a valid number.
 OVERLOOKS_NAN = ("duckdb", "ibis on duckdb")
 
 
 def engine_of(frame: Lazy) -> str:
-    """Return the name of the engine, for Ibis with that of the database behind it."""
+    """Return the name of the engine, for Ibis with the database behind it."""
     name = str(frame.implementation.value)
     return f"ibis on {frame.to_native().get_backend().name}" if frame.implementation.is_ibis() else name
 
@@ -44,9 +44,10 @@ def fetched(query: Lazy) -> Any:
 
 
 def row_by_row(frame: Lazy, build: Callable[[Lazy], Lazy]) -> Lazy:
-    """Return what is built of each row of a frame by itself.
+    """Return what `build` makes of the rows of a frame, each row by itself.
 
-    On Dask it is built of a partition at once: it would make tasks of every column of every partition.
+    On Dask `build` is called once per partition, because Dask would otherwise create tasks for every column of every
+    partition.
     """
     if not frame.implementation.is_dask():
         return build(frame)
@@ -55,20 +56,20 @@ def row_by_row(frame: Lazy, build: Callable[[Lazy], Lazy]) -> Lazy:
         return build(nw.from_native(part).lazy()).collect().to_native()
 
     native = frame.to_native()
-    shape = of_partition(native._meta)  # noqa: SLF001  # as its documentation names it; Dask would ask again and again
+    shape = of_partition(native._meta)  # noqa: SLF001  # its documented name; otherwise Dask computes it repeatedly
     rows: Lazy = nw.from_native(native.map_partitions(of_partition, meta=shape, clear_divisions=True))
     return rows
 
 
 def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct values of a PyArrow column, of which one may be None, and the place of each row's value."""
+    """Return the distinct values of a PyArrow column, possibly with None, and the index of each row's value."""
     pa, _ = frames.pyarrow()
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if pa.types.is_dictionary(column.type):
         return _encoded_again(column)
     try:
         found = column.dictionary_encode(null_encoding="encode")
-    except pa.ArrowNotImplementedError:  # Of intervals, which DuckDB has.
+    except pa.ArrowNotImplementedError:  # Raised for intervals, which DuckDB returns.
         values = column.to_pylist()
         place = {value: code for code, value in enumerate(dict.fromkeys(values))}
         return list(place), np.array([place[value] for value in values], dtype=np.intp)
@@ -76,7 +77,7 @@ def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
 
 
 def _encoded_again(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Do so with a column that is encoded, maybe by values that it no longer holds, or holds twice."""
+    """Do the same for a dictionary-encoded column, whose dictionary may hold unused or repeated values."""
     if column.null_count or column.dictionary.null_count:
         return encoded(column.dictionary_decode())
     values, place = encoded(column.dictionary)
@@ -87,7 +88,7 @@ def _encoded_again(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
 
 def flag(condition: nw.Expr) -> nw.Expr:
     """1 where a condition holds, else 0."""
-    # By way of whole numbers, because PostgreSQL takes 1.0 for a decimal number.
+    # From integers, because PostgreSQL reads 1.0 as a decimal number.
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Float64)
 
 
@@ -99,15 +100,15 @@ def is_missing(column: nw.Expr, engine: str) -> nw.Expr:
 
 
 def excluding_nan(condition: nw.Expr, column: nw.Expr, engine: str) -> nw.Expr:
-    """Let a condition on a number hold for no NaN, also on an engine that may overlook it in a comparison."""
+    """Return a condition on a number that is false for NaN, even on an engine that overlooks NaN in comparisons."""
     return condition & _is_finite(column, engine) if engine in OVERLOOKS_NAN else condition
 
 
 def _is_finite(column: nw.Expr, engine: str) -> nw.Expr:
-    """Whether a number is finite, in a form that no statistics answer."""
+    """Whether a number is finite, in a form that file statistics cannot answer."""
     return column.is_finite() if engine == "duckdb" else (column * 0.0).exp() <= 2.0
 
 
 def unsupported(engine: str, what: str, error: Exception) -> UnsupportedOperationError:
-    """Return the error that names the engine and what it lacks."""
+    """Return the error that names the engine and the operation it does not support."""
     return UnsupportedOperationError(f"{engine} cannot do {what}", offender=str(error).rstrip("."))

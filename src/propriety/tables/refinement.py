@@ -1,13 +1,13 @@
-r"""Forecast tables of engines: exact where the forecasts are few, refined cells where they are many.
+r"""Forecast tables from engines: exact if there are few distinct forecasts, refined cells if there are many.
 
 Isotonic regression is the lower convex hull of the cumulative-sum diagram: the points (weight, weight of events) of the
 cases in the order of the forecasts. A hull needs only its vertices, and almost no case is near one:
 
 1. A first query counts the cells of a grid. The diagram passes through both ends of every cell. Inside, it never
    runs below the corner that it reaches when all non-events of the cell come first.
-2. A cell can hide a vertex only if it holds both outcomes and its corner is not above the hull of the cell ends.
-   Such cells, and those next to a vertex, so that the ends of the blocks are known, are counted again by the exact
-   forecast; or, where they hold too many cases, on a finer grid, and the argument repeats.
+2. A cell can hide a vertex only if it holds both outcomes and its corner is not above the hull of the cell ends. Such
+   cells are counted again by the exact forecast, as are those next to a vertex, so that the ends of the blocks are
+   known. If they hold too many cases, they are counted on a finer grid first, and the argument repeats.
 
 A case in any other cell is above the hull of the cell ends, hence above the final hull, and is no vertex of it. So the
 blocks of the refined table are those of the cases, and its other cells are rows at the means of their forecasts.
@@ -26,7 +26,7 @@ from propriety.checks import check_budget, check_cells
 from propriety.errors import InputValueError, Wording
 from propriety.result import Floats
 from propriety.tables import frames, laws, pooling
-from propriety.tables.engine_laws import judged
+from propriety.tables.engine_laws import checked_counts
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
 from propriety.tables.label_codes import ordered_groups
 from propriety.tables.lazy_cases import LazyCases
@@ -38,21 +38,21 @@ BUDGET = 2**22
 CELLS = 2**20
 MANY_ROWS = 2**28
 MANY_CELLS = 2**22
-EXACT = -1  # The level of a row that is a forecast and not a cell.
-FINEST = 52  # Cells of this level hold no more than a few floats.
+EXACT = -1  # The level of a row that is a single forecast, not a cell.
+FINEST = 52  # Cells of this level contain only a few floats.
 COARSEST = 8
 TINIEST = float(np.finfo(np.float64).smallest_subnormal)
-SLACK = 1e-12  # Share of the total weight by which a corner may be above the hull and is still looked into.
+SLACK = 1e-12  # A corner above the hull by up to this share of the total weight is still examined.
 
 Fields = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableRows:
-    """Forecasts and cells of one table in order, with what is known of them.
+    """The forecasts and cells of one table, in order.
 
-    `level` is EXACT for a forecast and k for a cell of a grid of 2**k; `forecast` is then the weighted mean of the
-    forecasts in it. `cases` are rows of the frame. The squares of the weights are None where there are no weights.
+    `level` is EXACT for a single forecast and k for a cell of a grid of 2**k, whose `forecast` is the weighted mean of
+    its forecasts. `cases` counts rows of the frame. The squares of the weights are `None` if there are no weights.
     """
 
     forecast: Floats
@@ -65,7 +65,7 @@ class TableRows:
 
     @classmethod
     def of(cls, counts: Counts, level: int | None) -> TableRows:
-        """Make rows of what a query counted; a cell with one distinct forecast is that forecast."""
+        """Make rows from the counts of a query; a cell with one distinct forecast becomes that forecast."""
         weighty = counts.events + counts.non_events > 0.0
         counts = counts if weighty.all() else counts.where(weighty)
         if level is None:
@@ -84,22 +84,22 @@ class TableRows:
 
     @property
     def coarse(self) -> NDArray[np.bool_]:
-        """Which rows are cells."""
+        """Mask of the rows that are cells."""
         cells: NDArray[np.bool_] = self.level != EXACT
         return cells
 
     def cells(self, level: int, chosen: NDArray[np.bool_]) -> Floats:
-        """Return the numbers of chosen cells, all of one level; a mean never leaves its cell."""
+        """Return the numbers of the chosen cells, all of one level. The mean of a cell is always inside it."""
         numbers: Floats = np.floor(self.forecast[chosen] * 2.0**level)
         return numbers
 
     def where(self, chosen: NDArray[Any]) -> TableRows:
-        """Return some of the rows, or all of them in another order."""
+        """Return some of the rows, or all in another order."""
         columns = (getattr(self, name) for name in self.__slots__)
         return TableRows(*(None if column is None else column[chosen] for column in columns))  # type: ignore[arg-type]  # in order
 
     def replaced(self, old: NDArray[np.bool_], new: TableRows) -> TableRows:
-        """Put rows in place of the cells that they were counted in; column by column, because there are millions."""
+        """Replace cells by the rows counted within them; column by column, because there are millions of rows."""
 
         def both(name: str) -> NDArray[Any]:
             return np.concatenate([getattr(self, name)[~old], getattr(new, name)])
@@ -124,14 +124,14 @@ def table_fields(
     cases : LazyCases
         The cases.
     keys : sequence of str
-        The keys whose labels tell the groups; none for tables of all cases.
+        The keys whose labels define the groups; empty for tables of all cases.
     exact : bool
         Whether to refine the grid until the blocks are those of the cases.
     budget : int
-        How many rows a query may bring back beyond the cells of the first.
+        How many rows a query may return beyond the cells of the first.
     cells : int, optional
-        Cells of the first grid, a power of two. By default 2**20, fewer where there are many exact tables, and four
-        times as many for one of more than 2**28 rows, because of larger cells too many may hide a vertex.
+        Cells of the first grid, a power of two. The default is 2**20, fewer if there are many exact tables, and four
+        times as many for more than 2**28 rows, because too many of the larger cells could hide a vertex.
     """
     if cells is not None:
         check_cells(cells)
@@ -143,7 +143,7 @@ def table_fields(
     if not counted:
         raise InputValueError(laws.NO_CASE)
     for counts in _in_order(cases, counted, keys):
-        kept, dropped = _judged(cases, counts, keys)
+        kept, dropped = _checked(cases, counts, keys)
         table = counts.table
         if kept.positive.sum() == 0:
             continue
@@ -162,7 +162,7 @@ def table_fields(
 
 
 def _first_level(cases: LazyCases, keys: Sequence[str], budget: int, cells: int | None) -> int | None:
-    """Return the level of the first grid; None to fetch all forecasts, where the rows are few."""
+    """Return the level of the first grid; None to fetch all forecasts if there are few rows."""
     groups = count_groups(cases, keys)
     rows, tables = sum(groups.values()), max(len(groups), 1) * len(cases.tables)
     if rows * len(cases.tables) <= budget:
@@ -170,7 +170,7 @@ def _first_level(cases: LazyCases, keys: Sequence[str], budget: int, cells: int 
     level = _level(cells or (MANY_CELLS if rows > MANY_ROWS else CELLS))
     if cells is not None and not keys:
         return level
-    # The cells of all tables come back at once, so that many tables begin with fewer each.
+    # The cells of all tables are returned at once, so many tables start with fewer cells each.
     return min(level, max(_level(budget // tables), COARSEST))
 
 
@@ -181,7 +181,7 @@ def _level(cells: int) -> int:
 def _refined(
     cases: LazyCases, keys: Sequence[str], tables: dict[TableKey, TableRows], budget: int
 ) -> dict[TableKey, TableRows]:
-    """Count again what may hide a vertex of a hull, until nothing does; all cells where they hold few enough cases."""
+    """Count again the cells that may hide a vertex of a hull, until no cell does; all cells if they hold few cases."""
     tables = dict(tables)
     if sum(float(rows.cases[rows.coarse].sum()) for rows in tables.values()) <= budget:
         coarse = {table: rows for table, rows in tables.items() if rows.coarse.any()}
@@ -200,7 +200,7 @@ def _refined(
         finer = _finer(level, sum(map(len, cells.values())), rows, budget)
         found = aggregate(cases, finer, keys=keys, ends=finer is not None, within=Within(level, cells))
         if sum(float(counts.cases.sum()) for counts in found) != rows:
-            law = "must hold the same rows in every query; it changed between two of them"
+            law = "must return the same rows in every query; they changed between two queries"
             raise InputValueError(
                 law, argument="frame", hint=Wording("store it first, or pass {exact=False}, which needs one query.")
             )
@@ -209,7 +209,7 @@ def _refined(
 
 
 def wanted_rows(rows: TableRows) -> NDArray[np.bool_]:
-    """Return which cells may hide a vertex of the hull, or lie beside one."""
+    """Return a mask of the cells that may hide a vertex of the hull, or are next to one."""
     start = pooling.isotonic_starts(rows.events, rows.non_events)
     total = np.concatenate([[0.0], np.cumsum(rows.events + rows.non_events)])
     events = np.concatenate([[0.0], np.cumsum(rows.events)])
@@ -229,7 +229,7 @@ def _finer(level: int, cells: int, rows: float, budget: int) -> int | None:
 
 
 def _in_order(cases: LazyCases, counted: list[Counts], keys: Sequence[str]) -> list[Counts]:
-    """Put the counts in the order of the models, of their events and of the labels of the groups."""
+    """Sort the counts by model, event and group labels."""
     tables = {table: place for place, table in enumerate(cases.tables)}
     found = {counts.group: cases.group(keys, counts.group) for counts in counted}
     ordered = ordered_groups(list(dict.fromkeys(found.values())), cases.orders(cases.key_columns(keys)))
@@ -238,20 +238,20 @@ def _in_order(cases: LazyCases, counted: list[Counts], keys: Sequence[str]) -> l
 
 
 def _means(counts: Counts, level: int) -> Floats:
-    """Return the weighted mean of the forecasts of each cell, kept from rounding to beyond it."""
+    """Return the weighted mean of the forecasts of each cell, clipped to the cell."""
     assert counts.forecasts is not None  # noqa: S101  (for the type checker; these are cells)
     low, high = counts.key / 2.0**level, np.nextafter((counts.key + 1.0) / 2.0**level, 0.0)
-    # A forecast above 0 is no certainty, however small.
+    # A forecast above 0 does not claim certainty, however small it is.
     mean: Floats = np.clip(counts.forecasts / (counts.events + counts.non_events), np.maximum(low, TINIEST), high)
     return mean if counts.lowest is None else np.clip(mean, counts.lowest, counts.highest)
 
 
-def _judged(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
+def _checked(cases: LazyCases, counts: Counts, keys: Sequence[str]) -> tuple[Counts, int]:
     if not counts.group:
-        return judged(cases, counts, keys)
+        return checked_counts(cases, counts, keys)
     group = cases.group(keys, counts.group)
     label = group[0] if len(group) == 1 else group
-    return frames.in_group(label, judged, cases, counts, keys, weightless=True)
+    return frames.in_group(label, checked_counts, cases, counts, keys, weightless=True)
 
 
 def _fields(rows: TableRows, facts: Mapping[str, Any], *, exact: bool) -> Fields:

@@ -1,4 +1,4 @@
-"""Forecast tables as they are stored, and what is made of those that an earlier release wrote."""
+"""Stored forecast tables, including those that an earlier release wrote."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ FIELDS = (*table_laws.COLUMNS, "n", "n_events", *FACTS)
 
 
 def stored_fields(data: Mapping[str, Any], schema: str, version: int) -> dict[str, Any]:
-    """Return the fields of a stored table of this version or an earlier one, not yet checked to be a table."""
+    """Return the fields of a stored table of this or an earlier version. They are not checked yet."""
     if frames.checked_version(data, schema, *range(1, version + 1)) == 1:
         return _of_first_version(frames.checked_fields(data, schema, FIRST, optional=["refined"]))
     stored = frames.checked_fields(data, schema, FIELDS, optional=["refined", *table_laws.COLUMNS[3:]])
-    for name, least in (("n", 1), ("n_events", 0)):  # A table made by hand may leave them out, a stored one may not.
+    for name, least in (("n", 1), ("n_events", 0)):  # Optional when a table is constructed, but not when it is stored.
         table_laws.whole_number(name, stored[name], least)
     return stored
 
 
 def _of_first_version(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a table of version 1, which held the sum of the squared weights and no number of events.
+    """Return the fields of a table of version 1, which stored the sum of the squared weights and no number of events.
 
-    That sum is spread over rows and outcomes in proportion to the weights, nowhere beyond a squared weight itself, and
-    `n_events` is `n` times the event rate, rounded. Rows on a grid keep the centres of their cells as forecasts.
+    That sum is distributed over rows and outcomes in proportion to the weights, but to none more than its squared
+    weight. `n_events` is `n` times the event rate, rounded. Rows on a grid keep the centres of their cells as
+    forecasts.
     """
     squares = stored.pop("weight_squares")
     known = isinstance(squares, float | int) and not isinstance(squares, bool)
@@ -42,7 +43,7 @@ def _of_first_version(stored: dict[str, Any]) -> dict[str, Any]:
     n = table_laws.whole_number("n", stored["n"], 1)
     weights = np.concatenate([events, non_events])
     if not (weights >= 0.0).all() or not weights.sum() < np.inf:
-        return stored  # The events or non-events are refused, as those of any table.
+        return stored  # The checks of any table reject these events or non-events.
     weight = float(weights.sum())
     table_laws.check_totals(n, weight, float(squares))
     if squares - 2.0 * weight + n == 0.0 and np.array_equal(weights, np.rint(weights)):
@@ -57,10 +58,10 @@ def _of_first_version(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spread(weights: Floats, squares: float) -> Floats:
-    """Spread a sum of squares in proportion to the weights, but nowhere beyond the square of the weight itself.
+    """Distribute a sum of squares in proportion to the weights, but to none more than the square of its weight.
 
-    The share is min(c weight, weight^2); its sum is a broken line in c, with knots at the weights. No other shares with
-    this sum are those of fewer cases, so that as many cases as the table has can have them.
+    The share is min(c weight, weight^2); the sum of the shares is piecewise linear in c, with knots at the weights. No
+    other shares with this sum imply fewer cases, so they are possible with the number of cases of the table.
     """
     knots = np.concatenate([[0.0], np.sort(weights)])
     below = np.cumsum(knots)

@@ -1,4 +1,4 @@
-"""What a forecast table must be: its columns, and the facts beside them."""
+"""Checks of the columns and counts of a forecast table."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ __all__ = [
 COUNTS = ("forecast", "events", "non_events")
 COLUMNS = (*COUNTS, "event_squares", "non_event_squares")
 
-# Squares below the one have lost their digits; those above the other are no numbers.
+# Smaller squares have lost digits; larger ones overflow.
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
-LIGHTEST = math.sqrt(SMALLEST)  # A weight below this has a square that has lost its digits.
-ROUNDING_OF_SUMS = 1e-6  # What sums of a billion weights may be off by in an engine.
+LIGHTEST = math.sqrt(SMALLEST)  # The square of a smaller weight has lost digits.
+ROUNDING_OF_SUMS = 1e-6  # Possible relative error of a sum of a billion weights in an engine.
 MOST = 2**63  # Engines count with 64-bit integers.
 EXACT = 2**53  # Sums of counts below this are exact.
 
 
 def column(name: str, values: object) -> Floats:
-    """Return a column of real numbers that nobody else can change."""
+    """Return a read-only column of real numbers."""
     try:
         found = np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -48,17 +48,17 @@ def column(name: str, values: object) -> Floats:
     if found.dtype.kind not in "biuf" or found.ndim != 1:
         law = "must be a 1-D array of real numbers"
         raise InputTypeError(law, argument=name, offender=f"got shape {found.shape} of {found.dtype}")
-    # Arrays that somebody else could still change are copied, so that a table stays what it was.
+    # Arrays that could still be changed elsewhere are copied, so that a table never changes.
     return found.astype(np.float64, copy=found.flags.writeable)
 
 
 def checked_fields(
     *, n: object, n_events: object, dropped: object, cells: object, refined: object, **given: object
 ) -> dict[str, Any]:
-    """Return the fields of a table, its columns read-only and its facts plain numbers, or refuse what is no table.
+    """Return the checked fields of a table, with read-only columns and plain numbers, or raise an error.
 
-    Without squares of the weights the cases are unweighted, and what is absent is made of the counts. Where the squares
-    say that all weights are 1, they are the very arrays of the counts.
+    Without squares of the weights the cases are unweighted, and absent fields are computed from the counts. If the
+    squares imply that all weights are 1, the squares are the same arrays as the counts.
     """
     is_weighted = given["event_squares"] is not None or given["non_event_squares"] is not None
     if is_weighted:
@@ -79,17 +79,17 @@ def checked_fields(
     if cells is not None:
         check_cells(cells)
     if not isinstance(refined, bool) or (refined and cells is None):
-        raise InputValueError("must be False, or True beside cells", argument="refined", offender=f"got {refined!r}")
+        raise InputValueError("must be False unless cells is given", argument="refined", offender=f"got {refined!r}")
     return {**columns, **facts, "dropped": whole_number("dropped", dropped, 0), "cells": cells, "refined": refined}
 
 
 def _check_whole_given(given: dict[str, object], n: object, n_events: object) -> None:
-    """Reject a table of weighted cases that lacks what the weights do not tell."""
+    """Raise an error if a table of weighted cases lacks fields that the weights do not determine."""
     needed = {name: given[name] for name in COLUMNS[3:]} | {"n": n, "n_events": n_events}
     absent = [name for name, value in needed.items() if value is None]
     if absent:
         law = f"a table of weighted cases needs {', '.join(needed)}; it lacks {', '.join(absent)}"
-        raise InputValueError(law, hint="leave all four out where the cases are unweighted.")
+        raise InputValueError(law, hint="omit all four if the cases are unweighted.")
 
 
 def whole_number(name: str, value: object, least: int) -> int:
@@ -101,12 +101,12 @@ def whole_number(name: str, value: object, least: int) -> int:
 
 
 def _counted(name: str, value: object, total: float, least: int) -> int:
-    """Return the number of unweighted cases, which is the sum of their counts."""
+    """Return the number of unweighted cases, which must be the sum of their counts."""
     if value is None:
         return whole_number(name, int(total), least)
     number = whole_number(name, value, least)
     if abs(number - total) > (0.0 if total < EXACT else ROUNDING_OF_SUMS * total):
-        law = f"must be the sum of the counts, {total:.15g}, where no squares of weights are given"
+        law = f"must be the sum of the counts, {total:.15g}, unless squares of weights are given"
         raise InputValueError(law, argument=name, offender=f"got {number}")
     return number
 
@@ -118,7 +118,7 @@ def _are_ones(columns: dict[str, Floats], n: int, weight: float) -> bool:
 
 
 def _check_squares(columns: dict[str, Floats], n: int, n_events: int) -> None:
-    """Reject squares that no weights have, in a row, in an outcome or in all."""
+    """Raise an error if no weights can have these squares, in a row, for an outcome or in total."""
     with np.errstate(over="ignore"):
         total = {name: float(values.sum()) for name, values in columns.items()}
     _check_sum_of_squares(total["event_squares"] + total["non_event_squares"])
@@ -128,7 +128,7 @@ def _check_squares(columns: dict[str, Floats], n: int, n_events: int) -> None:
         weights, squares = columns[f"{name}s"], columns[f"{name}_squares"]
         rows = int(np.count_nonzero(weights))
         if cases < rows or (cases > 0 and rows == 0):
-            told = f"{cases:,} cases cannot make {rows:,} rows with a weight in {name}s"
+            told = f"{cases:,} cases cannot fill {rows:,} rows with a positive weight in {name}s"
             raise InputValueError(f"n = {n} and n_events = {n_events} must agree with the rows", offender=told)
         sound = _are_squares(n, weights, squares)
         if not sound.all():
@@ -145,7 +145,7 @@ def _check_squares(columns: dict[str, Floats], n: int, n_events: int) -> None:
 
 
 def _are_squares(n: int, weight: Any, squares: Any) -> Any:
-    """Whether up to so many weights can have this sum and sum of squares; as `weights_agree`, also of tiny weights."""
+    """Whether at most n weights can have this sum and sum of squares; as `weights_agree`, but also for tiny weights."""
     root = np.sqrt(np.maximum(squares, 0.0))
     least, most = (
         root <= weight * (1.0 + ROUNDING_OF_SUMS) + LIGHTEST,
@@ -155,10 +155,10 @@ def _are_squares(n: int, weight: Any, squares: Any) -> Any:
 
 
 def check_totals(n: int, weight: float, squares: float) -> None:
-    """Reject a sum of weights and one of their squares that so many cases cannot have, or that are no numbers."""
+    """Raise an error if n cases cannot have this sum of weights and of squares, or if a sum is not finite."""
     _check_sum_of_squares(squares)
     if weight > math.sqrt(LARGEST):
-        law = f"the weights of a table must have a sum whose square is a number; it is {weight:g}"
+        law = f"the weights of a table must have a sum whose square is finite; the sum is {weight:g}"
         raise InputValueError(law, hint="divide the weights by their mean.")
     if not weights_agree(n, weight, squares):
         law = f"n = {n} cases whose squared weights sum to {squares:g} cannot weigh {weight:g}"
@@ -172,22 +172,22 @@ def _check_sum_of_squares(squares: float) -> None:
 
 
 def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
-    """Whether so many weights can have this sum and sum of squares, each a number or an array of them.
+    """Whether n weights can have this sum and sum of squares; each is a number or an array.
 
-    The root of the squares is at most the sum of the weights, which by Cauchy and Schwarz is at most sqrt(n) roots.
+    With r the square root of the sum of squares, r <= sum of the weights <= sqrt(n) r, by Cauchy and Schwarz.
     """
-    root = np.sqrt(squares)  # Roots, because the product of the number of cases and the squares may be no number.
+    root = np.sqrt(squares)  # Roots, because the product of n and the squares may overflow.
     return (weight >= root * (1.0 - ROUNDING_OF_SUMS)) & (weight <= np.sqrt(n) * root * (1.0 + ROUNDING_OF_SUMS))
 
 
 def check_addends(tables: Sequence[ForecastTable]) -> None:
-    """Reject tables that cannot be added: none, refined ones, or those of several grids."""
+    """Raise an error if tables cannot be added: there are none, some are refined, or their grids differ."""
     if not tables:
         raise InputValueError("at least one table is needed to merge; there is none")
     if any(table.refined for table in tables):
         law = "refined tables are exact for their own cases only and cannot be added as they are"
-        raise InputValueError(law, hint="bring all to one plain grid with .grid(cells).")
+        raise InputValueError(law, hint="convert all to one plain grid with .grid(cells).")
     grids = {table.cells for table in tables}
     if len(grids) > 1:
         law = f"must be on the same grid to be added; they have cells {sorted(map(str, grids))}"
-        raise InputValueError(law, argument="tables", hint="bring all to the coarsest grid with .grid(cells).")
+        raise InputValueError(law, argument="tables", hint="convert all to the coarsest grid with .grid(cells).")

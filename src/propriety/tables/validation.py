@@ -1,8 +1,8 @@
-"""Reading user input: the only place where data are validated.
+"""Reading and checking user input; data are validated nowhere else.
 
-`read_cases` takes whatever the user holds and returns `Cases` whose kinds, shapes, lengths and labels are settled; the
-numbers themselves are checked by `propriety.tables.laws` as they are handed out in chunks, so that no argument is
-scanned twice. Nothing is clipped, renormalised, dropped or guessed.
+`read_cases` takes any supported input and returns `Cases` with checked types, shapes, lengths and labels. The numbers
+are checked by `propriety.tables.laws` as chunks are read, so that no argument is scanned twice. Nothing is clipped,
+renormalised, dropped or guessed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments, ForecastKind, about, check_kind, check_rows, numbers_of
 from propriety.tables.arrays import Reading, read_array
-from propriety.tables.cases import TOLERANCE, Cases, judged_forecast
+from propriety.tables.cases import TOLERANCE, Cases, checked_forecast
 from propriety.tables.keys import read_keys
 from propriety.tables.labels import Labels, class_labels, distinct_labels, happened_of, places_of
 
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 Missing: TypeAlias = Literal["raise", "drop"]
-# Of one model or, by name, of several; of frames the names of their columns.
+# The forecasts of one model, or of several by name; for a frame, the names of its columns.
 Forecasts: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 
 
@@ -59,35 +59,35 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     fewest: int = 1,
     kind: ForecastKind = "any",
 ) -> Cases:
-    """Read outcomes with the forecasts of some models: one event where forecasts are 1-D, K classes where rows.
+    """Read outcomes and the forecasts of some models: of one event if they are 1-D, of K classes if they are 2-D.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Outcomes.
     forecasts : mapping of str to array-like of shape (n,) or (n, K), or array-like
-        Probability of the event, or of each class in the order of `labels`, by each model. The model of an array-like
-        is called "forecast", and errors call its forecasts y_proba.
+        Probability of the event, or of each class in the order of `labels`, by model. The model of a single array-like
+        is called "forecast", and its forecasts are called y_proba in errors.
     by : array-like of shape (n,), or mapping of str to array-like, optional
-        Groups to report on; the key of an array-like is called "group".
+        Groups to report on; the key of a single array-like is called "group".
     cluster, time : array-like of shape (n,), optional
-        Clusters or times within which cases may depend on each other.
+        Clusters or times within which cases may be correlated.
     sample_weight : array-like of shape (n,), optional
         Weights, finite and not negative.
     pos_label : label, optional
         The label whose probability a 1-D forecast gives. Needed unless the labels are 0/1 or boolean.
     labels : sequence, optional
-        The label of each column in order; of a 1-D forecast the two labels, the event last.
-        Needed for rows unless the labels are 0, ..., K - 1.
+        The label of each column in order; for a 1-D forecast the two labels, the event last. Needed for class
+        probabilities unless the labels are 0, ..., K - 1.
     missing : {"raise", "drop"}
-        What to do about NaN, None, NA and masked entries in the outcomes, forecasts and weights; a case that any model
-        misses is dropped for all. Keys must be known of every case that is kept.
+        What to do about NaN, None, NA and masked entries in the outcomes, forecasts and weights. A case with a missing
+        value in any model is dropped for all. Keys must be known for every case that is kept.
     tolerance : float
-        How far a row may be from summing to one.
+        Allowed deviation of a row of class probabilities from summing to one.
     fewest : int
-        How many models there must be.
+        Smallest allowed number of models.
     kind : {"any", "event", "classes"}
-        What must be forecast.
+        Required kind of forecasts.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def read_outcomes(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Cases:
-    """Read outcomes of so many classes beside something else than forecasts, such as decisions.
+    """Read outcomes of K classes given with something other than forecasts, such as decisions.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def read_outcomes(
 def read_forecast(
     y_proba: object, *, labels: Labels | None = None, tolerance: float = TOLERANCE
 ) -> tuple[Floats, tuple[Any, ...]]:
-    """Read rows of probabilities without outcomes; return them in shape (K, n), and the labels of the classes.
+    """Read class probabilities without outcomes; return them in shape (K, n) with the labels of the classes.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def read_forecast(
     values = numbers_of(reading, None)
     columns = class_labels(values.shape[1], labels)
     _check_column_names(reading.names, columns)
-    return judged_forecast(values, argument="y_proba", tolerance=tolerance), columns
+    return checked_forecast(values, argument="y_proba", tolerance=tolerance), columns
 
 
 def read_event_forecast(y_proba: object) -> Floats:
@@ -195,12 +195,12 @@ def read_event_forecast(y_proba: object) -> Floats:
             laws.refuse_missing("y_proba", reading.missing)
         values = numbers_of(reading, None)
     laws.refuse_missing_floats("y_proba", np.atleast_1d(values))
-    found = judged_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
+    found = checked_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
     return found.astype(np.float64, copy=False).reshape(values.shape)
 
 
 def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
-    """Read a constant forecast of cases: one rate, or one for each class; None if it is not constant."""
+    """Read a constant forecast for all cases: one rate, or one per class; None if it is not constant."""
     shape = () if cases.classes is None else (cases.classes,)
     if np.ndim(values) == 0 and not shape and not isinstance(values, str | bytes):  # type: ignore[arg-type]  # anything
         reading = Reading("reference", np.asarray(values))
@@ -219,7 +219,7 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
 
 
 def check_names(forecasts: object, fewest: int = 1) -> None:
-    """Reject what is no mapping of the names of so many models or more.
+    """Raise an error unless `forecasts` maps valid model names to forecasts of at least `fewest` models.
 
     Examples
     --------
@@ -238,12 +238,12 @@ def check_names(forecasts: object, fewest: int = 1) -> None:
 
 
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:
-    """Return the forecasts by model, and what errors call them."""
+    """Return the forecasts by model, and their names in errors."""
     several = isinstance(forecasts, Mapping) or fewest > 1
     if isinstance(y_true, Result):
         need = "several models need predictions, {y_true} and {forecasts}" if several else "{y_true} must hold outcomes"
         kind = type(y_true).__name__
-        raise InputTypeError(Wording(need + "; a {kind} no longer knows its cases", kind=kind))
+        raise InputTypeError(Wording(need + "; a {kind} holds no individual cases", kind=kind))
     if several:
         check_names(forecasts, fewest)
     models: Mapping[str, object] = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
@@ -258,7 +258,7 @@ def _arguments(
         if values is None:
             with about(names[model]):
                 raise InputTypeError(
-                    Wording("is needed beside {y_true}"), argument="y_proba", hint="or pass one ForecastTable."
+                    Wording("is required with {y_true}"), argument="y_proba", hint="or pass one ForecastTable."
                 )
     outcome = read_array(y_true, "y_true", role="outcomes")
     readings = {}
@@ -272,7 +272,7 @@ def _arguments(
 def _settle_labels(
     given: Arguments, rows: NDArray[np.intp] | None, labels: Labels | None, pos_label: object
 ) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
-    """Return the events, or the places of the classes and their labels."""
+    """Return the events, or the class indices and the class labels."""
     truth = given.truth(rows, labelled=labels is not None or pos_label is not None)
     first = next(iter(given.forecasts))
     shape = given.forecasts[first].values.shape
@@ -288,7 +288,7 @@ def _settle_labels(
 
 
 def _check_column_names(names: tuple[Any, ...] | None, columns: tuple[Any, ...]) -> None:
-    """Reject a frame whose columns are named as the labels are, and stand in another order."""
+    """Raise an error if the columns of a frame are named as the labels but are in another order."""
     if names is None or names == columns:
         return
     texts = [str(name) for name in names], [str(column) for column in columns]

@@ -1,6 +1,6 @@
-"""Hostile arguments to the public functions: a refusal in the package's own words, or the right number.
+"""Hostile arguments to the public functions: one of the package's own errors, or the right number.
 
-What is right is computed apart, in `oracle`, from what the containers themselves say that they hold.
+The right number is computed independently, in `oracle`, from what the containers report that they hold.
 """
 
 from __future__ import annotations

@@ -1,0 +1,274 @@
+"""scikit-learn: a classifier whose probabilities are recalibrated, and a recalibration map as a transformer.
+
+Both are offered by `propriety.integrations.sklearn`.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError
+from propriety.integrations.libraries import load_library
+from propriety.recalibration.maps import RecalibrationMap
+from propriety.recalibration.recalibrate import recalibrate
+from propriety.recalibration.result import Recalibration
+from propriety.result import Floats
+
+__all__ = ["MapTransformer", "RecalibratedClassifier"]
+
+base: Any = load_library("sklearn.base", extra="sklearn")
+model_selection: Any = load_library("sklearn.model_selection", extra="sklearn")
+multiclass: Any = load_library("sklearn.utils.multiclass", extra="sklearn")
+routing: Any = load_library("sklearn.utils.metadata_routing", extra="sklearn")
+utils: Any = load_library("sklearn.utils", extra="sklearn")
+validation: Any = load_library("sklearn.utils.validation", extra="sklearn")
+
+
+class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base.BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A binary classifier whose probabilities are recalibrated by a map that it learns from held-out forecasts.
+
+    The classifier is fitted to all but one fold of the data and forecasts that fold, for each fold. One recalibration
+    map is fitted to all these forecasts, and the classifier is fitted once more to all the data. This is
+    `sklearn.calibration.CalibratedClassifierCV` with ``ensemble=False``, with the maps of `propriety.recalibrate` and
+    an estimate of what the map gains on cases that it has not seen.
+
+    A classifier that is already fitted is passed as ``FrozenEstimator(classifier)``. Then only the map is fitted, and
+    the data should be those that the classifier has not seen.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With `fit` and `predict_proba`.
+    method : str
+        The map, as in `propriety.recalibrate`.
+    cv : int, splitter, or iterable of pairs of train and test indices
+        The folds. Every case must be in exactly one of the test sets. A number means stratified folds.
+    n_jobs : int, optional
+        Number of processes that fit the classifier to the folds.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels; the event is the second.
+    estimator_ : classifier
+        The classifier, fitted to all the data, or as it was passed if frozen.
+    recalibration_ : Recalibration
+        The map with its gain, estimated by the same folds. ``print(recalibration_)`` says it in words.
+    n_features_in_, feature_names_in_
+        As in the classifier, where it has them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = make_classification(1000, n_informative=2, n_redundant=8, random_state=1)
+    >>> model = RecalibratedClassifier(GaussianNB()).fit(X, y)
+    >>> model.estimator_.predict_proba(X[:2]).round(2)
+    array([[0.  , 1.  ],
+           [0.01, 0.99]])
+    >>> model.predict_proba(X[:2]).round(2)
+    array([[0.22, 0.78],
+           [0.28, 0.72]])
+    >>> model.recalibration_.verdict.outcome
+    'gain'
+    """
+
+    def __init__(self, estimator: Any, *, method: str = "auto", cv: Any = 5, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:  # noqa: N803  (scikit-learn's name)
+        """Fit the map to forecasts of held-out folds, and the classifier to all the data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            Whatever the classifier takes.
+        y : array-like of shape (n,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n,), optional
+            Weights, for the map and for the classifier if its `fit` takes them. With metadata routing the classifier
+            has them if it asks for them.
+        **params
+            For the `fit` of the classifier; with metadata routing also for the `split` of the splitter.
+
+        Returns
+        -------
+        RecalibratedClassifier
+            Itself.
+        """
+        X, y = utils.indexable(X, y)  # noqa: N806  (scikit-learn's name)
+        multiclass.check_classification_targets(y)
+        y = utils.column_or_1d(y, warn=True)
+        self._check_estimator()
+        self.classes_ = _two_classes(y)
+        for_fit, for_split = self._routed(sample_weight, params)
+        splitter = model_selection.check_cv(self.cv, y, classifier=True)
+        splits = list(splitter.split(X, y, **for_split))
+        folds = _checked_folds(splits, y)
+        self.estimator_ = base.clone(self.estimator)
+        if _is_frozen(self.estimator):
+            rows = self.estimator_.predict_proba(X)
+        else:
+            rows = model_selection.cross_val_predict(
+                self.estimator_, X, y, cv=splits, method="predict_proba", n_jobs=self.n_jobs, params=for_fit
+            )
+            self.estimator_.fit(X, y, **for_fit)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        self.recalibration_: Recalibration = recalibrate(
+            y == self.classes_[1],
+            self._event(rows),
+            method=self.method,
+            folds=folds,
+            cluster=for_split.get("groups"),
+            sample_weight=sample_weight,
+            seed=0,
+        )
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
+        """Return the recalibrated probabilities, one column for each of `classes_`."""
+        validation.check_is_fitted(self)
+        event = self.recalibration_(self._event(self.estimator_.predict_proba(X)))
+        return np.column_stack([1.0 - event, event])
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
+        """Return the more probable class."""
+        places = self.predict_proba(X).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[places]
+        return found
+
+    def get_metadata_routing(self) -> Any:
+        """Return where metadata go: weights here and to the classifier, groups to the splitter."""
+        mapping = routing.MethodMapping
+        router = routing.MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=mapping().add(caller="fit", callee="fit"))
+        if hasattr(self.cv, "split"):
+            router.add(splitter=self.cv, method_mapping=mapping().add(caller="fit", callee="split"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = utils.get_tags(self.estimator).input_tags.sparse
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        """Return the tags as scikit-learn before 1.6 asks for them."""
+        return {"binary_only": True}
+
+    def _check_estimator(self) -> None:
+        if not hasattr(self.estimator, "predict_proba"):
+            law = f"must have predict_proba; {type(self.estimator).__name__} has not"
+            hint = "a classifier of scores alone is calibrated by sklearn.calibration.CalibratedClassifierCV."
+            raise InputTypeError(law, argument="estimator", hint=hint)
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what goes to the classifier's `fit`, and to the splitter's `split`."""
+        if load_library("sklearn", extra="sklearn").get_config()["enable_metadata_routing"]:
+            routed = routing.process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return dict(routed.estimator.fit), dict(routed.splitter.split) if "splitter" in routed else {}
+        if sample_weight is None:
+            return params, {}
+        if validation.has_fit_parameter(self.estimator, "sample_weight"):
+            return {**params, "sample_weight": sample_weight}, {}
+        name = type(self.estimator).__name__
+        law = f"fit of {name} takes no sample_weight, so that only the recalibration map is weighted."
+        warnings.warn(f"{law} Enable metadata routing if a part of {name} takes weights.", stacklevel=3)
+        return params, {}
+
+    def _event(self, rows: Any) -> Floats:
+        """Return the probability of the second class, in double precision."""
+        columns = np.asarray(rows, dtype=np.float64)
+        if columns.ndim != 2 or columns.shape[1] != 2:
+            law = "predict_proba must return a column for each of two classes"
+            raise InputValueError(law, offender=f"its shape is {columns.shape}")
+        return columns[:, 1]
+
+
+class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]  # as above
+    """A recalibration map as a transformer of a column of probabilities, made by `RecalibrationMap.to_sklearn`.
+
+    There is nothing to fit. Every column is recalibrated by the same map.
+
+    Parameters
+    ----------
+    map : RecalibrationMap
+        The map.
+
+    Examples
+    --------
+    >>> from propriety.recalibration import LogisticMap
+    >>> LogisticMap(intercept=0.0, slope=0.5, floor=1e-6).to_sklearn().fit_transform([[0.2], [0.5]]).round(3)
+    array([[0.333],
+           [0.5  ]])
+    """
+
+    def __init__(self, map: RecalibrationMap) -> None:  # noqa: A002  (its name in results)
+        self.map = map
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803  (scikit-learn's name)
+        """Count the columns."""
+        del y
+        names = getattr(X, "columns", None)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        self.n_features_in_ = _columns(X).shape[1]
+        return self
+
+    def transform(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
+        """Return the recalibrated probabilities in the shape of those given."""
+        rows = _columns(X)
+        return self.map(rows.ravel()).reshape(rows.shape)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def _columns(X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
+    found: Floats = utils.check_array(X, dtype=np.float64)
+    return found
+
+
+def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the two classes, sorted."""
+    kind, classes = multiclass.type_of_target(y, input_name="y"), np.unique(y)
+    if len(classes) > 2:
+        law = f"Only binary classification is supported. The type of the target is {kind}"
+        hint = "recalibrate one class against the rest: pass y == label, and one classifier for each label."
+        raise InputValueError(law, hint=hint)
+    if len(classes) < 2:
+        law = "must hold two classes"
+        raise InputValueError(law, argument="y", offender=f"it holds one class, {classes.tolist()}")
+    found: NDArray[Any] = classes
+    return found
+
+
+def _checked_folds(splits: list[tuple[Any, Any]], y: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the fold of each case; every case is tested once, by a classifier that has seen both classes."""
+    fold, times = np.zeros(len(y), dtype=np.intp), np.zeros(len(y), dtype=np.intp)
+    for place, (train, test) in enumerate(splits):
+        fold[test] = place
+        np.add.at(times, np.arange(len(y))[test], 1)
+        if len(np.unique(y[train])) < 2:
+            law = f"must leave both classes to train on; the training set of fold {place} has one class"
+            raise InputValueError(law, argument="cv", hint="use fewer or stratified folds.")
+    if (times != 1).any():
+        row = int((times != 1).argmax())
+        law = "must test every case exactly once"
+        raise InputValueError(law, argument="cv", row=row, offender=f"is tested {times[row]} times")
+    return fold
+
+
+def _is_frozen(estimator: Any) -> bool:
+    """Whether an estimator is a `FrozenEstimator`, which scikit-learn has from 1.6 on."""
+    return isinstance(estimator, getattr(sys.modules.get("sklearn.frozen"), "FrozenEstimator", ()))

@@ -1,0 +1,158 @@
+"""Maps as ONNX models: the formula that engines have, and a search by halving for maps of many pieces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from propriety.errors import MissingDependencyError
+from propriety.recalibration.isotonic_map import IsotonicMap
+from propriety.recalibration.maps import RecalibrationMap
+from propriety.recalibration.venn_abers import VennAbersMap
+from propriety.result import Floats
+
+__all__ = ["onnx_model"]
+
+# The first opset with all that is used, and the format of files of its time, so that old runtimes read the model, too.
+OPSET, FORMAT = 13, 7
+INPUT, OUTPUT = "forecast", "recalibrated"
+
+
+def onnx_model(own: RecalibrationMap) -> Any:
+    """Return a map as an ONNX model in double precision; see `RecalibrationMap.to_onnx`."""
+    try:
+        from onnx import TensorProto, checker, helper
+    except ImportError as error:
+        law = "a map as an ONNX model needs onnx, which is not installed"
+        raise MissingDependencyError(law, hint='pip install "propriety[onnx]".') from error
+    graph = _Graph()
+    p = _Column(graph, INPUT)
+    valid = (p >= 0.0) & (p <= 1.0)
+    graph.where(valid, _written(own, p, graph), graph.constant(math.nan), output=OUTPUT)
+    ends = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["cases"]) for name in (INPUT, OUTPUT)]
+    made = helper.make_graph(graph.nodes, "recalibration", ends[:1], ends[1:], initializer=graph.constants)
+    opsets = [helper.make_opsetid("", OPSET)]
+    model = helper.make_model(made, opset_imports=opsets, ir_version=FORMAT, producer_name="propriety")
+    model.doc_string = own.formula
+    checker.check_model(model)
+    return model
+
+
+def _written(own: RecalibrationMap, p: _Column, graph: _Graph) -> _Column:
+    """Return the map of a column; the operations are those of Python, in their order."""
+    if isinstance(own, IsotonicMap):
+        place = graph.search(own.forecast, p, right=True)
+        slopes = np.diff(own.event_rate) / np.diff(own.forecast)
+        slope = graph.gather([0.0, *slopes.tolist(), 0.0], place)
+        start, rate = (graph.gather([one[0], *one], place) for one in (own.forecast, own.event_rate))
+        return slope * (p - start) + rate
+    if isinstance(own, VennAbersMap):
+        low = graph.gather([0.0, *own.low], graph.search(own.low_from, p, right=True))
+        high = graph.gather([*own.high, 1.0], graph.search(own.high_to, p, right=False))
+        return high / (1.0 - low + high)
+    found: _Column = own.written(p, graph)
+    return found
+
+
+class _Graph:
+    """Nodes and constants of a model, in which formulas are written; see `written_maps.Written`."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def node(self, operation: str, *inputs: _Column | float, output: str = "") -> _Column:
+        """Add an operation, and return its result."""
+        from onnx import helper
+
+        names = [one.name if isinstance(one, _Column) else self.constant(one).name for one in inputs]
+        made = output or f"{operation.lower()}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operation, names, [made]))
+        return _Column(self, made)
+
+    def constant(self, value: float | Sequence[float] | Floats, kind: type = np.float64) -> _Column:
+        """Add numbers of double precision, or of another kind."""
+        from onnx import numpy_helper
+
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype=kind), name))
+        return _Column(self, name)
+
+    def log(self, x: _Column) -> _Column:
+        return self.node("Log", x)
+
+    def exp(self, x: _Column) -> _Column:
+        return self.node("Exp", x)
+
+    def clip(self, x: _Column, low: float, high: float) -> _Column:
+        return self.node("Clip", x, low, high)
+
+    def where(self, condition: _Column, yes: _Column, no: _Column, *, output: str = "") -> _Column:
+        return self.node("Where", condition, yes, no, output=output)
+
+    def gather(self, values: Sequence[float], place: _Column) -> _Column:
+        """Return the value at each place."""
+        return self.node("Gather", self.constant(values), place)
+
+    def search(self, rising: Floats, p: _Column, *, right: bool) -> _Column:
+        """Return how many of some rising numbers are below each forecast, or equal to it if `right`.
+
+        The place is found by halving, one comparison for each power of two. TreeEnsembleRegressor would be shorter, but
+        compares in single precision.
+        """
+        powers = [2**power for power in reversed(range(len(rising).bit_length()))]
+        padded = self.constant(np.append(rising, np.full(2 * powers[0] - 1 - len(rising), np.nan)))  # Below nothing.
+        place = self.constant(0, np.int64)
+        for power in powers:
+            ahead = self.node("Add", place, self.constant(power, np.int64))
+            at = self.node("Gather", padded, self.node("Sub", ahead, self.constant(1, np.int64)))
+            place = self.where(at <= p if right else at < p, ahead, place)
+        return place
+
+
+class _Column:
+    """A value of the graph; operations on it add nodes."""
+
+    __slots__ = ("graph", "name")
+
+    def __init__(self, graph: _Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def __add__(self, other: _Column | float) -> _Column:
+        return self.graph.node("Add", self, other)
+
+    def __radd__(self, other: float) -> _Column:
+        return self.graph.node("Add", other, self)
+
+    def __sub__(self, other: _Column | float) -> _Column:
+        return self.graph.node("Sub", self, other)
+
+    def __rsub__(self, other: float) -> _Column:
+        return self.graph.node("Sub", other, self)
+
+    def __mul__(self, other: _Column | float) -> _Column:
+        return self.graph.node("Mul", self, other)
+
+    def __rmul__(self, other: float) -> _Column:
+        return self.graph.node("Mul", other, self)
+
+    def __truediv__(self, other: _Column | float) -> _Column:
+        return self.graph.node("Div", self, other)
+
+    def __rtruediv__(self, other: float) -> _Column:
+        return self.graph.node("Div", other, self)
+
+    def __lt__(self, other: _Column | float) -> _Column:
+        return self.graph.node("Less", self, other)
+
+    def __le__(self, other: _Column | float) -> _Column:
+        return self.graph.node("LessOrEqual", self, other)
+
+    def __ge__(self, other: _Column | float) -> _Column:
+        return self.graph.node("GreaterOrEqual", self, other)
+
+    def __and__(self, other: _Column) -> _Column:
+        return self.graph.node("And", self, other)

@@ -1,0 +1,200 @@
+"""A recalibrated classifier follows scikit-learn's conventions, and its map is that of the held-out forecasts."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils import estimator_checks
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.integrations.sklearn import MapTransformer, RecalibratedClassifier, get_scorer
+from propriety.recalibration import METHODS, IsotonicMap
+
+frozen = pytest.importorskip("sklearn.frozen", reason="scikit-learn has frozen estimators from 1.6 on")
+
+RNG = np.random.default_rng(3)
+HIDDEN = RNG.normal(size=600)
+X = np.column_stack([HIDDEN + 0.3 * RNG.normal(size=600) for _ in range(5)])  # Naive Bayes counts it five times.
+EVENT = RNG.random(600) < 1 / (1 + np.exp(-HIDDEN))
+WEIGHT = RNG.integers(1, 4, 600).astype(float)
+GROUPS = np.arange(600) // 4
+
+# "auto" shrinks its curve by how much evidence there is, which a weight of 2 is not as much of as two cases are.
+WEIGHTS_ARE_NO_CASES = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "weights are no further cases" for kind in ("dense", "sparse")
+}
+
+
+@estimator_checks.parametrize_with_checks(
+    [RecalibratedClassifier(LogisticRegression(), cv=2)], expected_failed_checks=lambda _: WEIGHTS_ARE_NO_CASES
+)
+def test_the_conventions_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_a_weight_counts_cases_where_the_map_counts_them():
+    model = RecalibratedClassifier(LogisticRegression(), method="spline")
+    estimator_checks.check_sample_weight_equivalence_on_dense_data("RecalibratedClassifier", model)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_map_is_that_of_the_forecasts_of_held_out_folds(method):
+    model = RecalibratedClassifier(GaussianNB(), method=method, cv=4).fit(X, EVENT)
+    held_out = cross_val_predict(GaussianNB(), X, EVENT, cv=4, method="predict_proba")[:, 1]
+    wanted = METHODS[method](pr.ForecastTable.from_predictions(EVENT, held_out))
+    assert model.recalibration_.map == wanted
+    rows = model.predict_proba(X)
+    np.testing.assert_array_equal(rows[:, 1], wanted(GaussianNB().fit(X, EVENT).predict_proba(X)[:, 1]))
+    np.testing.assert_array_equal(rows.sum(axis=1), 1.0)
+
+
+def test_overconfident_forecasts_are_recalibrated():
+    model = RecalibratedClassifier(GaussianNB()).fit(X[:400], EVENT[:400])
+    assert model.recalibration_.verdict.outcome == "gain"
+    assert model.recalibration_.folds == "5 folds as given"
+    new = {"model": model.predict_proba(X[400:])[:, 1], "raw": model.estimator_.predict_proba(X[400:])[:, 1]}
+    scores = {name: pr.log_score(EVENT[400:], p) for name, p in new.items()}
+    assert scores["model"] < scores["raw"] - 0.1
+    assert cross_val_score(model, X, EVENT, scoring=get_scorer("neg_log")).mean() > -0.67
+
+
+def test_the_best_of_several_methods_can_be_chosen():
+    chosen = RecalibratedClassifier(GaussianNB(), method="choose").fit(X, EVENT)
+    assert chosen.recalibration_.method in METHODS
+    search = GridSearchCV(RecalibratedClassifier(GaussianNB()), {"method": ["none", "slope"]}, scoring="neg_log_loss")
+    assert search.fit(X, EVENT).best_params_ == {"method": "slope"}
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [1, 2], [-1, 1]], ids=str)
+def test_the_event_is_the_second_class(labels):
+    y = np.array(labels)[EVENT.astype(int)]
+    model = RecalibratedClassifier(GaussianNB()).fit(X, y)
+    plain = RecalibratedClassifier(GaussianNB()).fit(X, EVENT)
+    assert model.classes_.tolist() == labels
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    assert set(model.predict(X).tolist()) == set(labels)
+
+
+def test_of_a_fitted_classifier_only_the_map_is_fitted():
+    fitted = GaussianNB().fit(X[:300], EVENT[:300])
+    model = RecalibratedClassifier(frozen.FrozenEstimator(fitted), method="isotonic").fit(X[300:], EVENT[300:])
+    assert model.estimator_.estimator is fitted
+    table = pr.ForecastTable.from_predictions(EVENT[300:], fitted.predict_proba(X[300:])[:, 1])
+    assert model.recalibration_.map == METHODS["isotonic"](table)
+
+
+def test_weights_reach_the_map_and_a_classifier_that_takes_them():
+    model = RecalibratedClassifier(GaussianNB(), method="logistic").fit(X, EVENT, sample_weight=WEIGHT)
+    np.testing.assert_array_equal(model.estimator_.theta_, GaussianNB().fit(X, EVENT, WEIGHT).theta_)
+    held_out = cross_val_predict(
+        GaussianNB(), X, EVENT, cv=5, method="predict_proba", params={"sample_weight": WEIGHT}
+    )[:, 1]
+    table = pr.ForecastTable.from_predictions(EVENT, held_out, sample_weight=WEIGHT)
+    assert model.recalibration_.map == METHODS["logistic"](table)
+    with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight"):
+        lone = RecalibratedClassifier(KNeighborsClassifier(), method="logistic").fit(X, EVENT, sample_weight=WEIGHT)
+    held_out = cross_val_predict(KNeighborsClassifier(), X, EVENT, cv=5, method="predict_proba")[:, 1]
+    table = pr.ForecastTable.from_predictions(EVENT, held_out, sample_weight=WEIGHT)
+    assert lone.recalibration_.map == METHODS["logistic"](table)
+
+
+def test_metadata_are_routed():
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = make_pipeline(StandardScaler(), GaussianNB().set_fit_request(sample_weight=True))
+        inner.steps[0][1].set_fit_request(sample_weight=False)
+        asked = RecalibratedClassifier(inner, method="logistic").set_fit_request(sample_weight=True)
+        asked.set_score_request(sample_weight=False)
+        model = asked.fit(X, EVENT, sample_weight=WEIGHT)
+        scaled = StandardScaler().fit_transform(X)
+        np.testing.assert_allclose(model.estimator_[-1].theta_, GaussianNB().fit(scaled, EVENT, WEIGHT).theta_)
+        outer = cross_val_score(asked, X, EVENT, params={"sample_weight": WEIGHT})
+        assert len(outer) == 5
+        with pytest.raises(ValueError, match=r"sample_weight.*not explicitly set"):
+            RecalibratedClassifier(GaussianNB()).fit(X, EVENT, sample_weight=WEIGHT)
+        grouped = RecalibratedClassifier(GaussianNB(), cv=GroupKFold(5)).fit(X, EVENT, groups=GROUPS)
+    held_out = cross_val_predict(GaussianNB(), X, EVENT, cv=GroupKFold(5), groups=GROUPS, method="predict_proba")
+    folds = np.empty(600, dtype=int)
+    for fold, (_, test) in enumerate(GroupKFold(5).split(X, EVENT, GROUPS)):
+        folds[test] = fold
+    wanted = pr.recalibrate(EVENT, held_out[:, 1], folds=folds, cluster=GROUPS, seed=0)
+    assert (grouped.recalibration_.map, grouped.recalibration_.verdict) == (wanted.map, wanted.verdict)
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [3, KFold(3, shuffle=True, random_state=1), list(StratifiedKFold(3).split(X, EVENT)), None],
+    ids=["number", "splitter", "indices", "None"],
+)
+def test_folds_are_given_as_scikit_learn_takes_them(cv):
+    model = RecalibratedClassifier(GaussianNB(), cv=cv).fit(X, EVENT)
+    assert model.recalibration_.folds == f"{3 if cv else 5} folds as given"
+
+
+def test_frames_and_sparse_features_go_to_the_classifier_as_they_are():
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = RecalibratedClassifier(GaussianNB()).fit(frame, pd.Series(EVENT, index=range(600, 0, -1)))
+    assert (model.n_features_in_, model.feature_names_in_.tolist()) == (5, list("abcde"))
+    np.testing.assert_array_equal(
+        model.predict_proba(frame), RecalibratedClassifier(GaussianNB()).fit(X, EVENT).predict_proba(X)
+    )
+    sparse = RecalibratedClassifier(LogisticRegression()).fit(csr_matrix(X), EVENT)
+    assert sparse.predict_proba(csr_matrix(X)).shape == (600, 2)
+
+
+def test_a_fitted_classifier_is_pickled_and_cloned():
+    model = RecalibratedClassifier(GaussianNB()).fit(X, EVENT)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert not hasattr(clone(model), "recalibration_")
+
+
+def test_what_cannot_be_fitted_is_refused():
+    with pytest.raises(InputValueError, match=r"Only binary classification is supported.*pass y == label"):
+        RecalibratedClassifier(GaussianNB()).fit(X, np.arange(600) % 3)
+    with pytest.raises(InputTypeError, match="estimator must have predict_proba; LinearSVC has not"):
+        RecalibratedClassifier(LinearSVC()).fit(X, EVENT)
+    with pytest.raises(InputValueError, match="method must be of"):
+        RecalibratedClassifier(GaussianNB(), method="platt").fit(X, EVENT)
+    with pytest.raises(InputValueError, match="cv must test every case exactly once; row 1 is tested 0 times"):
+        RecalibratedClassifier(GaussianNB(), cv=ShuffleSplit(3, test_size=0.2, random_state=1)).fit(X, EVENT)
+    with pytest.raises(InputValueError, match="the training set of fold 0 has one class"):
+        RecalibratedClassifier(GaussianNB(), cv=LeaveOneOut()).fit(X[:4], [1, 0, 0, 0])
+
+
+def test_a_map_is_a_transformer_of_columns():
+    found = pr.recalibrate(EVENT, 1 / (1 + np.exp(-2 * HIDDEN)), seed=1)
+    own = found.to_sklearn()
+    p = RNG.random((20, 1))
+    np.testing.assert_array_equal(own.transform(p), found(p[:, 0])[:, None])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clone(own))).transform(p), own.transform(p))
+    frame = pd.DataFrame({"age": [40.0, 50.0], "risk": [0.2, 0.5]})
+    columns = ColumnTransformer([("recalibrated", own, ["risk"])], remainder="passthrough").set_output(
+        transform="pandas"
+    )
+    made = columns.fit_transform(frame)
+    assert made.columns.tolist() == ["recalibrated__risk", "remainder__age"]
+    np.testing.assert_array_equal(made["recalibrated__risk"], found([0.2, 0.5]))
+    with pytest.raises(InputValueError, match=r"must lie in \[0, 1\]"):
+        MapTransformer(IsotonicMap(forecast=[0.2], event_rate=[0.3])).transform([[1.2]])
