@@ -82,13 +82,12 @@ if __name__ == "__main__":
     record.write(
         "recalibration_arena",
         title="Recalibration on real data",
-        summary="; ".join(
-            f"{name.lower()}, {len(kinds[name])} data sets: the default gains {row['log: gain']}e-4 in log score, and "
+        summary=" ".join(
+            f"{name}, {len(kinds[name])} data sets: the default gains {row['log: gain']}e-4 in log score, and "
             f"is worse than no recalibration in {row['log: worse than none']} of the cases by the log score and in "
-            f"{row['brier: worse than none']} by the Brier score"
+            f"{row['brier: worse than none']} by the Brier score."
             for name, row in auto.items()
-        ).capitalize()
-        + ".",
+        ),
         command="nox -s arena",
         tables=[table for name in kinds for table in tables_of(name, found[name], kinds[name])],
         libraries=LIBRARIES,

@@ -121,6 +121,7 @@ def test_brier_score_of_rows_decomposes_class_by_class(golden, scale, labels):
     assert result.uncertainty == pytest.approx(share * (1.0 - rates @ rates), rel=CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", PROPER, ids=repr)
 @given(table=tables())
 def test_no_part_is_negative_and_they_add_up(rule, table):

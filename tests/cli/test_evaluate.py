@@ -204,6 +204,7 @@ def test_names_cannot_steer_the_terminal(run, refusal, folder):
     assert "\x1b" not in told
 
 
+@pytest.mark.slow
 def test_the_report_and_the_json_are_written(run, folder):
     result = run("evaluate", "p.csv", *BOTH, "--html", "r.html", "--json", "r.json")
     assert result.exit_code == 0

@@ -59,6 +59,7 @@ def test_pages_use_the_words_of_the_glossary(page):
     assert unused_words(page.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.slow
 def test_docstrings_and_messages_use_the_words_of_the_glossary():
     found = {}
     for path in sorted(SOURCES.rglob("*.py")):

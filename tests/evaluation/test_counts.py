@@ -138,6 +138,7 @@ def test_every_column_of_an_event_is_read_checked_sorted_and_pooled_once(counts,
     assert counts.grouped == (2 * len(MODELS) if "by" in SHARED[case] else 0)  # Of the score, and of skill.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
 def test_every_column_of_classes_is_read_checked_sorted_and_pooled_once(counts, ordered):
     result = pr.evaluate(GRADE, ROWS, ordered=ordered, by={"site": SITE}, **DRAWS)

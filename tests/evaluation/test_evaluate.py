@@ -318,6 +318,7 @@ def test_the_curves_of_regret_are_those_of_the_models(result):
         np.testing.assert_array_equal(curve.regret, pr.regret_curve(Y, MODELS[model]).regret)
 
 
+@pytest.mark.slow
 def test_the_range_of_thresholds_is_shaded_and_fills_half_of_the_picture(result):
     _, decisions, murphy, _ = result.plot().axes[:4]
     for panel in (decisions, murphy):

@@ -88,6 +88,7 @@ def of_arrays(function, measure=None, **options):
     return function(Y, MODELS, **given, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", OWN, ids=KEYS)
 @pytest.mark.parametrize("shared", SHARED)
 def test_it_is_estimated(asked, alike, measure, shared):
@@ -166,6 +167,7 @@ def test_the_influence_gives_the_error_of_a_share():
     assert found.method == "influence function"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_divided_has_no_value():
     low = {"honest": TRUTH * 0.25, "noisy": NOISY * 0.25}
     found = pr.evaluate(Y, low, measures=[precision], by=SITE, **DRAWS)

@@ -132,6 +132,7 @@ def test_level_and_slope_can_be_off_together_only():
             )
 
 
+@pytest.mark.slow
 def test_calibrated_samples_are_rarely_called_miscalibrated():
     outcomes = [judged(*sample(seed, 500)).outcome for seed in range(200)]
     assert outcomes.count("miscalibrated") <= 18

@@ -151,6 +151,7 @@ def same(found, beside):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_call_on_the_page_gives_its_numbers(case):
     assert_calls_give_the_numbers(evaluated(case), CASES[case][0])
