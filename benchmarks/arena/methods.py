@@ -8,14 +8,14 @@ import numpy as np
 from betacal import BetaCalibration
 from gains import CLIPPED, Fitted, Method
 from probmetrics.calibrators import get_calibrator
-from propriety.recalibration.class_methods import CLASS_METHODS
-from propriety.recalibration.class_rows import ClassRows
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from venn_abers import VennAbers
 
 import propriety as pr
+from propriety.recalibration.class_methods import CLASS_METHODS
+from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.methods import METHODS
 from propriety.result import Floats
 
