@@ -15,6 +15,7 @@ NEEDED = {
     "lightgbm": ("lightgbm", "lightgbm"),
     "lightning": ("lightning", "lightning"),
     "mlflow": ("mlflow", "mlflow"),
+    "mlflow_maps": ("mlflow", "mlflow_maps"),
     "pytorch": ("torch", "torch"),
     "recalibrated_classifier": ("sklearn", "recalibrated_classifier"),
     "sklearn": ("sklearn", "sklearn"),

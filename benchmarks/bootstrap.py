@@ -1,10 +1,10 @@
-"""A bootstrap interval of a Brier score and of a Brier difference beside SciPy's, as ratios of times in one run.
+"""Bootstrap intervals of a Brier score and of a difference, compared with SciPy's, as ratios of times in one run.
 
 Run: python benchmarks/bootstrap.py [--n 1000000] [--replicates 1000] [--theirs 100]
 
-Both get percentile intervals from arrays of outcomes and forecasts. SciPy gets the losses computed once, a vectorized
-mean, and the batch that is fastest here of some that fit in memory; its time grows with the number of draws and
-nothing else, so that it is taken for `--theirs` draws and multiplied.
+Both compute percentile intervals from arrays of outcomes and forecasts. For SciPy, the losses are computed once, the
+mean is vectorized, and the batch size is the fastest of some that fit in memory. Its time is proportional to the number
+of draws, so it is measured for `--theirs` draws and multiplied.
 """
 
 from __future__ import annotations

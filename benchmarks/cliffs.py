@@ -1,8 +1,8 @@
-"""Time and memory where the cost could explode: many models, many groups, many classes, many partitions.
+"""Time and memory of computations with many models, many groups, many classes or many partitions.
 
-Each work runs in a process of its own, whose wall-clock and processor time and peak memory are taken by the operating
-system; importing the package is part of them. The limits are 60 seconds and 2 GB, on a machine that does nothing
-else; the load at the start of each work is recorded with it.
+Each computation runs in a separate process, whose wall-clock and processor time and peak memory are measured by the
+operating system; importing the package is included. The limits are 60 seconds and 2 GB, on a machine without other
+load; the load at the start of each computation is recorded.
 
 Run: python benchmarks/cliffs.py [--works NAME ...] [--limit 180] [--no-record]
 """

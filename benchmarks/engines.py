@@ -1,11 +1,11 @@
-"""Time the aggregations through propriety against the same aggregates written by hand for the engine.
+"""Time the aggregations of propriety, compared with hand-written queries of the same aggregates.
 
-`cells` counts the cells of a grid: cases, events, smallest and largest forecast; propriety checks every row besides.
-`moments` adds up the Brier and log losses of two models, their differences, and all squares. The plain query by hand
-loses the digits of log(1 - p) next to 0 and adds one row after another; `accurate moments` compares the same query of
-propriety with one by hand that keeps these digits and adds up the sums of 256 cells of the forecast, as propriety does.
-Times are taken by turns in one run on a Parquet file that DuckDB makes, and given as the ratio of their medians, and so
-are processor seconds where the engine runs in this process; with a record for the docs.
+`cells` counts the cells of a grid: cases, events, smallest and largest forecast; propriety also checks every row.
+`moments` sums the Brier and log losses of two models, their differences, and all squares. The plain hand-written query
+computes log(1 - p) inaccurately near 0 and adds rows one by one; `accurate moments` compares the same query of
+propriety with a hand-written one that is accurate and adds the sums of 256 cells of the forecast, as propriety does.
+The queries take turns in one run on a Parquet file that DuckDB generates. The record has the ratios of the median
+times, and of processor seconds if the engine runs in this process.
 
 Run: python benchmarks/engines.py [--rows 100000000] [--rounds 5] [--engines duckdb polars spark]
                                   [--aggregates cells moments "accurate moments"] [--folder DIR]

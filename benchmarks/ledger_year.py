@@ -1,13 +1,14 @@
-"""A year of two models at fifty sites: what it costs to fill the ledger, to store it, to evaluate it and to add a day.
+"""A year of two models at fifty sites: the cost of filling, storing and evaluating a ledger, and of adding a day.
 
-DuckDB draws the cases into a Parquet file. The ledger is filled from it by `condense`, and by turns the same sums are
-taken by SQL that is written by hand: for each model, day, site and cell of the forecast the number of cases, events and
+DuckDB generates the cases in a Parquet file. `condense` fills the ledger from it, in turns with hand-written SQL that
+computes the same sums: for each model, day, site and cell of the forecast the number of cases, events and
 the sum of the forecasts; for each day, site and outcome the number of cases, and the sums and sums of squares of the
-Brier loss, the log loss and outcome less forecast of both models and of their differences. There are two such queries:
-a plain one, which checks nothing and loses the digits of log(1 - p) next to 0, and one that checks every outcome and
-forecast and keeps these digits, as the ledger does.
-The ledger is then written to Parquet files by day, read and evaluated, and a day is added. What it says is compared
-with the answers of all rows; what rests on the grid of its tables has a bracket, in which the answer of all rows lies.
+Brier loss, the log loss and outcome minus forecast of both models and of their differences. There are two such queries:
+a plain one, which checks nothing and computes log(1 - p) inaccurately near 0, and one that checks every outcome and
+forecast and is as accurate as the ledger.
+The ledger is then written to Parquet files by day, read and evaluated, and a day is added. Its answers are compared
+with those of all rows; answers that depend on the grid of its tables have a bracket that contains the answer of all
+rows.
 
 Run: python benchmarks/ledger_year.py [--rows 36500000] [--rounds 3] [--folder DIR]
 """

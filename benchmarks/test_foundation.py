@@ -1,6 +1,6 @@
-"""Speed of the table and of a checked score, as ratios in one run: the machine is shared, so seconds say little.
+"""Speed of the table and of a score with all checks, as ratios within one run, because the machine is shared.
 
-Run with `nox -s benchmarks`; each test times both sides by turns and prints the ratio of the best times.
+Run with `nox -s benchmarks`; in each test both sides take turns, and the ratio of the best times is printed.
 """
 
 import time

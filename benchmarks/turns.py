@@ -1,4 +1,4 @@
-"""Works timed by turns in one run, because the machines that benchmarks run on are shared."""
+"""Computations that take turns in one run and are timed, because the machines are shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check that every link and picture of the built pages leads somewhere.
+"""Check that the target of every link and image of the built pages exists.
 
 Run: python docs/check_links.py build/docs             (links within the pages)
      python docs/check_links.py build/docs --external  (addresses elsewhere, which needs the network)

@@ -1,7 +1,7 @@
-"""Runs the tests on the oldest versions of the libraries that the package declares.
+"""Run the tests on the oldest supported versions of the libraries.
 
 Run as `python quality/compatibility.py FOLDER`, which makes environments in FOLDER and takes some minutes: one with the
-versions of `.ci/oldest.txt`, and beside it each library that trains or computes elsewhere, in its oldest version.
+versions of `.ci/oldest.txt`, and in addition each training library or engine, in its oldest version.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Fuzz the input checks, the stored files and the command line side by side, and write the record "fuzzing".
+"""Fuzz the input checks, the stored files and the command line in parallel, and write the record "fuzzing".
 
-Run it as `python quality/fuzzing.py --seconds 3600` where atheris is installed beside the package, pandas, Polars,
-PyArrow and the extras `cli` and `report`. With `--minimize` it makes `quality/fuzz/corpus.json` anew
-from what the last run has found instead: the smallest inputs that reach the same code.
+Run it as `python quality/fuzzing.py --seconds 3600` with atheris, pandas, Polars,
+PyArrow and the extras `cli` and `report` installed. With `--minimize` it instead rewrites `quality/fuzz/corpus.json`
+from the inputs of the last run: the smallest ones that reach the same code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Coverage of the package: which share of its lines and branches the tests run through.
+"""Coverage of the package: the share of its lines and branches that the tests execute.
 
-Run with `pip install coverage`, then `python quality/measured_coverage.py`; it takes as long as the tests. A few
-examples of each law go through the same lines as many, so Hypothesis draws few. Of the engines those are run that
-need no server or cluster.
+Run with `pip install coverage`, then `python quality/measured_coverage.py`; it takes as long as the tests. Hypothesis
+draws few examples, because more of them reach the same lines. Engines that need a server or a cluster are not run.
 """
 
 from __future__ import annotations

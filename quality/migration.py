@@ -1,7 +1,7 @@
-"""The same question in other packages and here, on the same cases: how far apart the answers are.
+"""Calls of other packages and the corresponding calls of this one, on the same cases: how much the answers differ.
 
-Every pair of calls of the migration page that can be run is run twice: on forecasts of two decimals, many of them equal
-to each other, to a threshold or to the edge of a bin; and on forecasts that are a hair apart and equal to none.
+Every pair of calls of the migration page that can be run is run twice: on forecasts of two decimals, with many ties
+between forecasts, thresholds and bin edges; and on slightly shifted forecasts without ties.
 
 Run, where scikit-learn, model-diagnostics, briertools, dcurves, scores and netcal are installed:
 python quality/migration.py

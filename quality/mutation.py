@@ -1,11 +1,11 @@
 """Mutation testing of rules, calibration and decisions: how many small errors in the code the tests detect.
 
 mutmut makes the errors, one at a time, in a copy of the package: a changed sign, a moved bound, a dropped argument.
-The tests that reach the function at fault are run on it, fastest first, and the fault is killed when one of them fails.
-The tests are collected once and every fault gets a fork of that process, so that none of them pays for imports.
+The tests that reach the changed function are run, fastest first, and the mutant is killed if one of them fails. The
+tests are collected once, and every mutant runs in a fork of that process, which saves the imports.
 
-Run with `pip install mutmut`, then `python quality/mutation.py`. The outcomes for unchanged functions are remembered in
-build/mutation, survivors are tried again; delete the folder to start anew.
+Run with `pip install mutmut`, then `python quality/mutation.py`. The outcomes for unchanged functions are stored in
+build/mutation, and survivors are tried again; delete the folder to start over.
 """
 
 from __future__ import annotations

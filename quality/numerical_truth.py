@@ -1,8 +1,8 @@
-"""How exact the numbers are: sums over up to a billion rows, and the losses of all rules on adversarial forecasts.
+"""The accuracy of sums over up to a billion rows, and of the losses of all rules on adversarial forecasts.
 
-The cases repeat after a million, and are such that their exact mean loss and their exact table are known: case i has
+The cases repeat after a million, and their exact mean loss and exact table are known: case i has
 the forecast (i % 1000 + 1/2) / 1000, and the event happens to i % 1000 + 1 in 1000 of the cases with that forecast.
-Weights are powers of two from 2^-50 to 2^50, 30 orders of magnitude. The exact mean takes the losses with 800 digits.
+Weights are powers of two from 2^-50 to 2^50, 30 orders of magnitude. The exact mean uses losses with 800 digits.
 
 Run: python quality/numerical_truth.py [--most 1000000000] [--folder DIR]
 """

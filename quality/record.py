@@ -1,6 +1,6 @@
-"""A record of something measured about the project: what the quality page of the docs is made of.
+"""A record of a long-running check, from which the quality page of the docs is generated.
 
-Every check that takes too long for CI writes one, as JSON in `quality/results`, and says how it was made.
+Every check that takes too long for CI writes one as JSON in `quality/results`, with the command that reproduces it.
 """
 
 from __future__ import annotations

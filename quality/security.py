@@ -1,7 +1,7 @@
-"""Is the package safe to use? Scanners over the source, its workflows and its libraries, and files made to harm.
+"""Is the package safe to use? Scanners of the source, its workflows and its libraries, and hostile files.
 
 Run as `python quality/security.py`, with what quality/security-requirements.txt lists on the path, or in the folder
-that `--tools` names; takes some minutes. Each hostile file is given to the command line in a process of its own, whose
+that `--tools` names; takes some minutes. Each hostile file is given to the command line in a separate process, whose
 time and memory are measured.
 """
 
@@ -48,7 +48,7 @@ class Ended(NamedTuple):
 
 def scans(tools: Path | None) -> Iterator[dict[str, Any]]:
     """Yield what each scanner found; a finding that is not justified beside its line stops the record."""
-    # Ruff judges asserts, with a reason beside each that stays.
+    # Ruff checks asserts; each that remains has a reason in a comment.
     found = json.loads(output(tools, "bandit", "--quiet", "--recursive", "--skip", "B101", "--format", "json", "src"))
     lines, justified = (found["metrics"]["_totals"][name] for name in ("loc", "skipped_tests"))
     yield row("bandit", tools, f"src, {lines:,} lines", len(found["results"]), justified)

@@ -1,4 +1,4 @@
-"""Does the same seed give the same bytes? Every public function in other containers, orders, shards, engines, threads.
+"""Does the same seed give the same bytes? Every public function with other containers, orders, shards and engines.
 
 Run as `python quality/stability.py`; takes some minutes. The calls and containers are those of `tests/stability`.
 """

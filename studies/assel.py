@@ -2,10 +2,10 @@
 
 A marker z is normal with variance 1 and mean 0.95 in the fifth of the patients who have the disease, 0 in the others.
 The posterior is expit(-1.8375 + 0.95 z). The published "well calibrated" forecast is expit(-0.9 + z), whose mean is not
-the prevalence, and the published over- and underestimating ones are shifts of it; here they stand beside the posterior,
-shifts of the posterior whose Brier scores are those of Assel et al. (2017), doi:10.1186/s41512-017-0020-3, and binary
-tests. Each is scored on one weighted sample of narrow cells of z. The last column is the bounded Brier score
-from 5% to 20% as published, divided by the width of the interval: twice the mean regret. Writes `results/assel.csv`.
+the prevalence, and the published over- and underestimating ones are shifts of it. They are compared with the posterior,
+with shifts of the posterior whose Brier scores are those of Assel et al. (2017), doi:10.1186/s41512-017-0020-3, and
+with binary tests. Each is scored on one weighted sample of narrow cells of z. The last column is the bounded Brier
+score from 5% to 20% as published, divided by the width of the range: twice the mean regret. Writes `results/assel.csv`.
 
 Run: python studies/assel.py [--cells 200000]
 """

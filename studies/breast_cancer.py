@@ -1,13 +1,14 @@
-"""Which forecast of breast cancer serves a threshold between 1.66% and 3%? Table 2 of Flores et al. (2025).
+"""Which forecast of breast cancer is best for thresholds between 1.66% and 3%? Table 2 of Flores et al. (2025).
 
 The four models of the table and the constant event rate of the same cases, by the area under the ROC curve, Brier and
 log scores, their bounded versions and net benefit. That rate is known only in hindsight, and far from the mean
-forecasts of the models: beside each model stands a constant at its own mean. The published bounded scores are
-differences that are not divided by the width of the interval, and their thresholds were read as odds, x / (1 + x);
-both that interval and the stated one are here. Writes `results/breast_cancer.csv` and `results/breast_cancer.png`, a
-map of who wins on which interval.
+forecasts of the models, so each model is also compared with a constant at its own mean. The published bounded scores
+are differences that are not divided by the width of the range, and their thresholds were read as odds, x / (1 + x);
+both that range and the stated one are used. Writes `results/breast_cancer.csv` and `results/breast_cancer.png`, a
+ranking map.
 
-The forecasts are those of the paper's package (gfm-mit/briertools, demo/data/bcsc.csv); they are not in this project.
+The forecasts are those of the paper's package (gfm-mit/briertools, demo/data/bcsc.csv); this project does not
+distribute them.
 
 Run: python studies/breast_cancer.py [--data ../shared/data/bcsc.csv]
 """

@@ -1,12 +1,12 @@
-"""Notes beside the verdict on calibration: do they stand where an interval or the test misses its level.
+"""Notes on the calibration verdict: whether there is one if the level of an interval or of the test is off.
 
 Two questions, each with its rows in `results/calibration_notes.csv`:
 
-- jumps: how often 95% intervals of miscalibration and discrimination hold the truth where the event rate jumps and
-  where it does not, with and without clusters; how often a note tells jumps; and how often the intervals of
-  miscalibration without this note hold the truth;
-- times: how often calibrated forecasts are called miscalibrated at 5% where neighbouring times depend on each other,
-  and how often a note says that the test may reject too often.
+- jumps: the coverage of 95% intervals of miscalibration and discrimination with and without jumps of the event rate,
+  with and without clusters; how often a note reports jumps; and the coverage of the intervals of miscalibration
+  without this note;
+- times: how often calibrated forecasts are called miscalibrated at 5% if neighbouring times are correlated, and how
+  often a note says that the test may reject too often.
 
 Run: python studies/calibration_notes.py [--samples 400] [--only jumps times]
 """

@@ -1,15 +1,15 @@
-"""The verdict on calibration: does it keep its level, what does it find, do the intervals beside it hold the truth.
+"""The calibration verdict: its size and power, and the coverage of the intervals reported with it.
 
 Four questions, each with its rows in `results/calibration_verdict.csv`:
 
 - size: how often calibrated forecasts are called miscalibrated at 5%, for 200 to 5 million cases, 1, 10 and 30% events,
   ties, weights (cases and controls, strata of the forecast, weights by chance) and 50 clusters of unequal size, with
-  outcomes that depend on each other within them but happen as often as forecast;
-- power: how often errors are found, by the verdict, by Cox's test alone and by the miscalibration test;
-- parts: how often the intervals of miscalibration and discrimination hold the truth, and whether they hold their value;
-- numbers: how often those of observed/expected, intercept and slope do, with weights and clusters.
+  outcomes that are correlated within them but happen as often as forecast;
+- power: how often miscalibration is found, by the verdict, by Cox's test and by the miscalibration test;
+- parts: how often the intervals of miscalibration and discrimination contain the truth, and the estimate;
+- numbers: how often those of observed/expected, intercept and slope contain the truth, with weights and clusters.
 
-"Humps" is a shape that nothing was tuned on.
+"Humps" is a shape that was not used for tuning.
 
 Run: python studies/calibration_verdict.py [--samples 1000] [--only size power parts numbers] [--design TEXT]
 """
@@ -52,7 +52,7 @@ class Sample(NamedTuple):
         return cast("CalibrationTest", calibration_test_of(ledger, ledger.one_model(None), Drawing(500, seed)))
 
     def summary(self, seed: int) -> pr.results.CalibrationSummary:
-        """Judge the calibration."""
+        """Test the calibration."""
         return pr.calibration_summary(
             self.y, self.p, sample_weight=self.weight, cluster=self.cluster, n_resamples=500, seed=seed
         )

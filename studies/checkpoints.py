@@ -1,16 +1,17 @@
-"""Which score should choose the checkpoint? Macro F1 of the epoch chosen by Brier, log, PBS, PLL and accuracy.
+"""By which score should a checkpoint be chosen? Macro F1 of the epoch chosen by Brier, log, PBS, PLL and accuracy.
 
 A small network (one hidden layer of 64 units, Adam with steps of 0.005, batches of 32) learns scikit-learn's digits for
-40 epochs and is scored on validation data after each; the epoch with the lowest mean score is kept, the first among
-equals, and its macro F1 and Brier score on test data are noted. Four settings: all training cases (about 900) or 200
-of them, with clean labels or with 30% of the training labels replaced by a wrong one; the other labels are clean.
+40 epochs and is scored on validation data after each; the epoch with the lowest mean score is chosen, the first one if
+there are ties, and its macro F1 and Brier score on test data are recorded. Four settings: all training cases (about
+900) or 200 of them, with clean labels or with 30% of the training labels replaced by a wrong one; the other labels are
+clean.
 
 Splits follow algorithm 4 of Ahmadian et al. (2024), arXiv:2407.17697, with the bound that keeps within the data: of
 h = 10 blocks in the order of the file, which is that of the writers, 2 validate from block i on, the 3 after them test,
 the other 5 train, for i = 1 to h - 2 - 3 + 1 = 6. A repeat turns the file by a random number of cases and runs the six
 with new starting weights; its result is their mean. Differences to the choice by Brier are paired, and their 95%
-intervals are Student's over the repeats: they tell what another training and another split would give, not another
-data set. Writes `results/checkpoints.csv` and `results/checkpoints.png`; takes about eight minutes on one core.
+intervals are Student's over the repeats. They cover new training runs and new splits, but not another data set.
+Writes `results/checkpoints.csv` and `results/checkpoints.png`; takes about eight minutes on one core.
 
 Run: python studies/checkpoints.py [--repeats 40] [--workers 1]
 """

@@ -1,13 +1,13 @@
-"""Clusters of unequal size: whether 95% intervals hold, and whether a note stands where they do not.
+"""Clusters of unequal size: the coverage of 95% intervals, and whether there is a note if it is too low.
 
 50 or 100 clusters whose sizes are log-normal around 10, with a standard deviation of the logarithm of 0, 1, 1.5 or 2.
 Forecasts are Beta(1, 3). The event follows them, either in every cluster alike ("alike") or with normal noise of 0.7
 in the log-odds of each cluster ("apart"). A second forecast has noise of its own, 0.5 in each case and 0.3 in each
-cluster. Intervals of the Brier score (`estimate`) and of its difference (`compare`); and with clusters in two groups
-that do not differ, how often `slices` finds that they do at 5%, in every fourth sample, of those whose groups are
-judged. Beside them the usual error with G - 1 degrees of freedom.
-Writes `results/clusters.csv`: the share that hold the truth (or, of groups, that differ), that of the usual error, the
-share with a note, the share that hold without a note, and the median number of equal clusters that they are worth.
+cluster. Intervals of the Brier score (`estimate`) and of its difference (`compare`) are computed. With the clusters in
+two groups that do not differ, every fourth sample counts how often `slices` finds a difference at 5%, among samples in
+which it tests the groups. All are compared with the usual standard error with G - 1 degrees of freedom.
+Writes `results/clusters.csv`: the coverage (or, for groups, the share of differences found), that of the usual standard
+error, the share with a note, the coverage of those without a note, and the median effective number of clusters.
 Takes about ten minutes on one core.
 
 Run: python studies/clusters.py [--replicates 1000]

@@ -1,4 +1,4 @@
-"""Does a comparison of two models keep its promises? Size of 5% tests and coverage of 95% intervals of the difference.
+"""Comparisons of two models: size of 5% tests and coverage of 95% intervals of the difference.
 
 The event is that z1 + z2 + e exceeds a bar, for standard normal z1, z2 and e; the bar makes its prevalence 50% or 2%.
 Model "one" knows z1 and model "two" knows z2, so they differ and are equally good: the size of the tests. Model "both"
@@ -6,13 +6,13 @@ knows z1 and z2, and is better than "two" by a difference that quadrature gives:
 and log scores; 50 to 10,000 cases that are
 
 - independent: paired t;
-- in 20 clusters, with a fifth of the variance of z1, z2 and e between clusters: cluster, and paired t, which does not
-  know of them;
+- in 20 clusters, with a fifth of the variance of z1, z2 and e between clusters: cluster, and paired t, which ignores
+  them;
 - in time, with z1, z2 and e autoregressive of order one, 0.8 or 0.95 from one time to the next: diebold-mariano, block
-  bootstrap (999 draws), and paired t, which does not know of time.
+  bootstrap (999 draws), and paired t, which ignores time.
 
-Replicates are columns of the package's own estimators, before differences that rest on few events are widened (see
-`few_events.py`), and one of each setting is checked to be what `compare` says, or narrower.
+Replicates are columns of the package's own estimators, before differences that depend on few events are widened (see
+`few_events.py`). One of each setting is checked to agree with `compare`, or to be narrower.
 Writes `results/comparison.csv` and `results/comparison.png`; takes about five minutes on one core.
 
 Run: python studies/comparison.py [--replicates 4000] [--bootstraps 1000]

@@ -1,11 +1,11 @@
-"""How do errors of mean, variance and tail turn the means of probabilities? Figures 2 to 7 of Nelson (2017).
+"""How do a wrong mean, variance and tail affect the means of probabilities? Figures 2 to 7 of Nelson (2017).
 
 Two equally frequent classes have a feature each, drawn from coupled Gaussians: Student's t with 1 / coupling degrees of
 freedom, the Gaussian for coupling 0, compact support below. The sources have locations 0 and 2, scale 1 and coupling
-1/2. A model knows them but for one error. Its posterior probabilities, clipped at 0.01, are averaged beside those of
-the source: the posteriors themselves, or what happened in bins as wide as the precision. The paper says of each error
-whether the line through the means is steeper than 45 degrees; the verified angles come from integration. The signs of
-the exponent of the density and of the coupling with compact support are corrected. Writes
+1/2. A model has these parameters with one error. Its posterior probabilities, clipped at 0.01, are averaged, and so are
+those of the source: the true posteriors, or the event rates in bins as wide as the precision. The paper says of each
+error whether the line through the means is steeper than 45 degrees; the verified angles come from integration. The
+signs of the exponent of the density and of the coupling with compact support are corrected. Writes
 `results/coupled_gaussian.csv` and `results/coupled_gaussian.png`.
 
 Run: python studies/coupled_gaussian.py [--cases 1000000] [--seed 1]

@@ -1,4 +1,4 @@
-"""How often do 90% bands hold? The study of figure 4 and appendix A of Dimitriadis, Gneiting & Jordan (2021).
+"""What is the coverage of 90% bands? The study of figure 4 and appendix A of Dimitriadis, Gneiting & Jordan (2021).
 
 Calibrated forecasts of three shapes, with 10, 20 or 50 distinct values or continuous, in samples of 128 to 8192
 cases; pointwise consistency bands with the default choice of method, and pointwise confidence bands. Coverage is

@@ -1,4 +1,4 @@
-"""How near is the curve to the truth? The study of figure 5 of Dimitriadis, Gneiting & Jordan (2021).
+"""How close is the curve to the truth? The study of figure 5 of Dimitriadis, Gneiting & Jordan (2021).
 
 Mean squared error of the estimated event rates at the forecasts of the sample, for the CORP curve and for bins: 5, 10
 or 50 of equal width, or n^(1/6), n^(1/3) or n^(1/2) of equal count. Writes `results/efficiency.csv` and

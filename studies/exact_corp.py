@@ -1,6 +1,6 @@
-"""Is the reliability curve of an engine's frame that of its cases? Compared block by block, and timed.
+"""Is the reliability curve of a lazy frame identical to that of its cases? Compared block by block, and timed.
 
-Cases are drawn inside DuckDB by hashing row numbers, so that they need no room: a forecast uniform on [0, 1] and an
+Cases are generated inside DuckDB by hashing row numbers, so they need no storage: a forecast uniform on [0, 1] and an
 event with the probability forecast + sin(20 forecast) / 50. The curve of the refined table is compared with isotonic
 regression of all cases in NumPy, in every field of every block, up to `--compare` cases; above, only the engine is
 timed. Writes `results/exact_corp.csv`: seconds of the aggregation, seconds of the whole table and of processors, the

@@ -1,20 +1,19 @@
-"""Few events: how often a model is called better that is not, and whether intervals hold.
+"""Few events: how often a model is wrongly called better, and the coverage of intervals.
 
 Forecasts are of an event of 1%, with 100 cases for each expected event. In the designs both models have the same
 expected score:
 
 - "q/2 v 3q/2": half of the true rate q, which is Beta(1, 99), and half as much again;
 - "constant v noisy": 1%, and 1% times log-normal noise with a standard deviation of 0.8;
-- "constant/2 v noisy/2": the same, halved, so that half of the events are to be expected;
+- "constant/2 v noisy/2": the same, halved, so that half of the events are forecast;
 - "two noisy, both /4": two independent noisy forecasts of 1%, divided by four.
 
-In the first three the event has the chance at which both losses are equal in expectation, in the last it is 1%.
-`compare` is asked for its verdict, and beside it Student's t. Then intervals: of the difference of two models, one of
-which sees the truth more clearly, of mean scores, and of areas under the ROC curve, in samples with an event (two
-events for the area).
-Writes `results/few_events.csv`: what was asked, the design, the number of events, how many samples had a verdict or an
-interval, the share that were called better or that hold the truth, the same by Student's t (by the normal law for the
-area), and the share that had a note. Takes about ten minutes on one core.
+In the first three the event has the probability at which both losses have the same expectation, in the last it is 1%.
+The verdict of `compare` is compared with Student's t. Then intervals are computed: of the difference between two
+models, one of which is closer to the truth, of mean scores, and of areas under the ROC curve, in samples with an event
+(two events for the area). Writes `results/few_events.csv`: the question, the design, the number of events, the number
+of samples with a verdict or an interval, the share of models called better or the coverage, the same by Student's t (by
+the normal distribution for the area), and the share with a note. Takes about ten minutes on one core.
 
 Run: python studies/few_events.py [--replicates 1000]
 """

@@ -1,16 +1,17 @@
-"""What do improper scores pay for lying? The best lie under sa-RPS, and under PBS and PLL when ties count as correct.
+"""How much do improper scores reward lying? The best lie under sa-RPS, and under PBS and PLL if ties count as correct.
 
 The best lies are known exactly. Write J for a class drawn from the report. Under sa-RPS the loss is the square of
 E|J - y| / (K - 1), and E|J - y| is at least |E J - y|, with equality for every y if the report lies on two neighbouring
-classes. So the report on two neighbours with the mean of the truth does at least as well as honesty whatever happens;
-its expected loss, the variance of the truth over (K - 1)^2, is the least there is, and honesty reaches it only if the
-truth lies on two classes. Where ties count as correct, sharing the largest probability among the t likeliest classes is
-the nearest report, for PBS in squares and for PLL in logarithms, that none of them makes wrong; every t is tried.
+classes. So the report on two neighbours with the mean of the truth is at least as good as the honest one, whatever
+happens. Its expected loss, the variance of the truth over (K - 1)^2, is the minimum, and the honest report reaches it
+only if the truth lies on two classes. If ties count as correct, sharing the largest probability among the t likeliest
+classes gives the closest report, for PBS in squares and for PLL in logarithms, that none of them makes wrong; every t
+is tried.
 
-Measured: the gain from the best lie over truths drawn evenly from the simplex; contests in which the honest forecaster,
-who knows the truth, meets the liar who knows it too and one who knows less (for sa-RPS one who believes half the truth
-and half its mean, for ties one who always says uniform), with truths from an ordered logit model of five classes (for
-ties: four classes, drawn evenly); what the lies cost whoever acts on them. Writes `results/gaming.csv`,
+Measured are the gain from the best lie over truths drawn uniformly from the simplex; contests of the honest forecaster,
+who knows the truth, with a liar who also knows it and with one who knows less (for sa-RPS a mixture of the truth and
+its mean, for ties the uniform forecast), with truths from an ordered logit model of five classes (for ties: four
+classes, drawn uniformly); and the cost of decisions that are based on the lies. Writes `results/gaming.csv`,
 `results/gaming_ordinal.png` and `results/gaming_ties.png`.
 
 Run: python studies/gaming.py [--truths 20000] [--contests 1000]

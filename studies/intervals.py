@@ -1,13 +1,13 @@
-"""How often do 95% intervals hold the truth? Scores, skill, AUC, net benefit, miscalibration and discrimination.
+"""What is the coverage of 95% intervals? Scores, skill, AUC, net benefit, miscalibration and discrimination.
 
 Independent cases: 50 to 10,000, half of them events or 2%, forecasts calibrated, overconfident, or of three values only
-that are nearly calibrated. Clusters: 20 or 40 of equal size, whose event rates differ by a random effect that the
-calibrated forecasts do not know, with intervals that ignore the clusters and intervals that are told. The truth is that
+that are nearly calibrated. Clusters: 20 or 40 of equal size, whose event rates differ by a random effect that is
+not in the calibrated forecasts, with intervals that ignore the clusters and intervals that use them. The truth is that
 of the population, in 200,000 cells of the forecast. Replicates: 1,000 by formula, 500 in clusters; miscalibration and
 discrimination (30 draws of outcomes) 500, or 250 from 2,500 cases on; bootstrap, with 200 and 1,000 cases, 500 of the
-Brier score (400 draws) and 250 of the others (200 draws). The Monte-Carlo error of a coverage of 95% is 0.7% with 1,000
-replicates, 1.0% with 500 and 1.4% with 250. Samples of one class are left out, and so are intervals that are not given,
-as with one event. Writes `results/intervals.csv` and `results/intervals.png`.
+Brier score (400 draws) and 250 of the others (200 draws). The Monte Carlo error of a coverage of 95% is 0.7% with 1,000
+replicates, 1.0% with 500 and 1.4% with 250. Samples of one class are left out, and so are samples without an
+interval, as with one event. Writes `results/intervals.csv` and `results/intervals.png`.
 
 Run: python studies/intervals.py [--replicates 1000] [--workers 1]
 """

@@ -1,7 +1,7 @@
-"""Does the miscalibration test keep its size, and what does it find? Beside Hosmer and Lemeshow's test.
+"""Size and power of the miscalibration test, compared with Hosmer and Lemeshow's test.
 
 Size: how often calibrated uniform forecasts are rejected at 5%, in 2,000 samples of 100 and of 1,000 cases. Power: how
-often forecasts are rejected whose true event rate is expit(a + b logit(p)): too sure (b < 1), too timid (b > 1), or
+often forecasts are rejected whose true event rate is expit(a + b logit(p)): too extreme (b < 1), too timid (b > 1), or
 shifted (a > 0), or a step that no logistic curve follows. Writes `results/miscalibration.csv` and
 `results/miscalibration.png`.
 

@@ -4,8 +4,8 @@
 with a constant added to each: the same, the model off by 0.04, 0.08 or 0.15, the reference off by 0.08, or the model
 off in the first half and the reference in the second. Verdict and sequence agree if the alarm is at the first case
 after which the lower limit is above 0, the clear at the first after which the upper one is below 0, the p-value is at
-most 5% exactly where an alarm was raised, and the words say how the limits stand after the last case. Beside that
-stands the rule that was used before: an alarm at an e-value of 20, with limits at 2.5% on each side.
+most 5% exactly where an alarm was raised, and the words describe the limits after the last case. The previous method,
+an alarm at an e-value of 20 with limits at 2.5% on each side, is shown for comparison.
 Writes `results/monitor_agreement.csv`; takes some minutes.
 
 Run: python studies/monitor_agreement.py [--streams 10000]

@@ -1,11 +1,11 @@
-"""Monitoring: how often a false alarm, if one looks after each of 10,000 cases, and how soon a true one.
+"""Monitoring: how often there is a false alarm in 10,000 looks, and how soon a true one.
 
 Streams of 10,000 cases whose log-odds are normal, with mean 0 (balanced) or -4.4 (2% prevalence) and standard
 deviation 1. A model sees them with noise of a given size. Null settings: the model is no worse than the reference,
-or the forecasts are calibrated. Beside each e-process stands the habit that it replaces: the usual test at 5% after
+or the forecasts are calibrated. Each e-process is compared with what it replaces, the usual test at 5% after
 every case from the 30th on (a one-sided paired t-test of the Brier scores; a two-sided z-test of events minus
 forecasts). For the comparisons there is also the share of streams in which the 95% interval for the mean difference
-misses it at any time, and the number of cases at which one planned t-test would have even chances.
+excludes it at some time, and the number of cases at which one planned t-test would have a power of 50%.
 Writes `results/monitoring.csv` and `results/monitoring.png`.
 
 Run: python studies/monitoring.py [--samples 1000] [--power-samples 200]

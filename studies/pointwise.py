@@ -1,11 +1,11 @@
-"""Critical values of pointwise confidence limits of the event rate, and how often the limits hold.
+"""Critical values of pointwise confidence limits of the event rate, and the coverage of the limits.
 
-First the law of the largest error of the pooled blocks (`propriety.calibration.pointwise`), simulated with normal
-noise: where the curve rises, and where it is flat, at places with 2 to 50% of the cases to one side. The rows that
-are used for the critical values are marked. Then the coverage of 90% and 95% limits at the 2, 10, 50, 90 and 98%
-points of the forecasts: for the truths on which the method was chosen, for two that were added after that (stairs,
-late), for ten distinct forecasts, and for weighted and clustered cases, for which the limits are approximations.
-Writes `results/pointwise_critical.csv`, `results/pointwise.csv` and `results/pointwise.png`.
+First the distribution of the largest error of the pooled blocks (`propriety.calibration.pointwise`), simulated with
+normal noise: where the curve rises, and where it is flat, at places with 2 to 50% of the cases to one side. The rows
+that are used for the critical values are marked. Then the coverage of 90% and 95% limits at the 2, 10, 50, 90 and 98%
+quantiles of the forecasts: for the truths used to choose the method, for two that were added later (stairs, late), for
+ten distinct forecasts, and for weighted and clustered cases, for which the limits are approximations. Writes
+`results/pointwise_critical.csv`, `results/pointwise.csv` and `results/pointwise.png`.
 
 Run: python studies/pointwise.py [--samples 2000] [--draws 40000]
 """

@@ -1,4 +1,4 @@
-"""Gains of recalibration: whether their intervals hold the truth, and what the default costs where nothing is wrong.
+"""Gains of recalibration: the coverage of their intervals, and the cost of the default map for calibrated forecasts.
 
 The log-odds x of the forecasts are normal with mean -0.5 and standard deviation 1.6. The true log-odds are x
 ("calibrated"), 0.8 x and 0.6 x (too extreme), 1.5 x (too timid), x - 0.5 (too high), or 0.4 x above 0 and 1.2 x below,
@@ -7,8 +7,8 @@ the gain is compared with two truths: the expected gain of the maps of the folds
 of the map fitted to all cases, which is the one that is used.
 Writes `results/recalibration_gain.csv`: the rule, the design, the method, the number of cases, the mean of the
 estimated gains, that of the true gains of the map fitted to all cases, the gain of the true rates, the share of
-samples in which that map is worse than none, the share with an interval (there is none where no fold is changed), and
-the shares of those intervals that hold the gain of the folds' maps and of the map fitted to all cases. Takes about
+samples in which that map is worse than none, the share with an interval (there is none if no fold is changed), and
+the coverage of those intervals for the gain of the folds' maps and of the map fitted to all cases. Takes about
 ten minutes on one core.
 
 Run: python studies/recalibration_gain.py [--replicates 200]
@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 import propriety as pr
-from propriety.recalibration.cross_fitting import cross_fit
+from propriety.recalibration.cross_fitting import CrossFit, maps_by_fold
 from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import gains_of
 from propriety.recalibration.methods import METHODS
@@ -60,9 +60,10 @@ def samples(design: str, n: int, replicates: int) -> Iterator[dict[tuple[str, st
         x = generator.normal(-0.5, 1.6, n)
         y = generator.random(n) < expit(DESIGNS[design](x))
         parts = folds_of(y, expit(x), folds=FOLDS, id=None, model=None, seed=replicate)
-        fitted = cross_fit(parts, ("none", *TRIED))
+        maps, _ = maps_by_fold(parts, {method: METHODS[method] for method in ("none", *TRIED)})
+        whole = parts.whole
+        fitted = CrossFit(parts, whole, maps)
         share = np.array([table.n for table in parts.tables]) / n
-        whole = pr.ForecastTable.merge(parts.tables)
         found = {}
         for name, rule in RULES.items():
             gains, _ = gains_of(fitted, rule, LEVEL)

@@ -1,11 +1,11 @@
 """Which rule finds the harmful errors of an ordinal forecast first? Retention curves on the cut of 53,940 diamonds.
 
 The cut of a diamond has five ordered grades, from Fair to Ideal. Gradient boosting and multinomial logistic regression
-forecast it from the other nine columns; both are trained on 20,000 diamonds and judged on a fourth of all, 13,485 that
-they have not seen. Cases are removed by their ranked probability score (RPS), its squared absolute form (sa-RPS), their
+forecast it from the other nine columns; both are trained on 20,000 diamonds and evaluated on a fourth of all, 13,485
+others. Cases are removed by their ranked probability score (RPS), its squared absolute form (sa-RPS), their
 Brier or their log score, up to 20% in steps of 1%, and the decisions on the rest are measured by quadratic weighted
 kappa, expected cost and accuracy. Intervals of the mean height of the curves, and of its differences between rules,
-are percentile bootstraps over the cases that were not trained on; they do not cover another training.
+are percentile bootstraps over the test cases; they do not cover another training run.
 Writes `results/retention.csv` and `results/retention.png`.
 
 Needs scikit-learn, and plotnine for its copy of the data.

@@ -1,4 +1,4 @@
-"""What every package does with bad input and with unusual good input, judged against the definition.
+"""How every package handles invalid input and unusual valid input, checked against the definition.
 
 Run: PYTHONPATH=quality python benchmarks/peers/bad_inputs.py, half a minute. Writes `peers_bad_inputs`.
 """

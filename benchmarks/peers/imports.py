@@ -1,4 +1,4 @@
-"""How long each package takes to import, in a fresh interpreter.
+"""The import time of each package in a new interpreter.
 
 Run: PYTHONPATH=quality python benchmarks/peers/imports.py, about a minute. Writes `peers_imports`.
 """

@@ -1,4 +1,4 @@
-"""What each package puts on the disk: itself, and everything that it pulls in, from a fresh installation.
+"""The disk space of each package and its dependencies in a new installation.
 
 Run: PYTHONPATH=quality python benchmarks/peers/installs.py (downloads about a gigabyte). Writes `peers_installs`.
 """

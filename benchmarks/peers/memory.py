@@ -1,4 +1,4 @@
-"""How much memory the same work needs beyond its input, each measured in a process of its own.
+"""The memory that the same task needs beyond its input, each measured in a separate process.
 
 Run: PYTHONPATH=quality python benchmarks/peers/memory.py, about 4 minutes, on Linux. Writes `peers_memory`.
 """

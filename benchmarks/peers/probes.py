@@ -1,4 +1,4 @@
-"""What is probed with bad input: functions of every package, and what each should answer, by definition."""
+"""The functions of every package that are probed with bad input, and their correct answers by definition."""
 
 from __future__ import annotations
 

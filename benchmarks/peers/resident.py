@@ -1,4 +1,4 @@
-"""How much memory a piece of work needs, as Linux counts it for this process."""
+"""The memory that a computation needs, as Linux reports it for this process."""
 
 from __future__ import annotations
 

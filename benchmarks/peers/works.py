@@ -1,7 +1,7 @@
-"""The same work in every package that can do it: what is timed, and whose memory is measured.
+"""The same tasks in every package that supports them, whose time and memory are measured.
 
-A work takes a sample and returns its answer as a number, so that the packages can be seen to agree, or None where the
-package only draws. Every package gets its own kind of container, made beforehand, and is imported when it is asked for.
+A task takes a sample and returns its answer as a number, to check that the packages agree, or None if the package only
+draws. Every package is given its own kind of container, made beforehand, and is imported on first use.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from propriety.result import Result
 ORDER = ("", "Parameters", "Attributes", "Returns", "Raises", "See Also", "Notes", "References", "Examples")
 TITLE = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .*)?$", re.MULTILINE)
-SHARED = propriety.mean_score  # The parameters at the door are described here.
+SHARED = propriety.mean_score  # The parameters for input data are described here.
 
 
 def sections(text: str | None) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""What was measured about the project, from the records in `quality/results` to the page, at every build.
+"""Sections of pages that are generated at every build from the records in `quality/results`.
 
-The directive `record` takes the name of a record and makes a section of it: what the page says about it, the content of
-the directive, then its finding, its tables and how it was made. A check without a record is a section that says so.
+The directive `record` takes the name of a record and makes a section: the content of the directive, then the summary,
+the tables and the command of the record. If there is no record, the section says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 RESULTS = Path(__file__).resolve().parents[2] / "quality" / "results"
 NUMBER = re.compile(r"[<>]? ?-?[\d,.]+(e[-+]?\d+)?( ?(%|ms|s|MB|GB|\N{MULTIPLICATION SIGN}))?")
-LONG = 30  # Rows from which on a table is folded away.
+LONG = 30  # Rows from which on a table is collapsed.
 WIDE = 8  # Columns from which on a table is set smaller.
 TO_RIGHT, UNBROKEN, SMALL = "text-end", "text-nowrap", ("table-sm", "small")  # Classes of the theme.
 
@@ -63,7 +63,7 @@ def made(how: Mapping[str, Any]) -> str:
     """Return the sentence that says how a record was made."""
     versions = ", ".join(f"{library} {version}" for library, version in how["versions"].items())
     where = f"{how['machine']}, Python {how['python']}"
-    return f"Made on {how['date']} by `{how['command']}` on {where}; {versions}."
+    return f"Generated on {how['date']} by `{how['command']}` on {where}; {versions}."
 
 
 def table_of(given: Mapping[str, Any]) -> nodes.table:

@@ -195,7 +195,10 @@ def pages() -> Iterator[tuple[str, str]]:
         "have the interface of those of scikit-learn."
     )
     yield "draw", module_page("Draw", about, "propriety.plots", ":nosignatures:")
-    about = "The maps of :func:`propriety.recalibrate`, fitted to a table: ``pr.recalibration.fit_beta(table)``."
+    about = (
+        "The maps of :func:`propriety.recalibrate`. Those of one event are fitted to a table, "
+        "``pr.recalibration.fit_beta(table)``; those of classes to rows, ``pr.recalibration.fit_vector(rows)``."
+    )
     yield "recalibrate", module_page("Recalibrate", about, "propriety.recalibration")
 
     yield "integrate", integrations_page()

@@ -42,6 +42,7 @@ from propriety.ledger.condense import condense as condense
 from propriety.ledger.ledger import Ledger as Ledger
 from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
 from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
+from propriety.recalibration.prior_correction import prior_correction as prior_correction
 from propriety.recalibration.recalibrate import recalibrate as recalibrate
 from propriety.rules.audit import audit as audit
 from propriety.rules.bounded import BoundedBrier as BoundedBrier

@@ -244,6 +244,7 @@ def test_bands_say_whether_they_are_pointwise():
     ]
 
 
+@pytest.mark.slow
 def test_a_calibrated_curve_leaves_its_pointwise_band_somewhere_in_most_samples():
     """Review A2: calibrated Beta(1, 3), 2,000 cases; the simultaneous band holds the diagonal in almost all of them."""
     rng, left, missed = np.random.default_rng(2), 0, 0
@@ -280,7 +281,7 @@ def test_groups_keep_the_cases_and_the_ends():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "1"], ids=repr)
 def test_what_is_no_seed(seed):
-    with pytest.raises(InputValueError, match="seed must be a whole number"):
+    with pytest.raises(InputValueError, match="seed must be a non-negative whole number"):
         diagonal(table_of(np.full(20, 0.5)), seed=seed)
 
 

@@ -142,6 +142,7 @@ def test_an_event_that_was_all_but_excluded_is_told_without_a_warning():
     assert judged(np.append(y, 1), np.append(p, 1e-320)).p_value == 0.0
 
 
+@pytest.mark.slow
 @given(cases)
 def test_twice_the_cases_make_twice_the_statistic(drawn):
     y, p = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
@@ -205,6 +206,7 @@ def test_uneven_variances_have_fewer_degrees_of_freedom():
     assert found.line_statistic == pytest.approx(judged(y, p).line_statistic / (2 * 1.25))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 3), (1, 49)], ids=["25% events", "2% events"])
 def test_calibrated_forecasts_are_rejected_as_often_as_they_may_be(shape):
     rng = np.random.default_rng(2)

@@ -165,7 +165,7 @@ def test_what_cannot_be_tested_is_refused():
     y, p = [0, 1], [0.1, 0.4]
     with pytest.raises(ImproperRuleError, match="is declared improper"):
         pr.miscalibration_test(y, p, rule=pr.ShiftedBrier(0.2, weighted=False))
-    with pytest.raises(InputValueError, match="scores rows with one column per class"):
+    with pytest.raises(InputValueError, match="scores class probabilities"):
         pr.miscalibration_test(y, p, rule=pr.RankedProbability())
     with pytest.raises(InputValueError, match="y_proba must be 1-D"):
         pr.miscalibration_test(y, [[0.1, 0.9], [0.6, 0.4]])

@@ -102,6 +102,7 @@ def test_advice_by_questions(run, monkeypatch, answers, expected):
     assert result.stdout.endswith(f"{advise(**expected)!r}\n")
 
 
+@pytest.mark.slow
 def test_audit_of_a_rule_that_keeps_its_claims(run):
     result = run("audit", "propriety:Brier")
     assert result.exit_code == 0
@@ -179,6 +180,7 @@ def test_a_grid_is_that_of_the_curves(folder, run):
     assert drawn[1] < drawn[0]
 
 
+@pytest.mark.slow
 def test_pictures_of_classes_and_of_one_model(run):
     assert run("plot", *GRADES, "--ordered", "-o", "x.svg").exit_code == 0
     assert run("plot", *CASES, "--kind", "reliability", "-o", "y.svg").exit_code == 0

@@ -204,6 +204,7 @@ def test_names_cannot_steer_the_terminal(run, refusal, folder):
     assert "\x1b" not in told
 
 
+@pytest.mark.slow
 def test_the_report_and_the_json_are_written(run, folder):
     result = run("evaluate", "p.csv", *BOTH, "--html", "r.html", "--json", "r.json")
     assert result.exit_code == 0
@@ -220,7 +221,7 @@ def test_json_keeps_what_is_not_finite(run, folder):
     found = json.loads(result.stdout, parse_constant=pytest.fail)
     assert found["metrics"]["log"] == "Infinity"
     assert found["metrics"]["log_low"] is None
-    assert (found["schema"], found["version"]) == ("propriety.evaluation", 4)
+    assert (found["schema"], found["version"]) == ("propriety.evaluation", 5)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +231,8 @@ def test_json_keeps_what_is_not_finite(run, folder):
         ("brier>0.01", 1, ["Gate failed: honest/brier is", "Gate failed: bold/brier is"]),
         ("bold/brier >= 0.01", 1, ["Gate failed: bold/brier is"]),
         ("n<1e6", 1, ["Gate failed: n is 300, which is below 1000000."]),
+        ("bold/recalibration_gain_low>0.5", 0, ["Gate passed: bold/recalibration_gain_low is"]),
+        ("recalibration_gain>-1", 1, [f"Gate failed: {one}/recalibration_gain is" for one in ("honest", "bold")]),
     ],
 )
 def test_gates_decide_on_the_exit_code(run, condition, code, told):

@@ -31,6 +31,7 @@ def test_a_bomb_is_refused(tmp_path, form):
         check_expansion(tmp_path / "x", "x", form, free=FREE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", COMPRESS)
 def test_forecasts_are_not(tmp_path, form):
     forecasts = io.StringIO("y,p\n")

@@ -83,6 +83,7 @@ def test_a_measure_is_in_the_output_the_json_and_the_gates(run, columns, code):
     assert "mean forecast" in told
 
 
+@pytest.mark.slow
 def test_a_measure_is_in_the_report(run, folder, code):
     assert run(*CASES, *FEW, "--measure", f"{code}:HIGH", "--html", "r.html").exit_code == 0
     page = (folder / "r.html").read_text(encoding="utf-8")

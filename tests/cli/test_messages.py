@@ -105,6 +105,7 @@ def odd(folder, columns):
     parquet.write_table(pa.table(columns | more), folder / "odd.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [False, True], ids=["in memory", "in files"])
 @pytest.mark.parametrize("given", [pytest.param(given, id=name) for name, given in CASES.items()])
 def test_errors_are_told_in_the_words_of_the_command_line(given, engine, odd, refusal, monkeypatch):
@@ -133,6 +134,7 @@ def test_errors_of_other_commands_are_told_likewise(command, odd, refusal):
     assert not PYTHON.search(told), told
 
 
+@pytest.mark.slow
 def test_every_other_wording_is_of_a_text_of_the_package():
     package = Path(propriety.__file__).parent
     constants = {

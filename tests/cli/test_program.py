@@ -30,6 +30,7 @@ def start(*arguments, **options):
     )
 
 
+@pytest.mark.slow
 def test_a_pipeline(folder):
     with (folder / "p.parquet").open("rb") as cases:
         process = start("evaluate", "-", *CASES, "--json", "-", "--fail-if", "brier>0.01", stdin=cases)
@@ -39,12 +40,14 @@ def test_a_pipeline(folder):
     assert errors.startswith("Gate failed: brier is ")
 
 
+@pytest.mark.slow
 def test_errors_take_one_line(folder):
     process = start("evaluate", "p.csv", "--outcome", "y", "--forecast", "day")
     told, errors = process.communicate()
     assert (process.returncode, told, errors.count("\n")) == (2, "", 1)
 
 
+@pytest.mark.slow
 @posix
 def test_nobody_reads_the_output(folder):
     process = start("evaluate", "p.csv", *CASES)
@@ -185,6 +188,7 @@ def test_wrong_usage_takes_one_line(refusal):
     assert "No such command 'evaluat'" in refusal("evaluat")
 
 
+@pytest.mark.slow
 def test_the_shell_completes():
     environment = os.environ | {"_PROPRIETY_COMPLETE": "bash_complete", "COMP_WORDS": "propriety ev", "COMP_CWORD": "1"}
     finished = subprocess.run(COMMAND, check=False, capture_output=True, text=True, env=environment)  # noqa: S603
@@ -205,6 +209,7 @@ def test_completion_knows_commands_options_and_choices(words, begun, offered):
     assert [item.value for item in completion.get_completions(words, begun)] == offered
 
 
+@pytest.mark.slow
 def test_help_loads_nothing_that_reads_or_draws():
     code = "import sys; from propriety.cli.program import program; print(*sys.modules, sep='\\n')"
     finished = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603

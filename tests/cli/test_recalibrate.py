@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import propriety as pr
-from propriety.recalibration import RecalibrationMap
+from propriety.recalibration import ClassMap, RecalibrationMap
 
 CASES = ("--outcome", "y", "--forecast", "bold")
 
@@ -112,3 +112,24 @@ def test_rows_without_a_forecast_are_counted(folder, run):
 def test_what_cannot_be_done_is_refused(folder, refusal, command, told):
     (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
     assert told in refusal(*command)
+
+
+def test_maps_of_classes_are_fitted_and_applied(folder, run):
+    generator = np.random.default_rng(1)
+    rows = generator.dirichlet([1.0, 1.0, 1.0], 200)
+    y = (generator.random(200)[:, None] > rows.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    frame = pl.DataFrame({"y": y, **{name: rows[:, place] for place, name in enumerate("abc")}})
+    frame.write_parquet(folder / "rows.parquet")
+    given = ("--outcome", "y", "--forecast", "m=a,b,c", "--method", "temperature", "--folds", 3, "--seed", 1)
+    told = run("recalibrate", "rows.parquet", *given, "-o", "map.json")
+    assert told.exit_code == 0, told.output
+    own = ClassMap.from_json((folder / "map.json").read_text())
+    assert own == pr.recalibrate(y, rows, method="temperature").map
+    result = run("apply", "map.json", "rows.parquet", "--forecast", "a,b,c", "--name", "q", "-o", "out.parquet")
+    assert result.stdout == "200 rows recalibrated.\n"
+    out = pl.read_parquet(folder / "out.parquet")
+    np.testing.assert_allclose(out.select("q_a", "q_b", "q_c").to_numpy(), own(rows), rtol=1e-12)
+    again = run("apply", "map.json", "out.parquet", "--forecast", "a,b,c", "--name", "q", "-o", "more.parquet")
+    assert "got 'q_a'" in again.stderr
+    few = run("apply", "map.json", "rows.parquet", "--forecast", "a,d", "-o", "more.parquet")
+    assert few.exit_code != 0

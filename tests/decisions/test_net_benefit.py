@@ -61,6 +61,7 @@ def test_net_benefit_is_prevalence_less_regret(data):
     np.testing.assert_allclose(curve.net_benefit, table.event_rate - regret / (1 - GRID), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(cases, st.floats(0.01, 0.9), st.floats(0.01, 0.9), st.sampled_from(["linear", "quadratic", "logarithmic"]))
 def test_areas_agree_with_quadrature_on_their_axis(data, low, high, axis):
     low, high = sorted((low, high))

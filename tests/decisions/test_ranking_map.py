@@ -68,6 +68,7 @@ def test_margins_and_errors_are_those_of_the_case_differences(scale, weight):
 probabilities = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]))
 
 
+@pytest.mark.slow
 @given(st.data(), st.integers(2, 12), st.sampled_from(list(RULES)))
 def test_any_few_cases_on_any_grid(data, n, scale):
     y = data.draw(arrays(bool, n))

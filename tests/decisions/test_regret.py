@@ -50,6 +50,7 @@ def test_golden_mixtures(golden):
     np.testing.assert_allclose(spherical, expected["spherical"], **CLOSE)
 
 
+@pytest.mark.slow
 @given(cases)
 def test_regret_is_the_mean_elementary_score(data):
     table = table_of(data)
@@ -125,6 +126,7 @@ def test_a_fixed_threshold_is_a_straight_line(data, act_at):
     )
 
 
+@pytest.mark.slow
 @given(cases)
 def test_the_cost_curve_is_the_least_over_thresholds(data):
     table = table_of(data)

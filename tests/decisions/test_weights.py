@@ -100,6 +100,7 @@ def test_the_scores_that_weights_unite(sample):
     assert shifted == pytest.approx(pr.mean_score(y, p, rule=pr.ShiftedBrier(mu)), **same)
 
 
+@pytest.mark.slow
 @given(samples(), intervals)
 def test_the_bounded_measures_that_weights_unite(sample, thresholds):
     y, p = sample
@@ -123,6 +124,7 @@ def test_a_function_is_integrated_as_exactly_as_the_formula(sample, thresholds):
     assert by_nodes == pytest.approx(by_formula, rel=1e-11, abs=1e-14)
 
 
+@pytest.mark.slow
 @given(samples())
 def test_jumps_are_found(sample):
     y, p = sample

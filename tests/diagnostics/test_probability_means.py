@@ -101,6 +101,7 @@ def test_a_mean_scales_with_its_numbers(q, factor, exponent):
     assert scaled == pytest.approx(factor * power_mean(np.array(q), weight, exponent), rel=1e-10)
 
 
+@pytest.mark.slow
 @given(probabilities, st.floats(-3, 3).filter(lambda exponent: abs(exponent) > 1e-3))
 def test_a_mean_is_its_formula(q, exponent):
     weight = np.arange(1.0, len(q) + 1)
@@ -148,6 +149,7 @@ def test_divergence_exceeds_one_where_clipped_rows_sum_to_more():
     assert probability_means(y, rows).divergence[1] == 0
 
 
+@pytest.mark.slow
 @given(class_samples())
 def test_sources_by_brute_force(sample):
     y, rows = sample
@@ -164,6 +166,7 @@ def test_sources_by_brute_force(sample):
         assert means.model[index] == pytest.approx(power_mean(model, np.ones(len(y)), m), rel=CLOSE)
 
 
+@pytest.mark.slow
 @given(class_samples())
 def test_classes_are_recalibrated_one_by_one(sample):
     y, rows = sample
@@ -179,6 +182,7 @@ def test_classes_are_recalibrated_one_by_one(sample):
     assert means.source[2] == pytest.approx(power_mean(source, np.ones(len(y)), -2 / 3), rel=CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["pav", "bins"])
 @given(sample=cases)
 def test_whole_weights_are_repeated_cases(source, sample):
@@ -302,7 +306,7 @@ def test_sources_that_there_are_not(source):
 
 @pytest.mark.parametrize("precision", [0, 0.5, -0.1, math.nan, "0.1", True])
 def test_precisions_outside_their_range(precision):
-    with pytest.raises(InputValueError, match=r"precision must lie strictly between 0 and 0\.5; got .* Hint: leave it"):
+    with pytest.raises(InputValueError, match=r"precision must lie strictly between 0 and 0\.5; got .* Hint: omit it"):
         probability_means([0, 1], [0.2, 0.7], precision=precision)
 
 

@@ -79,6 +79,7 @@ def test_golden(golden, score):
         )
 
 
+@pytest.mark.slow
 @given(samples, grids, metrics | st.just(COST))
 def test_it_is_the_naive_loop(cases, shares, metric):
     y, rows = arrays(cases)

@@ -35,7 +35,9 @@ def adapters():
 SUBJECTS = reference_pages.subjects() | {}
 SUBJECTS |= {f"plots.{name}": getattr(plots, name) for name in plots.__all__}
 SUBJECTS |= {
-    f"recalibration.{name}": getattr(recalibration, name) for name in recalibration.__all__ if name != "METHODS"
+    f"recalibration.{name}": getattr(recalibration, name)
+    for name in recalibration.__all__
+    if not name.endswith("METHODS")
 }
 SUBJECTS |= dict(adapters())
 FUNCTIONS = {name: subject for name, subject in SUBJECTS.items() if inspect.isfunction(subject)}

@@ -12,7 +12,7 @@ import propriety.report.evaluation
 from propriety.calibration.pav import Blocks
 from propriety.calibration.score_parts import miscalibrations
 from propriety.tables import arrays, pooling
-from propriety.tables import cases as judged_cases
+from propriety.tables import cases as table_cases
 
 assert propriety.report.evaluation  # All modules whose functions are counted are here now.
 
@@ -45,7 +45,7 @@ class Counts:
         self.sorted, self.pooled, self.grouped = Counter(), Counter(), 0
         self._monkeypatch = monkeypatch
         self._watch(arrays.read_array, self._reading)
-        self._watch(judged_cases.judged_forecast, self._judging)
+        self._watch(table_cases.checked_forecast, self._judging)
         self._watch(pooling.pool_counts, self._sorting)
         self._watch(pooling.pool, self._sorting)
         self._watch(miscalibrations, self._grouping)
@@ -86,14 +86,14 @@ class Counts:
         self.grouped += 1  # All groups of a model are pooled together.
 
     def _checking(self, part):
-        own = getattr(judged_cases.Cases, part)
+        own = getattr(table_cases.Cases, part)
 
         def checked(cases, rows, *, check=False):
             found = own(cases, rows, check=check)
             self.checked[part] += len(found) if check and found is not None else 0
             return found
 
-        self._monkeypatch.setattr(judged_cases.Cases, part, checked)
+        self._monkeypatch.setattr(table_cases.Cases, part, checked)
 
 
 @pytest.fixture
@@ -138,6 +138,7 @@ def test_every_column_of_an_event_is_read_checked_sorted_and_pooled_once(counts,
     assert counts.grouped == (2 * len(MODELS) if "by" in SHARED[case] else 0)  # Of the score, and of skill.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
 def test_every_column_of_classes_is_read_checked_sorted_and_pooled_once(counts, ordered):
     result = pr.evaluate(GRADE, ROWS, ordered=ordered, by={"site": SITE}, **DRAWS)

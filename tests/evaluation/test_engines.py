@@ -87,6 +87,7 @@ def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case, thresholds):
     alike(found.ranking, whole.ranking)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("case", [case for case in SHARED if "keys" not in case])
 def test_an_estimate_is_that_of_the_arrays(lazily, alike, case, measure):

@@ -148,7 +148,7 @@ def test_a_ledger_without_cases_says_what_it_cannot_tell(tmp_path):
     row = found.scores.at("honest", "auc")
     assert row["value"] == pytest.approx(pr.measures.AreaUnderRoc().value(pr.ForecastTable.from_predictions(Y, TRUTH)))
     assert np.isnan(row["low"])
-    assert "needs the cases" in row["note"]
+    assert "needs the individual cases" in row["note"]
     assert np.isfinite(found.scores.at("honest", "brier")["low"])
 
 
@@ -318,6 +318,7 @@ def test_the_curves_of_regret_are_those_of_the_models(result):
         np.testing.assert_array_equal(curve.regret, pr.regret_curve(Y, MODELS[model]).regret)
 
 
+@pytest.mark.slow
 def test_the_range_of_thresholds_is_shaded_and_fills_half_of_the_picture(result):
     _, decisions, murphy, _ = result.plot().axes[:4]
     for panel in (decisions, murphy):

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.cli.gates import judge, parse_gate
+from propriety.cli.gates import check_gates, parse_gate
 from propriety.cli.machine import evaluation_document, written
 
 
@@ -88,6 +88,7 @@ def of_arrays(function, measure=None, **options):
     return function(Y, MODELS, **given, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", OWN, ids=KEYS)
 @pytest.mark.parametrize("shared", SHARED)
 def test_it_is_estimated(asked, alike, measure, shared):
@@ -150,8 +151,8 @@ def test_it_is_in_the_evaluation_the_report_the_json_and_the_gates(asked):
         assert re.search(rf">\s*{measure.label}\s*<", page.split("Further measures", 1)[1])
         assert f"{row['value']:.4f}" in page
         limit = row["value"] - 1e-9
-        (failed,) = judge([parse_gate(f"honest/{key}>{limit}")], found.to_dict(), found.models)
-        (passed,) = judge([parse_gate(f"honest/{key}<{limit}")], found.to_dict(), found.models)
+        (failed,) = check_gates([parse_gate(f"honest/{key}>{limit}")], found.to_dict(), found.models)
+        (passed,) = check_gates([parse_gate(f"honest/{key}<{limit}")], found.to_dict(), found.models)
         assert (failed.failed, passed.failed) == (True, False)
 
 
@@ -166,6 +167,7 @@ def test_the_influence_gives_the_error_of_a_share():
     assert found.method == "influence function"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_divided_has_no_value():
     low = {"honest": TRUTH * 0.25, "noisy": NOISY * 0.25}
     found = pr.evaluate(Y, low, measures=[precision], by=SITE, **DRAWS)

@@ -94,6 +94,7 @@ def test_the_miscalibration_of_calibrated_forecasts_is_next_to_nothing():
     assert found.low <= found.value <= found.high
 
 
+@pytest.mark.slow
 def test_intervals_of_miscalibration_hold_the_truth():
     rng = np.random.default_rng(7)
     q = rng.beta(1, 3, 1_000_000)
@@ -133,6 +134,7 @@ def test_the_intercept_of_cases_and_controls_has_an_error_of_the_right_size():
     assert np.std(values) < np.mean(errors) < 2.5 * np.std(values)
 
 
+@pytest.mark.slow
 def test_intervals_of_cases_that_are_stratified_by_forecast_hold_the_truth():
     rng = np.random.default_rng(9)
     held = []
@@ -145,6 +147,7 @@ def test_intervals_of_cases_that_are_stratified_by_forecast_hold_the_truth():
     assert (np.mean(held, axis=0) >= 0.84).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 200, 500])
 def test_a_gate_on_miscalibration_rarely_stops_calibrated_forecasts(n):
     rng = np.random.default_rng(10)
@@ -195,6 +198,7 @@ def test_no_estimate_of_an_evaluation_stands_outside_its_interval():
         assert (scores.value[known] <= scores.high[known]).all()
 
 
+@pytest.mark.slow
 def test_a_class_is_told_alike_in_words_json_and_gate():
     """A class that is found miscalibrated alone need not be where the level is held over all classes."""
     differ = 0

@@ -68,10 +68,10 @@ def test_groups_that_were_tested_are_cleared():
     assert "could be compared" not in found
 
 
-def test_miscalibration_is_a_part_of_the_brier_score_whatever_the_headline():
+def test_the_gain_of_recalibration_is_in_units_of_the_headline():
     found = said(Y, BOLD, thresholds=(0.05, 0.2))
     assert "Bounded Brier score over the thresholds from 5% to 20% of forecast: " in found
-    assert "its Brier score of " in found
+    assert "would lower its bounded Brier score of " in found
 
 
 @pytest.mark.parametrize("models", [1, 2])
@@ -146,7 +146,7 @@ def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
         "",
         "the test is approximate: the group has only 20 non-events",
         "the test is approximate: the group has only 30 events",
-        "too few to judge: 3 events",
+        "too few to test: 3 events",
     ]
     assert found.slices.note.tolist() == told
     assert found.group_skill.note.tolist() == told

@@ -230,6 +230,16 @@ def test_the_curve_has_one_row_per_confidence():
     np.testing.assert_allclose(curve.generalized_risk, curve.risk * curve.coverage)
 
 
+def test_right_answers_may_have_a_label():
+    right, confidence = sample(50)
+    grades = np.where(right, "C", "I")
+    curve = pr.risk_coverage_curve(grades, confidence, pos_label="C")
+    assert curve.to_dict() == pr.risk_coverage_curve(right, confidence).to_dict()
+    models = {"a": confidence, "b": confidence**2 / 2 + 0.1 * (np.arange(50) % 2)}
+    told = pr.compare_answers({"a": grades, "b": grades}, models, pos_label="C")
+    assert told.difference[0] == pr.compare_answers({"a": right, "b": right}, models).difference[0]
+
+
 def test_excess_is_zero_if_the_wrong_answers_come_last():
     right = np.arange(30) < 21
     assert pr.risk_coverage_curve(right, np.linspace(1, 0, 30)).excess_aurc == pytest.approx(0.0, abs=1e-12)

@@ -16,7 +16,7 @@ from propriety.calibration import cox_line
 from propriety.calibration.logistic import LogisticFit
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference import calibration_summary as module
-from propriety.inference.calibration_summary import judged_together
+from propriety.inference.calibration_summary import tested_jointly
 from propriety.measures import CalibrationIntercept, CalibrationSlope, Miscalibration, ObservedExpected
 
 Z = 1.959963984540054
@@ -109,6 +109,7 @@ def test_calibrated_forecasts_are_near_the_truth():
     assert found.miscalibration.high < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("intercept", "slope"), [(0.0, 1.0), (0.4, 1.0), (-0.2, 0.6)])
 def test_intervals_cover_the_truth_as_often_as_they_say(intercept, slope):
     draws = [summarised(*sample(400, seed, intercept, slope), level=0.8) for seed in range(200)]
@@ -122,6 +123,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(intercept, slope):
 cases = st.lists(st.tuples(st.booleans(), st.floats(-4.0, 4.0)), min_size=6, max_size=40)
 
 
+@pytest.mark.slow
 @given(sample=cases, factor=st.floats(0.2, 5.0))
 def test_logits_times_a_factor_divide_the_slope_by_it(sample, factor):
     y, x = (np.array(column) for column in zip(*sample, strict=True))
@@ -133,6 +135,7 @@ def test_logits_times_a_factor_divide_the_slope_by_it(sample, factor):
     assert stretched == pytest.approx(slope / factor, rel=1e-6)
 
 
+@pytest.mark.slow
 @given(sample=cases, shift=st.floats(-3.0, 3.0))
 def test_shifted_logits_shift_the_intercept(sample, shift):
     y, x = (np.array(column) for column in zip(*sample, strict=True))
@@ -283,7 +286,7 @@ def test_a_fit_that_did_not_come_to_rest_is_told(monkeypatch):
 
 def test_several_tests_share_the_level():
     found = [summarised(*sample(2000, seed, intercept)) for seed, intercept in enumerate([0.0, 0.13, 0.13, 0.5])]
-    together = judged_together(found)
+    together = tested_jointly(found)
     outcomes, p_adjusted = [one.outcome for one, _ in together], [p_value for _, p_value in together]
     assert outcomes[3] == "miscalibrated"
     for one, outcome, p_value in zip(found, outcomes, p_adjusted, strict=True):
@@ -334,6 +337,7 @@ def test_a_stored_weighted_ledger_has_the_slope_of_its_cases(tmp_path):
         assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_slope_is_held_as_often_as_its_level_says_with_weights():
     rng = np.random.default_rng(12)
     held = []

@@ -123,6 +123,7 @@ def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
     assert found.standings.worst_rank.tolist() == [2, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 def test_any_measure_is_compared_by_drawing(sampling):
     measure = pr.measures.TopKNetBenefit(thresholds=0.2, share=0.2)
@@ -136,6 +137,7 @@ def test_any_measure_is_compared_by_drawing(sampling):
     assert (found.n_resamples, found.seed, found.units) == (400, 1, 50 if "cluster" in sampling else N)
 
 
+@pytest.mark.slow
 def test_drawing_agrees_with_the_paired_t_test():
     drawn, tested = compare(Y, MODELS, method="bootstrap", n_resamples=1999, seed=1), compare(Y, MODELS)
     assert drawn.difference[0] == pytest.approx(tested.difference[0], rel=1e-12)
@@ -223,6 +225,7 @@ def test_tables_of_models_are_compared_by_value_only():
         compare(tables, sample_weight=WEIGHT)
 
 
+@pytest.mark.slow
 @given(st.sampled_from([0.5, 0.9, 0.95]), st.integers(1, 60))
 def test_percentiles_need_draws_beyond_them(level, n_resamples):
     fewest = {0.5: 3, 0.9: 19, 0.95: 39}[level]

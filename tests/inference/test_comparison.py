@@ -416,7 +416,7 @@ def test_few_clusters_and_events_are_told():
 
 
 def test_a_seed_is_judged_even_where_nothing_is_drawn():
-    with pytest.raises(InputValueError, match="seed must be a whole number"):
+    with pytest.raises(InputValueError, match="seed must be a non-negative whole number"):
         compare(Y, MODELS, seed=-1)
     assert compare(Y, MODELS, seed=1).seed is None
 

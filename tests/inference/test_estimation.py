@@ -95,6 +95,7 @@ def test_a_weighted_table_has_the_error_of_its_cases(measure):
         assert getattr(one, field) == pytest.approx(getattr(other, field), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_weighted_table_alone_has_no_draws():
     table = pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
     for measure, method in (

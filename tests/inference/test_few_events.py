@@ -102,6 +102,7 @@ def test_few_events_are_seldom_called_better(events):
     assert of_t > told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)
 def test_means_of_rare_events_hold(rule):
     """Of 600 samples with 5 events t held 88 and 91%."""
@@ -138,6 +139,7 @@ def test_rare_non_events_are_rare_events_turned_around():
     assert (first.low, first.high) == pytest.approx((second.low, second.high), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_areas_of_few_events_hold():
     """Review A8: DeLong's interval held 76 and 85% of the areas with 2 and 5 events; Welch's degrees of freedom help."""
     generator = np.random.default_rng(2)
@@ -259,4 +261,4 @@ def test_a_ledger_of_an_earlier_version_does_not_test_few_events():
     folder = Path(__file__).parents[1] / "schemas" / "files" / "ledger-1-keyed"
     found = pr.compare(pr.Ledger.from_parquet(folder), measure=pr.BoundedBrier(0.05, 0.2))
     assert found.verdict.tolist() == ["not tested"]
-    assert "condense these cases alone" in found.note
+    assert "condense these cases separately" in found.note

@@ -74,6 +74,7 @@ def influence_of(measure, table):
         assume(False)  # noqa: FBT003  (the table has no such number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", SMOOTH, ids=name)
 @given(drawn=cases)
 def test_the_mean_influence_is_zero(measure, drawn):
@@ -141,6 +142,7 @@ def test_the_error_in_clusters_is_that_of_the_jackknife_of_clusters(measure):
     assert found.units == groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", SMOOTH, ids=name)
 @given(drawn=cases)
 def test_a_table_has_the_error_of_its_cases(measure, drawn):

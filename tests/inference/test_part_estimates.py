@@ -75,6 +75,7 @@ def test_the_error_under_other_rules_is_that_of_a_mean_difference_of_losses(meas
     assert found.standard_error == pytest.approx(math.sqrt(N / (N - 1) * (deviation**2).sum()) / w.sum(), rel=1e-10)
 
 
+@pytest.mark.slow
 def test_what_is_taken_off_is_what_calibrated_forecasts_show():
     p = np.repeat([0.2, 0.4, 0.6, 0.8], 250)
     y = np.concatenate([np.arange(250) < 250 * rate for rate in (0.2, 0.4, 0.6, 0.8)])
@@ -186,6 +187,7 @@ def test_a_value_is_never_beyond_its_limits(rule, truth):
             assert not found.note
 
 
+@pytest.mark.slow
 def test_jumps_of_the_event_rate_are_told_and_allowed_for():
     rng = np.random.default_rng(21)
     p = rng.beta(1, 3, 5000)

@@ -91,7 +91,7 @@ def test_a_function_of_ones_own_is_drawn_in_every_group():
 def test_groups_without_a_value_are_told_apart_from_the_others():
     y = np.where(SITE == "b", True, Y)  # noqa: FBT003  (there all are events)
     found = slices(y, P, pr.measures.AreaUnderRoc(), by=SITE)
-    assert found.note.tolist()[1] == "too few to judge: 0 non-events"
+    assert found.note.tolist()[1] == "too few to test: 0 non-events"
     assert np.isnan(found.value).tolist() == [False, True, False, False]
 
 
@@ -158,8 +158,8 @@ def test_classes_in_groups(measure):
     assert found.overall["m"] == pytest.approx(estimate(y, rows, measure).value)
     assert found.events is None
     assert found.miscalibration is None
-    assert found.note.tolist()[3] == f"too few to judge: {(SITE == 'tiny').sum()} cases"
+    assert found.note.tolist()[3] == f"too few to test: {(SITE == 'tiny').sum()} cases"
 
 
 def test_few_times_are_not_called_clusters():
-    assert slices(Y, P, by=SITE, time=np.arange(N) % 5).note.tolist()[0] == "too few to judge: 5 times"
+    assert slices(Y, P, by=SITE, time=np.arange(N) % 5).note.tolist()[0] == "too few to test: 5 times"

@@ -92,7 +92,7 @@ def test_groups_of_very_unequal_clusters_are_not_judged():
     """Twelve clusters, one of which has most of the cases, are worth few of equal size."""
     cluster = np.where(np.arange(N) < N // 2, 0, np.arange(N) % 11 + 1)
     found = slices(Y, P, by=np.arange(N) % 2, cluster=cluster)
-    assert set(found.note) == {"too few to judge: 12 clusters that are worth 4 of equal size"}
+    assert set(found.note) == {"too few to test: 12 clusters that are worth 4 of equal size"}
     assert np.isnan(found.p_value).all()
     assert set(slices(Y, P, by=np.arange(N) % 2, cluster=np.arange(N) % 15).note) == {""}
 
@@ -107,7 +107,7 @@ def test_copies_in_clusters_are_no_news():
 def test_too_few_are_said_to_be_and_not_judged():
     found = slices(Y, P, by=SITE, thresholds=0.3)
     row = rows(found)[3]
-    assert row["note"] == f"too few to judge: {(SITE == 'tiny').sum()} cases"
+    assert row["note"] == f"too few to test: {(SITE == 'tiny').sum()} cases"
     assert row["value"] == pytest.approx(((P - Y) ** 2)[SITE == "tiny"].mean())
     unknown = ("low", "high", "excess_low", "net_benefit_high", "miscalibration", "p_value", "p_adjusted")
     assert np.isnan([row[name] for name in unknown]).all()
@@ -118,12 +118,12 @@ def test_why_a_group_is_not_judged():
     y = np.concatenate([np.arange(100) < 9, np.arange(100) >= 9, np.arange(100) < 50])
     by, p = np.repeat(["few events", "few non-events", "many"], 100), np.tile(np.arange(100) / 100, 3)
     assert slices(y, p, by=by).note.tolist() == [
-        "too few to judge: 9 events",
-        "too few to judge: 9 non-events",
+        "too few to test: 9 events",
+        "too few to test: 9 non-events",
         "",
     ]
-    assert slices(y, p, by=by, cluster=np.arange(300) // 20).note[2] == "too few to judge: 5 clusters"
-    assert slices(y, p, by=by, smallest=101).note[2] == "too few to judge: 100 cases"
+    assert slices(y, p, by=by, cluster=np.arange(300) // 20).note[2] == "too few to test: 5 clusters"
+    assert slices(y, p, by=by, smallest=101).note[2] == "too few to test: 100 cases"
 
 
 def test_several_models_on_the_same_cases_are_adjusted_together():

@@ -64,6 +64,7 @@ def fit(model, y, *callbacks, epochs=30, weight=None):
     ).history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("watched", ["ranked_probability", "penalized_brier"])
 def test_training_stops_by_the_rule_that_is_watched(watched, tmp_path):
     metrics = [RuleMetric(pr.RankedProbability()), RuleMetric(pr.PenalizedBrier())]

@@ -136,6 +136,7 @@ def test_the_parts_of_the_score_are_logged_at_the_end_of_an_epoch(trained):
         assert parts[0] == pytest.approx(pr.brier_score(GRADE[TEST] == 2, np.minimum(rows[:, 2], 1.0)), abs=1 / 256)
 
 
+@pytest.mark.slow
 def test_early_stopping_by_the_log_score_is_that_by_pytorchs_own_loss(tmp_path):
     (_, by_own, own, _), (_, by_rule, rule, _) = train("val_own", tmp_path / "own"), train("val_log", tmp_path / "rule")
     assert rule.stopped_epoch == own.stopped_epoch < 39

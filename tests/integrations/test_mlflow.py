@@ -76,6 +76,7 @@ def artifacts(run_id):
     return [artifact.path for artifact in mlflow.MlflowClient().list_artifacts(run_id)]
 
 
+@pytest.mark.slow
 def test_the_entry_point_is_the_evaluator():
     (found,) = entry_points(group="mlflow.model_evaluator", name="propriety")
     assert found.load() is Evaluator
@@ -87,6 +88,7 @@ def result(store):
     return judge(predictions="p", config={"thresholds": (0.1, 0.3), **DRAWS})
 
 
+@pytest.mark.slow
 def test_the_store_holds_the_numbers_and_the_report(result):
     expected = pr.evaluate(Y, {"p": P}, thresholds=(0.1, 0.3), **DRAWS).to_dict()
     assert result.metrics == expected
@@ -100,6 +102,7 @@ def test_the_store_holds_the_numbers_and_the_report(result):
     assert "bounded Brier score" in page
 
 
+@pytest.mark.slow
 def test_metrics_belong_to_the_data_they_are_of():
     data = mlflow.data.from_pandas(TABLE, targets="y", predictions="p", name="april")
     result = judge(data, DRAWS, targets=None)
@@ -114,6 +117,7 @@ def test_metrics_belong_to_the_data_they_are_of():
     assert {(metric.run_id, metric.value) for metric in stored} == {(run.info.run_id, metric.value)}
 
 
+@pytest.mark.slow
 def test_several_models_with_the_options_of_evaluate_and_a_prefix():
     config = {"forecasts": {"honest": "p", "bold": "bold"}, "by": "site", "sample_weight": "w", **DRAWS}
     result = judge(config=config | {"metric_prefix": "april_"})
@@ -145,6 +149,7 @@ def test_measures_of_ones_own_are_logged_and_reported():
     assert "integrated calibration index" in result.artifacts["propriety"].content
 
 
+@pytest.mark.slow
 def test_beside_an_evaluator_of_labels():
     result = judge(
         TABLE[["y", "p", "label"]],
@@ -207,6 +212,7 @@ def test_an_error_is_raised_whichever_own_option_was_given():
         judge(config={"forecasts": ["q"]})
 
 
+@pytest.mark.slow
 def test_names_that_mlflow_forbids_are_refused_before_anything_is_logged():
     with pytest.raises(mlflow.exceptions.MlflowException, match=r'Invalid value "a\+b/'):
         judge(config={"forecasts": {"a+b": "p", "c": "bold"}, **DRAWS})

@@ -67,6 +67,7 @@ def test_extreme_log_odds_have_finite_losses_and_gradients(rule, dtype):
             assert torch.isfinite(x.grad).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", PRECISIONS, ids=name)
 @pytest.mark.parametrize("rule", ROWS, ids=repr)
 def test_extreme_logits_have_finite_losses_and_gradients(rule, dtype):
@@ -80,6 +81,7 @@ def test_extreme_logits_have_finite_losses_and_gradients(rule, dtype):
             assert torch.isfinite(x.grad).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.tuples(logits, logits, logits, st.integers(0, 2)), min_size=1, max_size=6))
 def test_losses_of_logits_are_those_of_their_probabilities(cases):
@@ -104,6 +106,7 @@ def test_two_columns_of_logits_are_their_difference():
     assert math.isclose(expected.item(), 21.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log(), pr.RankedProbability(), pr.Spherical()], ids=repr)
 @pytest.mark.parametrize("dtype", PRECISIONS, ids=name)
 @pytest.mark.parametrize("from_logits", [True, False], ids=["logits", "probabilities"])

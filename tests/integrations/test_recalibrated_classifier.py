@@ -30,7 +30,7 @@ from sklearn.utils import estimator_checks
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.sklearn import MapTransformer, RecalibratedClassifier, get_scorer
-from propriety.recalibration import METHODS, IsotonicMap
+from propriety.recalibration import CLASS_METHODS, METHODS, ClassRows, IsotonicMap
 
 frozen = pytest.importorskip("sklearn.frozen", reason="scikit-learn has frozen estimators from 1.6 on")
 
@@ -55,7 +55,7 @@ def test_the_conventions_of_scikit_learn(estimator, check):
 
 
 def test_a_weight_counts_cases_where_the_map_counts_them():
-    model = RecalibratedClassifier(LogisticRegression(), method="spline")
+    model = RecalibratedClassifier(LogisticRegression(), method="temperature")
     estimator_checks.check_sample_weight_equivalence_on_dense_data("RecalibratedClassifier", model)
 
 
@@ -103,6 +103,21 @@ def test_of_a_fitted_classifier_only_the_map_is_fitted():
     assert model.estimator_.estimator is fitted
     table = pr.ForecastTable.from_predictions(EVENT[300:], fitted.predict_proba(X[300:])[:, 1])
     assert model.recalibration_.map == METHODS["isotonic"](table)
+
+
+@pytest.mark.parametrize("method", CLASS_METHODS)
+def test_classes_have_a_map_of_rows(method):
+    labels = np.array(["low", "middle", "high"])
+    y = labels[np.digitize(HIDDEN + RNG.logistic(size=600), [-1.0, 1.0])]
+    model = RecalibratedClassifier(GaussianNB(), method=method, cv=4).fit(X, y, sample_weight=WEIGHT)
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=4, method="predict_proba", params={"sample_weight": WEIGHT})
+    rows = ClassRows.from_predictions(y, held_out, labels=sorted(labels), sample_weight=WEIGHT)
+    wanted = CLASS_METHODS[method](rows)(model.estimator_.predict_proba(X))
+    assert model.classes_.tolist() == sorted(labels)
+    np.testing.assert_allclose(model.predict_proba(X), wanted, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(X), np.array(sorted(labels))[wanted.argmax(axis=1)])
+    again = model.recalibration_.to_sklearn().fit_transform(held_out)
+    np.testing.assert_array_equal(again, model.recalibration_(held_out))
 
 
 def test_weights_reach_the_map_and_a_classifier_that_takes_them():
@@ -171,15 +186,13 @@ def test_a_fitted_classifier_is_pickled_and_cloned():
 
 
 def test_what_cannot_be_fitted_is_refused():
-    with pytest.raises(InputValueError, match=r"Only binary classification is supported.*pass y == label"):
-        RecalibratedClassifier(GaussianNB()).fit(X, np.arange(600) % 3)
-    with pytest.raises(InputTypeError, match="estimator must have predict_proba; LinearSVC has not"):
+    with pytest.raises(InputTypeError, match="estimator must have predict_proba; LinearSVC does not"):
         RecalibratedClassifier(LinearSVC()).fit(X, EVENT)
-    with pytest.raises(InputValueError, match="method must be of"):
+    with pytest.raises(InputValueError, match="method must be one of"):
         RecalibratedClassifier(GaussianNB(), method="platt").fit(X, EVENT)
     with pytest.raises(InputValueError, match="cv must test every case exactly once; row 1 is tested 0 times"):
         RecalibratedClassifier(GaussianNB(), cv=ShuffleSplit(3, test_size=0.2, random_state=1)).fit(X, EVENT)
-    with pytest.raises(InputValueError, match="the training set of fold 0 has one class"):
+    with pytest.raises(InputValueError, match="must leave all 2 classes to train on; the training set of fold 0 has 1"):
         RecalibratedClassifier(GaussianNB(), cv=LeaveOneOut()).fit(X[:4], [1, 0, 0, 0])
 
 

@@ -87,6 +87,7 @@ def same_cells(told, expected):
     assert told | {"forecast": None} == expected.to_dict() | {"forecast": None}
 
 
+@pytest.mark.slow
 def test_two_processes_say_bit_for_bit_what_one_says(answers_of_two_processes):
     alone = answers([slice(0, N)])
     for rank, told in enumerate(answers_of_two_processes):
@@ -102,6 +103,7 @@ def test_a_sum_of_floats_would_depend_on_the_order():
     assert np.cumsum(losses)[-1] != np.cumsum(losses[::-1])[-1]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.permutations(range(20)), st.sets(st.integers(1, 19)), st.sampled_from([0, 1]))
 def test_no_order_and_no_batch_size_changes_a_bit(order, cuts, kind):

@@ -55,6 +55,7 @@ def record_of(folder):
     return numbers
 
 
+@pytest.mark.slow
 def test_the_numbers_reach_the_record_of_the_run(run, tmp_path):
     numbers = pr.evaluate(Y, {"a": P, "b": P**2}, thresholds=(0.1, 0.3), seed=1, n_resamples=20).to_dict()
     run.log(numbers)
@@ -75,6 +76,7 @@ def test_what_is_not_finite_reaches_it_too(run, tmp_path):
     np.testing.assert_equal({key: kept[key] for key in numbers}, numbers)
 
 
+@pytest.mark.slow
 def test_the_page_is_kept_to_the_letter(run, tmp_path):
     page = pr.evaluate(Y, P, seed=1, n_resamples=20).to_html()
     run.log({"report": wandb.Html(page, inject=False)})

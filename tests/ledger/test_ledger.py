@@ -32,6 +32,7 @@ def some(draw, cases):
     return chosen if cases.weight[chosen].any() else chosen | (cases.weight == cases.weight.max())
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_the_ledger_of_all_cases_is_the_sum_of_those_of_the_parts(data, drawn_cases, same):
     cases = data.draw(drawn_cases)
@@ -120,6 +121,7 @@ def test_a_grid_is_that_of_the_tables(data, cells, drawn_cases, same):
             assert other.mean_forecast == pytest.approx(exact.table(model, event).mean_forecast, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_tables_and_moments_are_those_of_the_functions_for_cases(data, drawn_cases):
     cases = data.draw(drawn_cases)

@@ -67,6 +67,7 @@ def test_files_give_the_ledger_back(kind, cells, tmp_path, same):
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_cases_of_every_kind_come_back_with_and_without_partitions(data, drawn_cases, same, tmp_path):

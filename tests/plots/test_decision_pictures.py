@@ -85,6 +85,7 @@ def test_thresholds_are_percentages_and_chances():
     assert ax.get_xlabel() == "Threshold: act if the forecast is at least"
 
 
+@pytest.mark.slow
 def test_decision_curves_name_models_and_policies():
     curves = {"a": decision_curve(Y, P), "b": decision_curve(Y, Q, harm=0.01)}
     ax = plot_decision_curves(curves)
@@ -197,6 +198,7 @@ def test_a_model_that_only_harms_is_seen():
     assert ax.get_ylim()[0] < seen.min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drawn", WITH_THRESHOLDS.values(), ids=WITH_THRESHOLDS)
 @pytest.mark.parametrize("thresholds", [None, 0.1, RANGE, (0.3, 0.9)], ids=str)
 def test_no_line_crosses_a_legend_or_a_name(drawn, thresholds):
@@ -238,6 +240,7 @@ def test_pictures_go_on_the_axes_of_the_caller_and_change_no_settings():
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [[0, 0], [1, 1]])
 def test_one_kind_of_case_can_be_drawn(y):
     for curve in (regret_curve, cost_curve, murphy_curve, decision_curve):

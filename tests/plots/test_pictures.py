@@ -215,6 +215,7 @@ def test_what_the_display_refuses():
         pr.ReliabilityDisplay.from_estimator(two, P[:, None], Y, pos_label="yes")
 
 
+@pytest.mark.slow
 def test_pictures_without_matplotlib_say_what_to_install():
     import subprocess
     import sys

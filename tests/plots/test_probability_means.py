@@ -115,6 +115,7 @@ def test_constant_forecasts_have_marks_and_no_line():
     assert not any("°" in text for text in texts(ax))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "named"), [(3, True), (7, False)])
 def test_classes_are_named_while_they_can_be_told_apart(classes, named):
     rows = RNG.dirichlet(np.ones(classes), 200)

@@ -46,6 +46,7 @@ def replay(harness, inputs):
             raise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("harness", "target"), [(name, name) for name in TARGETS], ids=TARGETS, indirect=["harness"])
 def test_every_input_of_the_corpus(harness, corpus, target):
     if target == "command_line" and DUCKDB < (1, 3):

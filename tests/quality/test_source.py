@@ -66,6 +66,7 @@ def faults(text, name=""):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_the_source_runs_no_text_and_nothing_else(path):
     assert faults(path.read_text(encoding="utf-8"), path.relative_to(SOURCE).as_posix()) == []
@@ -104,6 +105,7 @@ def test_what_may_be_is_not(text):
     assert faults(text) == []
 
 
+@pytest.mark.slow
 def test_every_exception_is_still_needed():
     needed = set()
     for path in FILES:

@@ -164,6 +164,7 @@ def brute_force_pair(y, p, w, test, weight):
     return pair
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.integers(1, 3)), min_size=1, max_size=25),

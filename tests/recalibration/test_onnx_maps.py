@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 import propriety as pr
-from propriety.errors import MissingDependencyError, UnsupportedOperationError
+from propriety.errors import InputValueError, MissingDependencyError, UnsupportedOperationError
 from propriety.recalibration import METHODS, IdentityMap, IsotonicMap, LogisticMap, SplineMap, VennAbersMap
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -101,6 +101,35 @@ def test_the_model_is_small_and_plain():
     }
     assert not {"Sigmoid", "TreeEnsembleRegressor"} & {node.op_type for node in model.graph.node}
     assert model.doc_string == MAPS["isotonic"].formula
+
+
+CLASSES = RNG.dirichlet([0.3, 0.5, 1.0, 0.2], 800)
+OUTCOME = np.array([RNG.choice(4, p=row) for row in (CLASSES**0.6 / (CLASSES**0.6).sum(axis=1, keepdims=True))])
+CLASS_MAPS = {
+    name: fit(pr.recalibration.ClassRows.from_predictions(OUTCOME, CLASSES, labels=range(4)))
+    for name, fit in pr.recalibration.CLASS_METHODS.items()
+}
+ROWS = np.vstack([CLASSES, np.eye(4), [[5e-324, 1.0 - 2.0**-53, 1e-310, 2.0**-53]], RNG.dirichlet(np.ones(4), 25_000)])
+
+
+@pytest.mark.parametrize("name", CLASS_MAPS)
+def test_maps_of_classes_are_models_of_rows(name):
+    model = CLASS_MAPS[name].to_onnx(4)
+    found, wanted = run(model, ROWS), CLASS_MAPS[name](ROWS)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-300)
+    bad = run(model, [[np.nan, 0.5, 0.5, 0.0], [0.2, 0.2, 0.2, 0.4], [1.2, -0.2, 0.0, 0.0]])
+    assert np.isnan(bad).tolist() == [[True] * 4, [False] * 4, [True] * 4]
+    assert len(model.graph.node) < 400
+
+
+def test_the_number_of_classes_is_that_of_the_map():
+    found = pr.recalibrate(OUTCOME, CLASSES, method="temperature", labels=range(4), seed=1)
+    assert found.to_onnx() == found.map.to_onnx(4)
+    with pytest.raises(InputValueError, match="classes must be the number of classes; got None"):
+        found.map.to_onnx()
+    with pytest.raises(InputValueError, match="classes must be 4, as the map has it; got 3"):
+        CLASS_MAPS["vector"].to_onnx(3)
+    assert CLASS_MAPS["vector"].to_onnx() == CLASS_MAPS["vector"].to_onnx(4)
 
 
 def test_the_result_writes_its_map():

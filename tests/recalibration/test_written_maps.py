@@ -46,6 +46,7 @@ def test_duckdb(method):
     assert_same(method, found.to_numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", MAPS)
 @pytest.mark.parametrize("library", ["polars", "polars lazy", "pandas", "duckdb"])
 def test_expressions(method, library):
@@ -60,6 +61,7 @@ def test_expressions(method, library):
     assert_same(method, found["q"].to_numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", MAPS)
 @pytest.mark.parametrize("dialect", ["postgres", "spark", "bigquery", "snowflake"])
 def test_other_dialects_say_the_same_once_read_back(method, dialect):

@@ -192,7 +192,7 @@ def calibration(y, forecasts, models):
         ),
         figure_of(
             lambda ax: plots.plot_decompositions(parts, ax),
-            title="Where the scores come from",
+            title="Decomposition of the scores",
             caption="Miscalibration to the right, discrimination upwards: the best models are at the upper left.",
             table={
                 "model": names,

@@ -94,7 +94,9 @@ def assert_calls_give_the_numbers(result, data):
     made = 0
     for item, call in calls_on(page_of(result, title="A")):
         for name in (
-            result.models if "[name]" in call else ((isinstance(item, Figure) and item.of_models) or result.models)[:1]
+            result.models
+            if "[name]" in call or "model=name" in call
+            else ((isinstance(item, Figure) and item.of_models) or result.models)[:1]
         ):
             found = eval(call, {"pr": pr, "name": name} | data)  # noqa: S307  (the package's own words, to be checked)
             assert_is_that_of(result, found, call, name)
@@ -117,12 +119,15 @@ def assert_is_that_of(result, found, call, name):
         "MurphyCurve": lambda: [result.murphy_curves[name]],
         "RocCurve": lambda: [result.roc_curves[name]],
         "ProbabilityMeans": lambda: [result.probability_means[name]],
+        "Recalibration": lambda: [result.recalibration[name]],
     }
     if isinstance(found, pr.results.Estimate):
         place = result.scores.call.tolist().index(call)
         for field in ("value", "low", "high"):
             beside = getattr(result.scores, field)[place]
             assert getattr(found, field) == pytest.approx(beside, rel=1e-12, nan_ok=True), call
+    elif isinstance(found, pr.recalibration.RecalibrationMap):
+        assert found == result.recalibration[name].map, call
     elif type(found).__name__ == "Figure":
         assert "plot_cut_point_decompositions" in call
     else:
@@ -146,6 +151,7 @@ def same(found, beside):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_call_on_the_page_gives_its_numbers(case):
     assert_calls_give_the_numbers(evaluated(case), CASES[case][0])

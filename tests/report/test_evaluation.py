@@ -55,10 +55,12 @@ def test_every_kind_of_outcome_has_its_sections(kind, tmp_path):
     assert "nan" not in re.sub(r"[\w-]*nan\w+|\w+nan", "", page.split("<main", 1)[1].split("<script", 1)[0].lower())
 
 
+@pytest.mark.slow
 def test_the_same_evaluation_is_the_same_page():
     assert evaluated("event").to_html() == evaluated("event").to_html()
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_report_in_a_sandbox(monkeypatch):
     result = evaluated("one model")
     shown = result._repr_html_()
@@ -78,12 +80,14 @@ def without_reports(real):
     return importing
 
 
+@pytest.mark.slow
 def test_no_case_is_on_the_page():
     rare = np.round(RNG.random(N), 12)
     page = pr.evaluate(Y, {"a": rare}, seed=1, n_resamples=20).to_html()
     assert not any(f"{value:.12f}".rstrip("0") in page for value in rare[:50])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path, monkeypatch):
     result = evaluated("one model")
     (tmp_path / "report.html").mkdir()
@@ -97,6 +101,7 @@ def item_named(title, result):
     return next(item for item in items if getattr(item, "title", "") == title)
 
 
+@pytest.mark.slow
 def test_the_table_of_the_murphy_diagram_has_the_value_at_every_jump():
     p = np.round(np.random.default_rng(0).random(30), 1)
     y = (np.random.default_rng(1).random(30) < p).astype(int)
@@ -105,6 +110,7 @@ def test_the_table_of_the_murphy_diagram_has_the_value_at_every_jump():
     np.testing.assert_allclose(table["a"], alone, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_table_of_net_benefit_has_the_value_at_every_threshold():
     p = np.round(np.random.default_rng(0).random(30), 1)
     y = (np.random.default_rng(1).random(30) < p).astype(int)
@@ -114,6 +120,7 @@ def test_the_table_of_net_benefit_has_the_value_at_every_threshold():
     np.testing.assert_allclose(table["a"], alone, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_no_p_value_is_zero():
     wrong = pr.evaluate(Y, {"honest": TRUTH, "wrong": 1.0 - TRUTH}, by=SITE, seed=1, n_resamples=20)
     assert wrong.comparison.p_adjusted[0] < 1e-10
@@ -143,11 +150,13 @@ def test_every_measure_stands_in_one_table_of_scores(kind):
     assert all(measure.label in words for measure in result.problem.measures)
 
 
+@pytest.mark.slow
 def test_measures_with_an_ideal_have_a_table_of_their_own():
     columns = item_named("Calibration measures", evaluated("event")).columns
     assert list(columns) == ["model", "observed/expected", "calibration intercept", "calibration slope"]
 
 
+@pytest.mark.slow
 def test_groups_have_the_names_of_their_keys():
     half = np.where(np.arange(N) % 2, "odd", "even")
     options = {"thresholds": 0.2, "seed": 1, "n_resamples": 20}
@@ -160,13 +169,15 @@ def test_groups_have_the_names_of_their_keys():
     assert table.columns["group"][:4] == ["site: north", "site: south", "half: even", "half: odd"]
 
 
+@pytest.mark.slow
 def test_groups_that_are_not_judged_say_why():
     small = np.where(np.arange(N) < 20, "small", SITE)
     table = item_named("Scores by group", pr.evaluate(Y, MODELS, by=small, seed=1, n_resamples=20))
-    assert table.columns["note"][:3] == [None, "too few to judge: 20 cases", None]
+    assert table.columns["note"][:3] == [None, "too few to test: 20 cases", None]
     assert "too small have neither" in table.note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["classes in groups", "grades in groups"])
 def test_groups_of_classes_have_no_event_rate(kind):
     result = evaluated(kind)
@@ -184,6 +195,7 @@ def test_a_key_may_be_called_as_another_column_is(key):
     assert columns["model"] == result.slices.model.tolist()
 
 
+@pytest.mark.slow
 def test_labels_that_are_taken_have_their_key_beside_them():
     class Copy:
         key, label, higher_is_better = "copy", "model", True
@@ -197,6 +209,7 @@ def test_labels_that_are_taken_have_their_key_beside_them():
     assert table.call == "pr.estimate(y, forecasts['honest'], Copy(), n_resamples=40, seed=1)"
 
 
+@pytest.mark.slow
 def test_what_to_beware_of_says_where():
     words = page_of(evaluated("event"), title="A").sections[0].words
     flat = [text for text in words if text.startswith("Note: ")]

@@ -59,6 +59,7 @@ def rendered(demo):
     return render(demo.demo_page(n=600))
 
 
+@pytest.mark.slow
 def test_the_policy_names_the_one_script_and_the_one_style(rendered):
     reader = Reader(rendered)
     policy = next(attrs["content"] for tag, attrs in reader.elements if tag == "meta" and "http-equiv" in attrs)

@@ -32,6 +32,7 @@ def test_only_what_is_shown_is_kept_with_a_point_beyond_either_limit():
     assert X[kept[-2]] <= 0.5 < X[kept[-1]]
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.0, 1.0), min_size=20, max_size=200), st.integers(1, 4))
 def test_kept_points_are_points_of_the_line(values, columns):
     x, y = np.sort(values), np.array(values)

@@ -14,6 +14,7 @@ FORMS = [(rule, None) for rule in RULES if isinstance(rule, pr.BinaryRule)]
 FORMS += [(rule, classes) for rule in RULES if isinstance(rule, pr.ClassRule) for classes in (2, 3, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "classes"), FORMS, ids=[f"{rule!r}-{classes}" for rule, classes in FORMS])
 def test_every_claim_of_the_catalogue_is_borne_out(rule, classes):
     report = pr.audit(rule, classes=classes)
@@ -218,6 +219,7 @@ class Table(pr.BinaryRule):
         return (self.hit if event else self.miss)(p)
 
 
+@pytest.mark.slow
 def test_a_flat_rule_is_proper_and_not_strictly():
     report = pr.audit(Table(lambda p: 0 * p, lambda p: 0 * p))
     assert report["proper"].holds
@@ -319,6 +321,7 @@ def test_the_right_answer_of_the_review_costs_more_than_the_wrong_one():
     assert rule.loss(0.45, event=True) == pytest.approx(0.019, abs=5e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "superior"),
     [

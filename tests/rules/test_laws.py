@@ -64,6 +64,7 @@ def test_every_lie_about_an_event_costs_something(rule, truth, forecast):
     assert not lie or expected_loss(rule, forecast, truth) > expected_loss(rule, truth, truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3, 5])
 @pytest.mark.parametrize("rule", BY_CLASS, ids=repr)
 @given(data=st.data())
@@ -74,6 +75,7 @@ def test_no_lie_about_classes_beats_the_truth(rule, classes, data):
     assert expected_loss(rule, forecast, truth) >= expected_loss(rule, truth, truth) - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3, 5])
 @pytest.mark.parametrize("rule", BY_CLASS, ids=repr)
 @given(data=st.data())
@@ -85,6 +87,7 @@ def test_every_lie_about_classes_costs_something(rule, classes, data):
     assert not lie or expected_loss(rule, forecast, truth) > expected_loss(rule, truth, truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3, 4, 6])
 @pytest.mark.parametrize("rule", [pr.PenalizedBrier(), pr.PenalizedLog(), pr.Misclassification()], ids=repr)
 @given(data=st.data())
@@ -97,6 +100,7 @@ def test_a_right_answer_beats_every_wrong_one(rule, classes, data):
         assert np.less(*pr.case_scores([outcome] * 2, [right, wrong], rule=rule))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", BINARY, ids=repr)
 @given(sample=binary_samples())
 @example(sample=(np.array([True, False]), np.array([0.0, 0.0])))
@@ -108,6 +112,7 @@ def test_the_mean_from_the_table_is_the_mean_of_the_cases(rule, sample):
     assert pr.mean_score(y, p, rule=rule) == pytest.approx(from_cases, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", BINARY, ids=repr)
 @given(sample=binary_samples(weighted=True))
 @example(sample=(np.array([True, False]), np.array([0.0, 0.5]), np.array([0, 1])))
@@ -122,6 +127,7 @@ def test_a_weight_is_a_number_of_repetitions(rule, sample):
     assert weighted.weight == table.weight == w.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", BY_CLASS, ids=repr)
 @given(sample=class_samples(), seed=st.integers(0, 99))
 def test_the_order_of_the_cases_does_not_matter(rule, sample, seed):
@@ -131,6 +137,7 @@ def test_the_order_of_the_cases_does_not_matter(rule, sample, seed):
     assert shuffled == pytest.approx(pr.mean_score(y, p, rule=rule), rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [pr.Brier(), pr.Log(), pr.Spherical(), pr.Tsallis(2.5), pr.Pseudospherical(1.5), pr.PenalizedBrier()],
@@ -144,6 +151,7 @@ def test_the_names_of_unordered_classes_do_not_matter(rule, sample, seed):
     assert renamed == pytest.approx(pr.mean_score(y, p, rule=rule), rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", BINARY, ids=repr)
 @given(sample=binary_samples())
 def test_the_names_of_the_outcomes_do_not_matter(rule, sample):
@@ -162,6 +170,7 @@ def test_the_ranked_probability_score_is_the_mean_of_the_brier_scores_of_its_cut
     assert pr.ranked_probability_score(y, p) == pytest.approx(mean, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(sample=class_samples())
 def test_the_sum_brier_score_is_the_sum_of_the_brier_scores_of_its_classes(sample):
     y, p = sample
@@ -169,6 +178,7 @@ def test_the_sum_brier_score_is_the_sum_of_the_brier_scores_of_its_classes(sampl
     assert pr.brier_score(y, p) == pytest.approx(total, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
 @given(sample=class_samples())
 def test_penalties_are_error_rates(sample):
     y, p = sample
@@ -186,6 +196,7 @@ def test_bounded_scores_add_over_adjacent_intervals(score, sample, cuts):
     assert whole == pytest.approx(sum(parts), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [

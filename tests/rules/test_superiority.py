@@ -72,6 +72,7 @@ def test_the_catalogue_declares_superiority_everywhere():
     assert (pr.PenalizedLog(), 5) in OTHERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", SUPERIOR, ids=name)
 @settings(max_examples=25)
 @given(data=st.data())
@@ -83,6 +84,7 @@ def test_no_wrong_answer_beats_a_right_one_to_whatever_outcome(form, data):
     assert loss < wrong_loss
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", RIGHT_FIRST, ids=name)
 @settings(max_examples=25)
 @given(data=st.data())

@@ -54,7 +54,8 @@ PARTITIONS = {"keyed": ["day"]}
 def documents():
     """Return what the command line writes as JSON, by the name of its schema."""
     models = {"a": CASES["a"], "b": CASES["b"]}
-    evaluation = pr.evaluate(CASES["y"], models, by=CASES["site"], n_resamples=50, seed=1)
+    many = {name: 5 * CASES[name] for name in ("y", "a", "b", "site")}  # Enough for the gain of recalibration.
+    evaluation = pr.evaluate(many["y"], {"a": many["a"], "b": many["b"]}, by=many["site"], n_resamples=50, seed=1)
     report = pr.audit(pr.Brier())
     return {
         "evaluation": evaluation_document(evaluation, []),

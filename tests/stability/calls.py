@@ -77,8 +77,10 @@ OF_AN_EVENT: dict[str, Callable[..., Any]] = {
     "calibration_summary": lambda *given, **options: pr.calibration_summary(*given, seed=7, **options),
     "classical_decomposition": pr.classical_decomposition,
     "cost_curve": pr.cost_curve,
+    "cumulative_calibration_error": pr.cumulative_calibration_error,
     "decision_curve": pr.decision_curve,
     "decompose": lambda *given, **options: pr.decompose(*given, rule=pr.Log(), **options),
+    "expected_calibration_error": pr.expected_calibration_error,
     "h_measure": pr.h_measure,
     "log_score": pr.log_score,
     "mean_score": lambda *given, **options: pr.mean_score(*given, rule=pr.Tsallis(1.5), **options),
@@ -86,6 +88,7 @@ OF_AN_EVENT: dict[str, Callable[..., Any]] = {
     "probability_means": pr.probability_means,
     "regret_curve": pr.regret_curve,
     "reliability_curve": pr.reliability_curve,
+    "risk_coverage_curve": pr.risk_coverage_curve,
     "roc_curve": pr.roc_curve,
     "skill_score": lambda *given, **options: pr.skill_score(*given, rule=pr.Brier(), **options),
     "spherical_score": pr.spherical_score,
@@ -119,6 +122,9 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     ),
     "compare of a ledger": lambda d: pr.compare(
         pr.condense(d.y, d.models, time=d.cluster, **d.binary), method="block bootstrap", n_resamples=DRAWS, seed=7
+    ),
+    "compare_answers": lambda d: pr.compare_answers(
+        {"p": d.y, "q": d.y}, d.models, pr.measures.AreaUnderGeneralizedRiskCoverage(), cluster=d.cluster, **d.binary
     ),
     "compare of areas": lambda d: pr.compare(d.y, d.models, pr.measures.AreaUnderRoc(), cluster=d.cluster, **d.binary),
     "compare of skill": lambda d: pr.compare(d.y, d.models, pr.measures.Skill(pr.Log()), **d.binary),
@@ -170,6 +176,7 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
 OF_NO_CASES: dict[str, Callable[[Data], Any]] = {
     "advise": lambda d: pr.advise(thresholds=(0.05, 0.2), rare=True),
     "audit": lambda d: pr.audit(pr.PenalizedLog(), classes=3, seed=7),
+    "prior_correction": lambda d: pr.prior_correction(prior=0.1, sampled_at=0.5).to_dict(),
     "register_rule": lambda d: pr.register_rule(pr.Brier).__name__,
 }
 

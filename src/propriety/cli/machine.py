@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import MOST_EVENTS
-from propriety.inference.calibration_summary import judged_together
+from propriety.inference.calibration_summary import tested_jointly
+from propriety.recalibration.result import formula_of
 from propriety.result import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
 
-VERSIONS = {"evaluation": 4, "comparison": 2, "advice": 1, "audit": 2, "recalibration": 1}
+VERSIONS = {"evaluation": 5, "comparison": 2, "advice": 1, "audit": 2, "recalibration": 1}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,6 +41,7 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             "metrics": evaluation.to_dict(),
             "scores": _records(evaluation.scores),
             "calibration": _calibration(evaluation),
+            "recalibration": _recalibration(evaluation),
             "decompositions": {model: one.to_dict() for model, one in evaluation.decompositions.items()},
             "comparison": None if evaluation.comparison is None else evaluation.comparison.to_dict(),
             "slices": groups,
@@ -58,11 +60,27 @@ def _calibration(evaluation: Evaluation) -> dict[str, Any]:
         model: {
             str(label): one.to_dict()
             | {"p_adjusted": p_adjusted, "words": replace(one, p_value=p_adjusted).summary(model)}
-            for label, (one, p_adjusted) in zip(own, judged_together(list(own.values())), strict=True)
+            for label, (one, p_adjusted) in zip(own, tested_jointly(list(own.values())), strict=True)
         }
         for model, own in evaluation.calibration.items()
         if len(own) <= MOST_EVENTS
     }
+
+
+def _recalibration(evaluation: Evaluation) -> dict[str, Any]:
+    """Return what recalibrating each model would gain, with its map; or why that is not known."""
+    known = {
+        model: {
+            **asdict(found.verdict),
+            "measure": evaluation.problem.headline.key,
+            "folds": found.folds,
+            "formula": formula_of(found.map),
+            "map": found.map.to_dict(),
+            "note": found.note,
+        }
+        for model, found in evaluation.recalibration.items()
+    }
+    return known | {model: {"outcome": None, "note": why} for model, why in evaluation.recalibration.reasons.items()}
 
 
 def written(data: Mapping[str, Any]) -> str:

@@ -27,11 +27,14 @@ from propriety.cli.outputs import STDOUT, check_targets, replaced, write
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
 from propriety.inference.number_words import number
+from propriety.recalibration.class_maps import ClassMap
+from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
+from propriety.recalibration.stored_maps import StoredMap
 from propriety.rules.bounded import BoundedLog
 from propriety.rules.elementary import Elementary
 from propriety.rules.families import Log
@@ -59,7 +62,7 @@ SUFFIXES = (".parquet", ".csv")
 @threshold_options
 @click.option(
     "--method",
-    type=click.Choice([*METHODS, CHOOSE]),
+    type=click.Choice([*dict.fromkeys((*METHODS, *CLASS_METHODS)), CHOOSE]),
     default="auto",
     show_default=True,
     help="Kind of map; choose takes the simplest one whose score is close to the best.",
@@ -85,8 +88,9 @@ def recalibrate(
     """Fit a recalibration map, and estimate by cross-fitting how much it improves the score on new cases.
 
     The default is an increasing curve in log-odds, shrunk towards the original forecasts if there is little evidence
-    against them. Gains are measured by the log score, or at the --thresholds if they are given. FILEs are those of
-    `propriety evaluate`, or the forecast tables of the folds.
+    against them; for classes it is temperature, vector and matrix scaling, shrunk in the same way. Gains are measured
+    by the log score, or at the --thresholds if they are given. FILEs are those of `propriety evaluate`, or the forecast
+    tables of the folds.
     """
     check_targets([output, json_file])
     options = {name: asked.pop(name) for name in ("method", "folds", "level", "seed")}
@@ -110,12 +114,24 @@ def recalibrate(
         "Examples",
         "propriety apply map.json new.parquet --forecast p --output recalibrated.parquet",
         "propriety apply map.json new.csv --forecast p --name q --output recalibrated.csv",
+        "propriety apply map.json new.parquet --forecast a,b,c --output recalibrated.parquet",
     ),
 )
 @click.argument("map_file", metavar="MAP", type=click.Path())
 @file_arguments
-@click.option("--forecast", required=True, metavar="COLUMN", help="Column of the forecasts.")
-@click.option("--name", default="recalibrated", show_default=True, metavar="COLUMN", help="Column to add.")
+@click.option(
+    *("--forecast", "forecast"),
+    required=True,
+    metavar="COLUMN[,...]",
+    help="Column of the forecasts, or one per class.",
+)
+@click.option(
+    *("--name", "name"),
+    default="recalibrated",
+    show_default=True,
+    metavar="COLUMN",
+    help="Column to add; of classes NAME_COLUMN for each.",
+)
 @click.option(
     *("--null", "nulls"), multiple=True, metavar="TEXT", help="Text that means a missing value in CSV. May be repeated."
 )
@@ -123,29 +139,40 @@ def recalibrate(
 def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: Sequence[str], output: str) -> None:
     """Add a column with the recalibrated forecasts, using a map that `propriety recalibrate` wrote.
 
-    Rows without a forecast in [0, 1] are left empty in the new column, and are counted. FILEs are never read into
+    Rows without forecasts in [0, 1] are left empty in the new columns, and are counted. FILEs are never read into
     memory.
     """
     if not output.endswith(SUFFIXES):
         raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
-    own = RecalibrationMap.from_json(Path(map_file).read_text(encoding="utf-8"))
+    own = StoredMap.from_json(Path(map_file).read_text(encoding="utf-8"))
+    columns = forecast.split(",") if isinstance(own, ClassMap) else [forecast]
+    added = [f"{name}_{column}" for column in columns] if isinstance(own, ClassMap) else [name]
     stages = Stages()
     with found_files(files) as paths:
         check_targets([output], [*paths, Path(map_file)])
-        with open_relation(paths, nulls=nulls, numbers=[forecast]) as opened:
+        with open_relation(paths, nulls=nulls, numbers=columns) as opened:
             stages.watch(opened)
-            checked_columns(opened.frame, [forecast])
-            if name in opened.frame.collect_schema():
-                raise InputValueError(f"must not be the name of an existing column; got {name!r}", argument="--name")
-            frame = opened.frame.with_columns(own.expression(forecast).alias(name))
+            schema = checked_columns(opened.frame, columns)
+            taken = next((one for one in added if one in schema), None)
+            if taken is not None:
+                raise InputValueError(f"must not be the name of an existing column; got {taken!r}", argument="--name")
+            frame = opened.frame.with_columns(**dict(zip(added, _expressions(own, columns), strict=True)))
             with stages.stage("writing"), held(), replaced(output) as path:
                 relation: Any = frame.to_native()
                 (relation.write_parquet if output.endswith(".parquet") else relation.write_csv)(str(path))
             with stages.stage("counting"), held():
-                count = frame.select(rows=nw.len(), empty=nw.col(name).is_null().cast(nw.Int64).sum()).collect()
+                count = frame.select(rows=nw.len(), empty=nw.col(added[0]).is_null().cast(nw.Int64).sum()).collect()
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
     invalid = f"; {empty:,} of them have no forecast in [0, 1] and are left empty" if empty else ""
     say(f"{rows:,} rows recalibrated{invalid}.")
+
+
+def _expressions(own: StoredMap, columns: list[str]) -> list[nw.Expr]:
+    """Return the recalibrated forecasts: of one event, or of each class."""
+    if isinstance(own, ClassMap):
+        return own.expression(columns)
+    assert isinstance(own, RecalibrationMap)  # noqa: S101  (for the type checker; maps are of one event or of classes)
+    return [own.expression(columns[0])]
 
 
 def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:

@@ -142,7 +142,7 @@ def advise(
     >>> advice.recommended[0].call
     'pr.bounded_brier_score(y, p, thresholds=(0.05, 0.2))'
     >>> [entry.measure for entry in advice.misleading]
-    ['accuracy', 'AUC', 'F1', 'full Brier and log score', 'mean net benefit beside a bounded score']
+    ['accuracy', 'AUC', 'F1', 'full Brier and log score', 'mean net benefit together with a bounded score']
     """
     check_choice("decisions", decisions, get_args(Decisions))
     check_choice("outcome", outcome, get_args(Outcome))

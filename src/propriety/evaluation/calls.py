@@ -55,6 +55,8 @@ class Calls:
         if self.is_ledger:
             if function in OF_SEVERAL or model is None:
                 return "ledger"
+            if function == "recalibrate":
+                return f"ledger, model={name}"
             return f"ledger, {name}" if function == "estimate" else f"ledger.table({name})"
         return "y, forecasts" if model is None else f"y, forecasts[{name}]"
 

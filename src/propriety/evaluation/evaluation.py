@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from propriety.evaluation.class_means import class_means
 from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.evaluation.problem import Problem
+from propriety.evaluation.recalibration_gains import RecalibrationGains
 from propriety.evaluation.scores import Scores
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_summary import CalibrationSummary, calibration_of
@@ -118,9 +119,8 @@ class Evaluation(Result):
         bar = track(asked, total=len(asked), label="scores", enabled=self.progress)
         found: dict[str, dict[str, Estimate]] = {model: {} for model in self.models}
         for model, measure in bar:
-            found[model][measure.key] = estimate_or_note(
-                self.ledger, model, measure, level=self.level, drawing=self._drawing
-            )
+            one = estimate_or_note(self.ledger, model, measure, level=self.level, drawing=self._drawing)
+            found[model][measure.key] = one
         return found
 
     @cached_property
@@ -169,6 +169,11 @@ class Evaluation(Result):
             for model, own in self.tables.items()
         }
 
+    @cached_property
+    def recalibration(self) -> RecalibrationGains:
+        """What recalibrating each model would gain out of sample, and its map; of binary outcomes."""
+        return RecalibrationGains(self._ledger_of_cases, self.problem, level=self.level, seed=self.seed)
+
     @property
     def miscalibrated(self) -> dict[str, float]:
         """For each model 1 if it is found miscalibrated, 0 if not, and NaN if it was not tested."""
@@ -216,8 +221,7 @@ class Evaluation(Result):
         With clusters or times, its standard errors are NaN and every margin is marked as possible noise: they are known
         only for independent cases.
         """
-        cases = self.ledger.cases if self.kind == "binary" and len(self.models) > 1 else None
-        if cases is None:
+        if self.kind != "binary" or len(self.models) < 2 or (cases := self.ledger.cases) is None:
             return None
         found = ranking_of(cases, thresholds=self.problem.interval, level=self.level)
         if self.dependence is None:
@@ -262,13 +266,9 @@ class Evaluation(Result):
         """Decisiveness, accuracy and robustness of each model."""
         if self.kind == "binary":
             return {model: probability_means(table) for model, table in self._event_tables.items()}
-        labels = self.ledger.labels or ()
-        return {
-            model: class_means(
-                {label: self.ledger.table(model, Event("class", place)) for place, label in enumerate(labels)}
-            )
-            for model in self.models
-        }
+        events = [(label, Event("class", place)) for place, label in enumerate(self.ledger.labels or ())]
+        table = self.ledger.table
+        return {model: class_means({label: table(model, one) for label, one in events}) for model in self.models}
 
     @property
     def best(self) -> str:
@@ -296,12 +296,14 @@ class Evaluation(Result):
         For one model the keys are like ``brier``, ``brier_low`` and ``brier_high``; for several, like ``model/brier``.
         """
         numbers: dict[str, float] = {}
+        prefixes = {model: f"{model}/" if len(self.models) > 1 else "" for model in self.models}
         for model, own in self.estimates.items():
             for measure, one in own.items():
-                key = f"{model}/{measure}" if len(self.models) > 1 else measure
+                key = f"{prefixes[model]}{measure}"
                 numbers |= {key: float(one.value), f"{key}_low": float(one.low), f"{key}_high": float(one.high)}
         for model, verdict in self.miscalibrated.items():
-            numbers[f"{model}/miscalibrated" if len(self.models) > 1 else "miscalibrated"] = verdict
+            more = {"miscalibrated": verdict, **self.recalibration.numbers(model)}
+            numbers |= {f"{prefixes[model]}{name}": value for name, value in more.items()}
         return numbers | {"n": self.n}
 
     def plot(self, figure: Figure | None = None) -> Figure:  # type: ignore[override]  # a page has several axes
@@ -360,7 +362,8 @@ class Evaluation(Result):
     def _calibration(self, model: str, label: Any) -> CalibrationSummary:
         options: dict[str, Any] = {"level": self.level, "drawing": self._drawing}
         if self.kind == "binary":
-            return calibration_of(self.ledger, model, **options, known=self.estimates[model])
+            gain = partial(self.recalibration.gain, model)
+            return calibration_of(self.ledger, model, **options, known=self.estimates[model], gain=gain)
         return calibration_of(self._ledger_of_cases.of_event(model, label), model, **options)
 
     @cached_property
@@ -377,9 +380,8 @@ class Evaluation(Result):
 
     @property
     def _event_tables(self) -> dict[str, ForecastTable]:
-        if self.kind != "binary":
-            return {}
-        return {model: own["event"] for model, own in self.tables.items()}
+        tables = self.tables if self.kind == "binary" else {}
+        return {model: own["event"] for model, own in tables.items()}
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"models": list(self.models), "kind": self.kind}

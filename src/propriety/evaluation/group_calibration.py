@@ -66,7 +66,7 @@ class GroupCalibration(Result):
         return np.asarray(self.outcome == "miscalibrated")
 
 
-class _Judged(NamedTuple):
+class _GroupNumbers(NamedTuple):
     """Numbers of all groups of a key for one model."""
 
     ratio: Floats
@@ -103,12 +103,12 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> Gro
     for name in found.by:
         own = ledger.over(*(other for other in ledger.index.names if other != name))
         names = [f"{name}: {group}" if several else group for group in group_names(own.index).tolist()]
-        rows += [(model, names, _judged(own, model, cases)) for model in ledger.models]
+        rows += [(model, names, _group_numbers(own, model, cases)) for model in ledger.models]
     order = np.argsort([ledger.models.index(model) for model, *_ in rows], kind="stable")
     rows = [rows[place] for place in order]
     model = np.concatenate([np.full(len(names), model) for model, names, _ in rows])
     group = np.concatenate([names for _, names, _ in rows])
-    numbers = _Judged(*(np.concatenate(column) for column in zip(*(one for *_, one in rows), strict=True)))
+    numbers = _GroupNumbers(*(np.concatenate(column) for column in zip(*(one for *_, one in rows), strict=True)))
     cases_of = dict(zip(zip(found.model.tolist(), found.group.tolist(), strict=True), found.n.tolist(), strict=True))
     n = np.array([cases_of[row] for row in zip(model.tolist(), group.tolist(), strict=True)])
     # Not by the number of events: groups selected by their outcomes would be flagged too often.
@@ -116,10 +116,10 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> Gro
     if not kept.any():
         return None
     columns: list[Any] = [column[kept] for column in numbers]
-    return _outcomes(model[kept], group[kept], _Judged(*columns), level)
+    return _outcomes(model[kept], group[kept], _GroupNumbers(*columns), level)
 
 
-def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> GroupCalibration:
+def _outcomes(model: Names, group: Names, found: _GroupNumbers, level: float) -> GroupCalibration:
     p_adjusted = holm(found.p_value)
     z = float(ndtri(0.5 + level / 2.0))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -153,7 +153,7 @@ def _outcomes(model: Names, group: Names, found: _Judged, level: float) -> Group
     )
 
 
-def _directions(found: _Judged, low: Floats, high: Floats, z: float) -> Names:
+def _directions(found: _GroupNumbers, low: Floats, high: Floats, z: float) -> Names:
     """Return in which ways the forecasts of each row are wrong, if they are."""
     margin = z * found.slope_error
     counted = found.is_rare & (found.refuted == 0.0)  # Only the number of events was tested.
@@ -170,7 +170,7 @@ def _directions(found: _Judged, low: Floats, high: Floats, z: float) -> Names:
     return np.array([", ".join(itertools.compress(ways, row)) or "together" for row in rows])
 
 
-def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
+def _group_numbers(ledger: Ledger, model: str, cases: Cases | None) -> _GroupNumbers:
     keyed, groups = ledger.keyed_tables(model, ledger.events[0]), len(ledger.index)
     events, non_events, event_squares, non_event_squares = (getattr(keyed, name) for name in COLUMNS)
     p, entry = keyed.forecast, keyed.entry
@@ -222,7 +222,7 @@ def _judged(ledger: Ledger, model: str, cases: Cases | None) -> _Judged:
     p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
     p_values = p_value, np.nan_to_num(information)
     slopes = np.where(rare, 0.0, slope), np.where(rare, np.inf, slope_error), np.nan_to_num(sign)
-    return _Judged(rate, error, *p_values, *slopes, wrong, observed / copies, expected / copies, rare, *units)
+    return _GroupNumbers(rate, error, *p_values, *slopes, wrong, observed / copies, expected / copies, rare, *units)
 
 
 def _line_p_value(sums: Floats, spreads: Floats, factor: Floats, flat: NDArray[np.bool_]) -> Floats:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propriety.inference.calibration_summary import CalibrationOutcome, judged_together
+from propriety.inference.calibration_summary import CalibrationOutcome, tested_jointly
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
@@ -25,6 +25,7 @@ __all__ = [
     "cases_words",
     "headline_words",
     "is_miscalibrated",
+    "map_words",
     "slices_words",
     "summary",
 ]
@@ -40,6 +41,7 @@ def summary(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.comparison is not None:
         yield evaluation.comparison.summary()
     yield from calibration_words(evaluation)
+    yield from map_words(evaluation)
     yield from slices_words(evaluation)
     yield from absent_words(evaluation)
 
@@ -50,6 +52,9 @@ def absent_words(evaluation: Evaluation) -> Iterator[str]:
         return
     own = {one.measure.label for found in evaluation.estimates.values() for one in found.values() if one.is_without}
     absent = [f"the interval{'s' * (len(own) > 1)} of {listed(sorted(own))}"] if own else []
+    # Without weights and dependence the tables tell it.
+    if (evaluation.is_weighted or evaluation.dependence is not None) and evaluation.recalibration.reasons:
+        absent.append("the gain of recalibration")
     if evaluation.kind == "binary" and len(evaluation.models) > 1 and evaluation.ranking is None:
         absent.append("the ranking map")
     if absent:
@@ -111,6 +116,14 @@ def calibration_words(evaluation: Evaluation) -> Iterator[str]:
             yield _classes_words(evaluation, model)
 
 
+def map_words(evaluation: Evaluation) -> Iterator[str]:
+    """Give the recalibration map of each model that is miscalibrated and would gain by it."""
+    for model in evaluation.models if evaluation.kind == "binary" else ():
+        verdict = evaluation.calibration[model]["event"]
+        if verdict.outcome == "miscalibrated" and verdict.gain is not None and verdict.gain.low > 0.0:
+            yield f"Recalibration map of {model}: {evaluation.recalibration[model].map.formula}."
+
+
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
     """Return 1 if a model is miscalibrated for any class, adjusted for their number; 0 if not; NaN if unknown."""
     outcomes = _outcomes(evaluation, model)
@@ -124,7 +137,7 @@ def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcom
     own = evaluation.calibration[model]
     if len(own) > MOST_EVENTS:
         return {}
-    together = judged_together(list(own.values()))
+    together = tested_jointly(list(own.values()))
     return {label: one.outcome for label, (one, _) in zip(own, together, strict=True)}
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -22,6 +22,7 @@ from propriety.inference.calibration_testing import calibration_test_of, recalib
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure, Miscalibration
+from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
@@ -39,7 +40,7 @@ __all__ = [
     "Direction",
     "calibration_of",
     "calibration_summary",
-    "judged_together",
+    "tested_jointly",
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
@@ -89,6 +90,8 @@ class CalibrationSummary(Result):
         Rows left out because of missing values.
     note : str
         A caveat, if any.
+    gain : RecalibrationGain, optional
+        The gain of recalibration out of sample, if it was requested, as by `propriety.evaluate`.
     """
 
     outcome: CalibrationOutcome
@@ -112,6 +115,7 @@ class CalibrationSummary(Result):
     n_events: int
     dropped: int = 0
     note: str = ""
+    gain: RecalibrationGain | None = field(default=None, metadata={"hidden": True})
 
     def summary(self, name: str = "The forecast") -> str:
         """Return the result of the test in words."""
@@ -161,7 +165,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     - **consistent** with calibration;
     - **miscalibrated**, and in which direction;
     - **immaterial**: miscalibrated, but the whole intervals are within 5% of 1 for observed/expected and within 10%
-      for the slope, and the cost is at most 0.5% of the uncertainty;
+      for the slope, and the cost is at most 0.5% of the uncertainty; for `propriety.evaluate` the cost is the gain of
+      recalibration, unless miscalibration is shown to cost more;
     - **too few events** to tell: nothing was found, and the variance of the number of events is below 20, so that only
       gross errors could have been found.
 
@@ -202,8 +207,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     design, as in case-control studies, they are too wide, and the note says so.
 
     The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
-    clusters. With fewer than 60 times, or times worth fewer than 25 independent ones, the note says that the test may
-    reject too often; see `studies/calibration_notes.py`.
+    clusters. With fewer than 60 times, or an effective number of times below 25, the note says that the test may reject
+    too often; see `studies/calibration_notes.py`.
 
     Austin and Steyerberg measure the distances from a loess curve. The CORP curve needs no bandwidth, but follows the
     noise of a small sample: the ICI is positive even for calibrated forecasts and decreases only with more cases.
@@ -242,11 +247,18 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
 
 
 def calibration_of(
-    ledger: Ledger, model: str, *, level: float, drawing: Drawing, known: Mapping[str, Estimate] = MappingProxyType({})
+    ledger: Ledger,
+    model: str,
+    *,
+    level: float,
+    drawing: Drawing,
+    known: Mapping[str, Estimate] = MappingProxyType({}),
+    gain: Callable[[], RecalibrationGain | None] = lambda: None,
 ) -> CalibrationSummary:
     """Assess the calibration of a model for one event from a ledger; see `calibration_summary`.
 
-    Estimates in `known`, by the key of the measure, are not computed again.
+    Estimates in `known`, by the key of the measure, are not computed again. `gain` is called for the gain of
+    recalibration if the forecasts are found to be miscalibrated.
     """
     table = ledger.table(model)
     test = calibration_test_of(ledger, model, drawing)
@@ -257,7 +269,7 @@ def calibration_of(
             return known[measure.key]
         return estimate_or_note(source, model, measure, level=level, drawing=drawing)
 
-    numbers = {
+    numbers: dict[str, Any] = {
         "observed_expected": estimated(ledger, ObservedExpected()),
         "intercept": estimated(inside, CalibrationIntercept()),
         "slope": estimated(inside, CalibrationSlope()),
@@ -289,8 +301,8 @@ def calibration_of(
         return found
     if test.p_value > 1.0 - level:
         return replace(found, outcome=_cleared(test))
-    directions = tuple(_directions(found, test, inside, model, drawing))
-    return replace(found, outcome="immaterial" if _immaterial(found, test) else "miscalibrated", directions=directions)
+    found = replace(found, directions=tuple(_directions(found, test, inside, model, drawing)), gain=gain())
+    return replace(found, outcome="immaterial" if _immaterial(found, test) else "miscalibrated")
 
 
 def _cleared(test: CalibrationTest) -> CalibrationOutcome:
@@ -298,7 +310,7 @@ def _cleared(test: CalibrationTest) -> CalibrationOutcome:
     return "consistent" if test.is_enough else "too few events"
 
 
-def judged_together(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
+def tested_jointly(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
     """Return summaries whose outcomes have one level for all of them, and their p-values adjusted by Holm's method."""
     p_adjusted = holm(np.array([one.p_value for one in summaries])).tolist()
     return [
@@ -332,7 +344,10 @@ def _immaterial(found: CalibrationSummary, test: CalibrationTest) -> bool:
     ratio, slope, cost = found.observed_expected, found.slope, found.miscalibration
     near = ratio.low > 1.0 - RATIO_MARGIN and ratio.high < 1.0 + RATIO_MARGIN
     straight = math.isnan(slope.value) or (slope.low > 1.0 - SLOPE_MARGIN and slope.high < 1.0 + SLOPE_MARGIN)
-    return test.n_refuted == 0.0 and near and straight and cost.high <= COST_MARGIN * found.uncertainty
+    limit = COST_MARGIN * found.uncertainty
+    # A map gains nothing of errors whose shape it cannot have, and these may cost more.
+    cheap = cost.high <= limit if found.gain is None else found.gain.is_within(COST_MARGIN) and not cost.low > limit
+    return test.n_refuted == 0.0 and near and straight and cheap
 
 
 def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of_numbers: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from propriety.calibration.calibration_test import FEWEST
-from propriety.inference.calibration_summary import CalibrationSummary, Direction
+from propriety.inference.calibration_summary import COST_MARGIN, CalibrationSummary, Direction
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.number_words import hundredths, number, p_value_words
 
@@ -72,8 +72,10 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
 
 
 def _cost(found: CalibrationSummary) -> str:
-    """Say what miscalibration costs under the Brier score."""
+    """Say what recalibration would gain, and what miscalibration costs under the Brier score if that is more."""
     cost = found.miscalibration
+    if found.gain is not None and not cost.low > max(found.gain.high, COST_MARGIN * found.uncertainty):
+        return f" {found.gain}"
     if math.isnan(cost.value) or (cost.value == 0.0 and cost.high >= found.brier):  # The limit is not informative.
         return ""
     gain = f"Perfect recalibration would lower its Brier score of {number(found.brier)} by"

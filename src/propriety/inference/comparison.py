@@ -266,7 +266,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     truth and nearly are not distinguishable on 60 cases; over the interval of the difference, about 93 cases to no
     limit would distinguish them with 80% power.
     Paired t test on 60 cases.
-    Few cases carry the differences: tests and intervals are widened for that.
+    Few cases determine the differences: tests and intervals allow for this.
     """
     asked = read_measure(measure)
     check_level(level)

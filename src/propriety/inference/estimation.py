@@ -119,9 +119,9 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     For intervals of miscalibration and discrimination under the Brier score, see `studies/calibration_verdict.py`. They
     assume that the event rate is a smooth function of the forecast. If it seems to jump, the upper limit is higher, and
     if the jumps account for much of the interval, `note` says so. Small samples do not show all jumps: for staircases,
-    `studies/calibration_notes.py` has the coverage and how often there is a note. Their percentile
-    interval, ``method="bootstrap"``, is not valid: draws are recalibrated to their own noise in addition to that of the
-    sample, so that calibrated forecasts never appear calibrated.
+    `studies/calibration_notes.py` has the coverage and how often there is a note. Their percentile interval,
+    ``method="bootstrap"``, is not valid: draws are recalibrated to their own noise in addition to that of the sample,
+    so that calibrated forecasts never appear calibrated.
 
     A bootstrap of the mean of many cases draws counts for 1,024 cells of the loss; `method` says what share of the
     variance is within the cells and is drawn as normal noise.

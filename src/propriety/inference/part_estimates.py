@@ -43,9 +43,7 @@ __all__ = ["JUMPS", "draws_for", "estimate_part", "is_part", "overfits"]
 WORK = 10_000_000  # Most outcomes of weighted cases drawn for one interval.
 FEWEST_DRAWS = 20  # Enough to estimate a mean and a spread, compared with the width of the interval.
 MATERIAL = 0.2  # Jumps are noted if they account for this share of an interval.
-DISPERSED = (
-    1.5  # Variance of the scores of fine shapes (1 if cases are independent) from which clusters may look like jumps.
-)
+DISPERSED = 1.5  # With a larger variance of the scores of fine shapes, clusters may look like jumps.
 JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
 _OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
@@ -80,7 +78,7 @@ def _by_regression(
         method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within times"
         options["spread_of"] = lambda given: spread_of_regression(own, table, given)
         if ledger.dependence == "time" or not _may_jump(own, table, level):
-            options["units"] = units  # As few steps as the clusters can tell apart.
+            options["units"] = units  # No more steps than the clusters can distinguish.
     elif ledger.dependence is not None:
         return _unknown(ledger, measure, raw, level)
     lost = squared_distance(table, "miscalibration", **options)
@@ -101,7 +99,7 @@ def _by_regression(
 
 
 def _may_jump(cases: Cases, table: ForecastTable, level: float) -> bool:
-    """Return whether cases in clusters show jumps, unless cases with like forecasts depend on each other."""
+    """Whether cases in clusters show jumps, and cases with similar forecasts are not correlated."""
     if squared_distance(table, "miscalibration", level=level).unseen == 0.0:
         return False
     scores = null_scores(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -205,6 +205,7 @@ def risk_coverage_curve(
     cluster: ArrayLike | None = None,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
     missing: Missing = "raise",
 ) -> RiskCoverageCurve:
     r"""Compute the risk of the answers that are kept, if the least confident ones are withheld.
@@ -221,8 +222,8 @@ def risk_coverage_curve(
     Parameters
     ----------
     correct : array-like of shape (n,) or ForecastTable
-        Whether each answer was right: booleans, or 0 and 1. A table of confidences with the right answers as events
-        replaces the arrays.
+        Whether each answer was right: booleans, 0 and 1, or labels. A table of confidences with the right answers as
+        events replaces the arrays.
     confidence : array-like of shape (n,)
         Confidence of each answer in [0, 1]. Scores on another scale can be passed as ranks, divided by n.
     cluster : array-like of shape (n,), optional
@@ -231,6 +232,8 @@ def risk_coverage_curve(
         Level of the intervals.
     sample_weight, missing
         As in `propriety.mean_score`.
+    pos_label : label, optional
+        The label of right answers in `correct`, such as "C", unless it is True or 1.
 
     Notes
     -----
@@ -254,11 +257,11 @@ def risk_coverage_curve(
     if isinstance(correct, ForecastTable):
         if cluster is not None:
             raise InputTypeError("a ForecastTable does not say which cases form a cluster; pass it without cluster")
-        table = ForecastTable.of(correct, confidence, sample_weight=sample_weight)
+        table = ForecastTable.of(correct, confidence, sample_weight=sample_weight, pos_label=pos_label)
         ledger = open_ledger(table)
     else:
         options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
-        ledger = open_ledger(correct, {"confidence": confidence}, **options)
+        ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
         if ledger.labels is not None:
             law = "must be one number per case"
             raise InputTypeError(law, argument="confidence", offender=f"got rows of {len(ledger.labels)} classes")
@@ -296,6 +299,7 @@ def compare_answers(
     n_resamples: int = 9999,
     seed: int | None = None,
     sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
 ) -> Comparison:
     """Compare models that answered the same cases by a measure of abstention, with a paired test.
 
@@ -312,6 +316,8 @@ def compare_answers(
         The model with which the others are compared; by default every pair is compared.
     cluster, level, n_resamples, seed, sample_weight
         As in `propriety.compare`; draws are needed for accuracy at a coverage and coverage at an accuracy only.
+    pos_label : label, optional
+        As in `risk_coverage_curve`.
 
     Notes
     -----
@@ -339,7 +345,10 @@ def compare_answers(
     if list(correct) != list(confidence):
         told = f"they have {list(correct)} and {list(confidence)}"
         raise InputValueError("correct and confidence must have the same models in the same order", offender=told)
-    read = {name: read_cases(own, confidence[name], kind="event").gathered() for name, own in correct.items()}
+    read = {
+        name: read_cases(own, confidence[name], pos_label=pos_label, kind="event").gathered()
+        for name, own in correct.items()
+    }
     sizes = {name: len(own.outcome) for name, own in read.items()}
     if len(set(sizes.values())) > 1:
         raise InputValueError("all models must have answered the same cases", offender=f"their numbers are {sizes}")

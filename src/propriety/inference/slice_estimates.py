@@ -24,7 +24,7 @@ MOST_TESTED = 500  # Most groups that are compared with all other cases.
 
 
 def estimate_groups(
-    ledger: Ledger, measure: Measure, unjudged: NDArray[np.bool_], level: float, drawing: Drawing
+    ledger: Ledger, measure: Measure, untested: NDArray[np.bool_], level: float, drawing: Drawing
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
     """Return value, limits, difference to the rest and its p-value by group and model, and the values of all cases.
 
@@ -40,9 +40,9 @@ def estimate_groups(
     for place in range(groups):
         chosen = np.arange(groups) == place
         own = ledger.at_entries(chosen)
-        rest = ledger.at_entries(~chosen) if testable and not unjudged[place] else None
+        rest = ledger.at_entries(~chosen) if testable and not untested[place] else None
         for column, model in enumerate(ledger.models):
-            if unjudged[place]:
+            if untested[place]:
                 value[place, column] = _value(own, measure, model)
                 continue
             found = _estimated(own, measure, model, level, drawing)

@@ -47,7 +47,7 @@ class Slices(Result):
     p_value, p_adjusted : ndarray of shape (rows,)
         Two-sided p-value of no such difference, and the same with Holm's adjustment for all rows.
     note : ndarray of str of shape (rows,)
-        Why a group is not judged, or that its test is approximate because it has few events; else empty.
+        Why a group is not tested, or that its test is approximate because it has few events; else empty.
     overall : mapping of str to float
         Value of each model on all cases.
     by : tuple of str
@@ -93,12 +93,12 @@ class Slices(Result):
 
     @property
     def is_judged(self) -> NDArray[np.bool_]:
-        """Whether a group is large enough to be judged."""
+        """Whether a group is large enough to be tested."""
         return np.asarray(~self.is_too_small & (self.note != INFINITE))
 
     @property
     def is_too_small(self) -> NDArray[np.bool_]:
-        """Whether a group is not judged because it has too few cases, events or clusters."""
+        """Whether a group is not tested because it has too few cases, events or clusters."""
         return np.asarray(np.isnan(self.p_value) & (self.note != "") & (self.note != INFINITE))
 
     def _fields(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_of"]
 
-TOO_FEW = "too few to judge"
+TOO_FEW = "too few to test"
 SMALLEST = 50  # By default, a group with fewer cases is not tested.
 FEWEST = 10  # A group with fewer events, non-events or clusters is not tested; see the notes of `slices`.
 FEWEST_EQUAL = 8.0  # The same for the effective number of clusters.
@@ -113,8 +113,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     easy to forecast. Look at `excess` and `net_benefit` as well before concluding that forecasts are poor for a group.
     Groups found by searching for differences need another sample for confirmation.
 
-    Few events make the test a little too eager: with 20 expected in a group p-values fell below 0.05 in 5 to 7% of
-    groups without a difference, and in 5 to 6% with 50. Below 50 events or non-events `note` says how many there are.
+    With few events the test rejects slightly too often: with 20 expected in a group p-values fell below 0.05 in 5 to 7%
+    of groups without a difference, and in 5 to 6% with 50. Below 50 events or non-events, `note` gives their number.
 
     With few clusters of different size the test rejects too often: if a group has 10 clusters of its own and the rest
     100, p-values fell below 0.05 in 5.5% of 400 samples without a difference if the sizes were equal, and in 4% with 20
@@ -135,7 +135,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     >>> found.group.tolist(), found.n.tolist()
     (['north', 'south', 'west'], [289, 270, 41])
     >>> found.note.tolist()[2]
-    'too few to judge: 41 cases'
+    'too few to test: 41 cases'
     """
     asked = read_measure(measure)
     check_level(level)
@@ -185,15 +185,15 @@ def slices_of(
         difference, p_value = against_the_rest(moments, by)
         overall = moments.means[: len(ledger.models)]
     else:
-        unjudged = np.empty(len(few), dtype=bool)
-        unjudged[counts.entry] = few != ""
-        *by_entry, overall = estimate_groups(ledger, measure, unjudged, level, drawing)
+        untested = np.empty(len(few), dtype=bool)
+        untested[counts.entry] = few != ""
+        *by_entry, overall = estimate_groups(ledger, measure, untested, level, drawing)
         value, low, high, difference, p_value = (column[counts.entry] for column in by_entry)
     notes = np.where((few == "")[:, None] & np.isinf(value), INFINITE, few[:, None])
-    judged = notes == ""
-    columns: dict[str, Any] = {"value": value, "low": np.where(judged, low, np.nan)}
-    columns |= {"high": np.where(judged, high, np.nan), "difference": difference}
-    p_value = np.where(judged, p_value, np.nan)
+    tested = notes == ""
+    columns: dict[str, Any] = {"value": value, "low": np.where(tested, low, np.nan)}
+    columns |= {"high": np.where(tested, high, np.nan), "difference": difference}
+    p_value = np.where(tested, p_value, np.nan)
     notes = np.where(np.isfinite(p_value), _approximate(counts)[:, None], notes)
     columns |= {"p_value": p_value, "note": notes}
     if binary:
@@ -297,7 +297,7 @@ def _few(counts: _Counts, smallest: int, unit: str) -> Names:
 
 
 def _approximate(counts: _Counts) -> Names:
-    """Say of each group whether it has so few events or non-events that its test is approximate."""
+    """Return a note for each group with so few events or non-events that its test is approximate; else empty."""
     if counts.events is None:
         return np.full(len(counts.n), "")
     notes = []
@@ -312,7 +312,7 @@ def _beside(
     ledger: Ledger, by: tuple[str, ...], thresholds: Thresholds | None, level: float, few: Names
 ) -> dict[str, Floats]:
     """Return the other numbers of groups: calibration, and the net benefit at the thresholds."""
-    unjudged = (few != "")[:, None]
+    untested = (few != "")[:, None]
     columns: dict[str, Floats] = {}
     wanted = [("excess", MeanScore(Excess()))]
     if thresholds is not None:
@@ -320,8 +320,8 @@ def _beside(
     for name, mean in wanted:
         found = group_means(measured_moments(ledger, mean), by)
         low, high = found.limits(level)
-        columns |= {name: found.mean + 0.0, f"{name}_low": np.where(unjudged, np.nan, low)}
-        columns |= {f"{name}_high": np.where(unjudged, np.nan, high)}
+        columns |= {name: found.mean + 0.0, f"{name}_low": np.where(untested, np.nan, low)}
+        columns |= {f"{name}_high": np.where(untested, np.nan, high)}
     return columns
 
 
@@ -331,9 +331,9 @@ def _miscalibrations(ledger: Ledger, measure: Measure, few: Names, entry: NDArra
     found = np.full((len(few), len(ledger.models)), math.nan)
     if not rule.properties().proper:
         return found
-    judged, binary = few == "", proper_binary_rule(rule)
+    tested, binary = few == "", proper_binary_rule(rule)
     for column, model in enumerate(ledger.models):
         keyed = ledger.keyed_tables(model, ledger.events[0])
         by_entry = miscalibrations(binary, keyed.entry, keyed.forecast, keyed.events, keyed.non_events)
-        found[judged, column] = by_entry[entry[judged]]
+        found[tested, column] = by_entry[entry[tested]]
     return found

@@ -1,7 +1,7 @@
-"""MLflow: the evaluator "propriety" of `mlflow.models.evaluate`, for forecasts in a table.
+"""MLflow: the evaluator "propriety" of `mlflow.models.evaluate`, and the logging of recalibration maps.
 
-It logs the numbers of `propriety.evaluate` as metrics of the run, and the report as an artifact. MLflow finds it
-through an entry point, so nothing needs to be imported.
+The evaluator logs the numbers of `propriety.evaluate` of a table as metrics of the run, and the report as an artifact.
+MLflow finds it through an entry point, so nothing needs to be imported.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from propriety.errors import InputValueError, ProprietyError
 from propriety.evaluation.evaluate import evaluate
 from propriety.evaluation.evaluation import Evaluation
 from propriety.integrations.libraries import load_library
+from propriety.integrations.mlflow_maps import load_map, log_recalibration
 
-__all__ = ["Evaluator", "Report"]
+__all__ = ["Evaluator", "Report", "load_map", "log_recalibration"]
 
 mlflow = load_library("mlflow", extra="mlflow")
 models = load_library("mlflow.models", extra="mlflow")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.libraries import load_library
+from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.recalibrate import recalibrate
 from propriety.recalibration.result import Recalibration
@@ -30,7 +31,7 @@ validation: Any = load_library("sklearn.utils.validation", extra="sklearn")
 
 
 class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base.BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A binary classifier whose probabilities are recalibrated by a map that it learns from held-out forecasts.
+    """A classifier whose probabilities are recalibrated by a map that it learns from held-out forecasts.
 
     The classifier is fitted to all but one fold of the data and forecasts that fold, for each fold. One recalibration
     map is fitted to all these forecasts, and the classifier is fitted once more to all the data. This is
@@ -45,7 +46,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
     estimator : classifier
         With `fit` and `predict_proba`.
     method : str
-        The map, as in `propriety.recalibrate`.
+        The map, as in `propriety.recalibrate`: of the second class if there are two, and else of rows of classes.
     cv : int, splitter, or iterable of pairs of train and test indices
         The folds. Every case must be in exactly one of the test sets. A number means stratified folds.
     n_jobs : int, optional
@@ -53,8 +54,8 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The labels; the event is the second.
+    classes_ : ndarray of shape (K,)
+        The labels. Of two, the event is the second.
     estimator_ : classifier
         The classifier, fitted to all the data, or as it was passed if frozen.
     recalibration_ : Recalibration
@@ -92,7 +93,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         X : array-like of shape (n, features)
             Whatever the classifier takes.
         y : array-like of shape (n,)
-            Labels of two classes.
+            Labels of the classes.
         sample_weight : array-like of shape (n,), optional
             Weights, for the map and for the classifier if its `fit` takes them. With metadata routing the classifier
             has them if it asks for them.
@@ -108,11 +109,11 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         multiclass.check_classification_targets(y)
         y = utils.column_or_1d(y, warn=True)
         self._check_estimator()
-        self.classes_ = _two_classes(y)
+        self.classes_, codes = _classes(y)
         for_fit, for_split = self._routed(sample_weight, params)
         splitter = model_selection.check_cv(self.cv, y, classifier=True)
         splits = list(splitter.split(X, y, **for_split))
-        folds = _checked_folds(splits, y)
+        folds = _checked_folds(splits, codes)
         self.estimator_ = base.clone(self.estimator)
         if _is_frozen(self.estimator):
             rows = self.estimator_.predict_proba(X)
@@ -125,12 +126,13 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.recalibration_: Recalibration = recalibrate(
-            y == self.classes_[1],
-            self._event(rows),
+            codes,
+            self._forecasts(rows),
             method=self.method,
             folds=folds,
             cluster=for_split.get("groups"),
             sample_weight=sample_weight,
+            labels=range(len(self.classes_)),
             seed=0,
         )
         return self
@@ -138,11 +140,11 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
         """Return the recalibrated probabilities, one column for each of `classes_`."""
         validation.check_is_fitted(self)
-        event = self.recalibration_(self._event(self.estimator_.predict_proba(X)))
-        return np.column_stack([1.0 - event, event])
+        found = self.recalibration_(self._forecasts(self.estimator_.predict_proba(X)))
+        return np.column_stack([1.0 - found, found]) if found.ndim == 1 else found
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
-        """Return the more probable class."""
+        """Return the most probable class."""
         places = self.predict_proba(X).argmax(axis=1)
         found: NDArray[Any] = self.classes_[places]
         return found
@@ -158,17 +160,12 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = utils.get_tags(self.estimator).input_tags.sparse
         return tags
 
-    def _more_tags(self) -> dict[str, Any]:
-        """Return the tags as scikit-learn before 1.6 asks for them."""
-        return {"binary_only": True}
-
     def _check_estimator(self) -> None:
         if not hasattr(self.estimator, "predict_proba"):
-            law = f"must have predict_proba; {type(self.estimator).__name__} has not"
+            law = f"must have predict_proba; {type(self.estimator).__name__} does not"
             hint = "a classifier of scores alone is calibrated by sklearn.calibration.CalibratedClassifierCV."
             raise InputTypeError(law, argument="estimator", hint=hint)
 
@@ -186,23 +183,23 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         warnings.warn(f"{law} Enable metadata routing if a part of {name} takes weights.", stacklevel=3)
         return params, {}
 
-    def _event(self, rows: Any) -> Floats:
-        """Return the probability of the second class, in double precision."""
-        columns = np.asarray(rows, dtype=np.float64)
-        if columns.ndim != 2 or columns.shape[1] != 2:
-            law = "predict_proba must return a column for each of two classes"
+    def _forecasts(self, rows: Any) -> Floats:
+        """Return the probabilities in double precision: of two classes those of the second."""
+        columns, number = np.asarray(rows, dtype=np.float64), len(self.classes_)
+        if columns.ndim != 2 or columns.shape[1] != number:
+            law = f"predict_proba must return a column for each of {number} classes"
             raise InputValueError(law, offender=f"its shape is {columns.shape}")
-        return columns[:, 1]
+        return columns[:, 1] if number == 2 else columns
 
 
 class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]  # as above
-    """A recalibration map as a transformer of a column of probabilities, made by `RecalibrationMap.to_sklearn`.
+    """A recalibration map as a transformer of columns of probabilities, made by `to_sklearn` of the map.
 
-    There is nothing to fit. Every column is recalibrated by the same map.
+    There is nothing to fit. A map of one event maps every column by itself, and a map of classes all of them together.
 
     Parameters
     ----------
-    map : RecalibrationMap
+    map : RecalibrationMap or ClassMap
         The map.
 
     Examples
@@ -213,7 +210,7 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
            [0.5  ]])
     """
 
-    def __init__(self, map: RecalibrationMap) -> None:  # noqa: A002  (its name in results)
+    def __init__(self, map: RecalibrationMap | ClassMap) -> None:  # noqa: A002  (its name in results)
         self.map = map
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803  (scikit-learn's name)
@@ -228,7 +225,7 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
     def transform(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
         """Return the recalibrated probabilities in the shape of those given."""
         rows = _columns(X)
-        return self.map(rows.ravel()).reshape(rows.shape)
+        return self.map(rows) if isinstance(self.map, ClassMap) else self.map(rows.ravel()).reshape(rows.shape)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -239,29 +236,28 @@ def _columns(X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
     return found
 
 
-def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the two classes, sorted."""
-    kind, classes = multiclass.type_of_target(y, input_name="y"), np.unique(y)
-    if len(classes) > 2:
-        law = f"Only binary classification is supported. The type of the target is {kind}"
-        hint = "recalibrate one class against the rest: pass y == label, and one classifier for each label."
-        raise InputValueError(law, hint=hint)
+def _classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes, sorted, and the place of each case's among them."""
+    classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        law = "must hold two classes"
+        law = "must hold two classes or more"
         raise InputValueError(law, argument="y", offender=f"it holds one class, {classes.tolist()}")
-    found: NDArray[Any] = classes
-    return found
+    return classes, codes
 
 
-def _checked_folds(splits: list[tuple[Any, Any]], y: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the fold of each case; every case is tested once, by a classifier that has seen both classes."""
-    fold, times = np.zeros(len(y), dtype=np.intp), np.zeros(len(y), dtype=np.intp)
+def _checked_folds(splits: list[tuple[Any, Any]], codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the fold of each case; every case is tested once, by a classifier that has seen all classes."""
+    fold, times, number = np.zeros_like(codes), np.zeros_like(codes), codes.max() + 1
     for place, (train, test) in enumerate(splits):
         fold[test] = place
-        np.add.at(times, np.arange(len(y))[test], 1)
-        if len(np.unique(y[train])) < 2:
-            law = f"must leave both classes to train on; the training set of fold {place} has one class"
-            raise InputValueError(law, argument="cv", hint="use fewer or stratified folds.")
+        np.add.at(times, np.arange(len(codes))[test], 1)
+        seen = len(np.unique(codes[train]))
+        if seen < number:
+            law = f"must leave all {number} classes to train on"
+            hint = "use fewer or stratified folds."
+            raise InputValueError(
+                law, argument="cv", offender=f"the training set of fold {place} has {seen}", hint=hint
+            )
     if (times != 1).any():
         row = int((times != 1).argmax())
         law = "must test every case exactly once"

@@ -209,7 +209,7 @@ def _facts(ledger: Ledger, partition: Sequence[str]) -> dict[str, Any]:
 def _order(labels: tuple[Any, ...]) -> list[Any] | None:
     """Return the order of the labels to store: always for text, for others if it is not their natural order, else None.
 
-    The order of text is always stored, because the labels do not show whether it is alphabetical on purpose.
+    The order of text is always stored, because some of the labels may be in alphabetical order by chance.
     """
     texts = all(isinstance(label, str) for label in labels)
     plain = all(isinstance(label, str | int | float) for label in labels)

@@ -1,6 +1,16 @@
-"""Recalibration: maps from forecast to forecast, fitted to a table of one event, and their gain out of sample."""
+"""Recalibration: maps from forecast to forecast, of one event or of classes, and their gain out of sample."""
 
+from propriety.recalibration.class_fits import fit_structured_matrix, fit_temperature, fit_vector
+from propriety.recalibration.class_maps import (
+    ClassIdentityMap,
+    ClassMap,
+    fit_classes_as_they_are,
+    fit_classes_floored,
+)
+from propriety.recalibration.class_methods import CLASS_METHODS
+from propriety.recalibration.class_rows import ClassRows, floor_of_classes
 from propriety.recalibration.isotonic_map import IsotonicMap, fit_isotonic, fit_isotonic_corrected
+from propriety.recalibration.lazy_class_rows import LazyClassRows
 from propriety.recalibration.logistic_maps import (
     BetaMap,
     LogisticMap,
@@ -13,30 +23,53 @@ from propriety.recalibration.logistic_maps import (
 )
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap, fit_floored, fit_none, floor_of
 from propriety.recalibration.methods import METHODS
+from propriety.recalibration.one_vs_rest import OneVsRestMap, fit_one_vs_rest
+from propriety.recalibration.prior_correction import OddsMap, prior_correction
+from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
+from propriety.recalibration.shrunk_classes import fit_shrunk_classes
 from propriety.recalibration.spline_map import SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import VennAbersMap, fit_venn_abers
 
 __all__ = [
+    "CLASS_METHODS",
     "METHODS",
     "BetaMap",
+    "ClassIdentityMap",
+    "ClassMap",
+    "ClassRows",
     "IdentityMap",
     "IsotonicMap",
+    "LazyClassRows",
     "LogisticMap",
+    "MatrixMap",
+    "OddsMap",
+    "OneVsRestMap",
     "QuadraticMap",
     "RecalibrationMap",
     "SplineMap",
+    "TemperatureMap",
+    "VectorMap",
     "VennAbersMap",
     "fit_beta",
+    "fit_classes_as_they_are",
+    "fit_classes_floored",
     "fit_floored",
     "fit_intercept",
     "fit_isotonic",
     "fit_isotonic_corrected",
     "fit_logistic",
     "fit_none",
+    "fit_one_vs_rest",
     "fit_quadratic",
+    "fit_shrunk_classes",
     "fit_shrunk_spline",
     "fit_slope",
     "fit_spline",
+    "fit_structured_matrix",
+    "fit_temperature",
+    "fit_vector",
     "fit_venn_abers",
     "floor_of",
+    "floor_of_classes",
+    "prior_correction",
 ]

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from propriety.errors import InputValueError
+from propriety.inference.measures import MeanScore
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, Sums, blocks_of_series
+from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.folds import FOLD, Folds
+from propriety.recalibration.map_noise import map_noise
 from propriety.recalibration.maps import RecalibrationMap
-from propriety.recalibration.methods import METHODS
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CrossFit", "cross_fit"]
+__all__ = ["CrossFit", "fitted_maps", "maps_by_fold"]
+
+Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Of a table, or of rows.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFit:
-    """The maps of each method, one for each fold and fitted to all others, and why some methods have none."""
+    """The maps of each method, one for each fold and fitted to all others, with the table of all cases."""
 
     folds: Folds
+    whole: ForecastTable
     maps: dict[str, tuple[RecalibrationMap, ...]]
-    failed: dict[str, InputValueError]
+    _tables: dict[str, ForecastTable] = field(default_factory=dict)
 
     def table(self, method: str) -> ForecastTable:
         """Return the table of all cases with the forecasts of a method, each case's by a map that has not seen it."""
-        pairs = zip(self.folds.tables, self.maps[method], strict=True)
-        moved = [table.moved(own.recalibrated(table.forecast)) for table, own in pairs]
-        return replace(ForecastTable.merge(moved), dropped=self.folds.dropped)
+        if method not in self._tables:
+            parts = self.folds.tables
+            if method != "none":
+                pairs = zip(parts, self.maps[method], strict=True)
+                parts = tuple(table.moved(own.recalibrated(table.forecast)) for table, own in pairs)
+            self._tables[method] = replace(ForecastTable.merge(parts), dropped=self.folds.dropped)
+        return self._tables[method]
 
     def ledger(self, rule: BinaryRule) -> Ledger:
         """Return the ledger of the methods as models on the same cases, with the moments of a rule.
@@ -54,6 +64,14 @@ class CrossFit:
         if folds.dependence is not None:
             return replace(tables, dependence=folds.dependence)
         return replace(tables, _moments={rule: self._moments(rule)})
+
+    def scores(self, ledger: Ledger, rule: BinaryRule) -> Floats:
+        """Return the mean score of each method, from their tables."""
+        return np.array([MeanScore(rule).value(ledger.table(method)) for method in self.maps])
+
+    def noise(self, rule: BinaryRule, method: str, reference: str) -> float:
+        """Return the variance that the noise of the maps of a method adds; see `map_noise`."""
+        return map_noise(self.folds, self.whole, rule, self.maps[method], self.maps[reference])
 
     def _moments(self, rule: BinaryRule) -> Moments:
         """Return the moments of the losses of all methods, by outcome and fold."""
@@ -83,19 +101,28 @@ class CrossFit:
         )
 
 
-def cross_fit(folds: Folds, methods: Sequence[str]) -> CrossFit:
+def fitted_maps(cases: Any, fits: Fits) -> tuple[dict[str, Any], dict[str, InputValueError]]:
+    """Return the maps of the methods that can be fitted to cases, and why the others cannot."""
+    maps, failed = {}, {}
+    for method, fit in fits.items():
+        try:
+            maps[method] = fit(cases)
+        except InputValueError as error:
+            failed[method] = error
+    return maps, failed
+
+
+def maps_by_fold(
+    folds: Folds | ClassFolds, fits: Fits
+) -> tuple[dict[str, tuple[Any, ...]], dict[str, InputValueError]]:
     """Fit each method to the cases of all folds but one, for each of them; one that cannot be fitted has a reason."""
-    maps: dict[str, list[RecalibrationMap]] = {method: [] for method in methods}
+    maps: dict[str, tuple[Any, ...]] = dict.fromkeys(fits, ())
     failed: dict[str, InputValueError] = {}
-    for fold in range(len(folds.tables)):
-        others = folds.without(fold)
-        for method in methods:
-            if method not in failed:
-                try:
-                    maps[method].append(METHODS[method](others))
-                except InputValueError as error:
-                    failed[method] = error
-    return CrossFit(folds, {method: tuple(own) for method, own in maps.items() if method not in failed}, failed)
+    for fold in range(len(folds)):
+        found, reasons = fitted_maps(folds.without(fold), {name: fits[name] for name in maps})
+        failed |= reasons
+        maps = {name: (*maps[name], own) for name, own in found.items()}
+    return maps, failed
 
 
 def _cell(n: int, weight: Floats, squares: Floats, losses: Sequence[Floats], outcome: int) -> tuple[object, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +15,9 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.recalibration.class_folds import ClassFolds
+from propriety.recalibration.class_rows import ClassRows
+from propriety.recalibration.grouped_forecasts import grouped_tables, grouping_of
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
@@ -26,7 +28,6 @@ __all__ = ["Folds", "folds_of"]
 PRIME = 2**31 - 1
 FOLD, ID = "fold", "id"
 MOST = 100
-CELLS = 2**20  # Of the grids of all folds together.
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -61,6 +62,19 @@ class Folds:
             law = f"cross-fitting needs at least two folds with cases; got {len(self.tables)}"
             raise InputValueError(law)
 
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    @property
+    def whole(self) -> ForecastTable:
+        """The table of all cases."""
+        return ForecastTable.merge(self.tables)
+
+    @property
+    def has_certain(self) -> bool:
+        """Whether a forecast is 0 or 1."""
+        return any(table.forecast[0] == 0.0 or table.forecast[-1] == 1.0 for table in self.tables)
+
     def without(self, fold: int) -> ForecastTable:
         """Return the table of the cases of all other folds."""
         return ForecastTable.merge(table for place, table in enumerate(self.tables) if place != fold)
@@ -75,14 +89,15 @@ def folds_of(
     model: str | None,
     seed: int,
     **options: Any,
-) -> Folds:
+) -> Folds | ClassFolds:
     """Split the data into folds; see `propriety.recalibrate` for the arguments.
 
     Folds are a key of a ledger. A lazy frame is counted by fold on its engine. The cases of an unweighted table are
-    assigned to folds at random, which is equivalent to assigning the original cases.
+    assigned to folds at random, which is equivalent to assigning the original cases. Forecasts of classes need the
+    cases themselves.
     """
     if isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
-        tables = tuple(y_true.values())
+        tables = grouped_tables(y_true.values())
         return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
     number = _number(folds)
     if isinstance(y_true, Ledger):
@@ -184,23 +199,26 @@ def _factors(seed: int) -> tuple[int, int]:
     return int(factor), int(term)
 
 
-def _of_ledger(ledger: Ledger, name: object, number: int | None, model: str | None, seed: int, *, key: bool) -> Folds:
+def _of_ledger(
+    ledger: Ledger, name: object, number: int | None, model: str | None, seed: int, *, key: bool
+) -> Folds | ClassFolds:
     """Split the cases of a ledger: by one of its keys, by its clusters or times, or at random."""
-    _check_event(ledger)
     if key:
         if not isinstance(name, str):
             law = "must be a number, or the name of a key of the ledger"
             raise InputTypeError(law, argument="folds", offender=f"got {type(name).__name__}")
         return _of_key(ledger, name, model)
     assert number is not None  # noqa: S101  (for the type checker; it is a number or a key)
+    if ledger.labels is None and ledger.dependence is None and not ledger.is_weighted:
+        return _of_table(ledger.table(model), number, seed, ledger.dropped)
     cases = ledger.cases
     if cases is None:
+        _check_event(ledger)
         if ledger.dependence is not None:
             law = f"whole {ledger.dependence}s must be in one fold, and the ledger does not hold them"
             hint = Wording("condense it by a key of folds, and pass its name as {folds=}.")
             raise InputValueError(law, hint=hint)
-        table = ledger.table(model)
-        return Folds(tables=dealt_tables(table, number, seed), words=f"{number} random folds", dropped=ledger.dropped)
+        return _of_table(ledger.table(model), number, seed, ledger.dropped)
     units = cases.time or cases.cluster
     if units is None:
         return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, f"{number} random folds")
@@ -209,27 +227,39 @@ def _of_ledger(ledger: Ledger, name: object, number: int | None, model: str | No
     return _of_cases(ledger, dealt(counts, number, None if cases.time else seed)[units.codes], model, words)
 
 
-def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds:
+def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
+    """Deal the cases of a table to folds at random."""
+    (grouped,) = grouped_tables([table])
+    return Folds(tables=dealt_tables(grouped, number, seed), words=f"{number} random folds", dropped=dropped)
+
+
+def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds | ClassFolds:
     """Split the cases by a key; other keys are added up."""
-    _check_event(ledger)
     ledger.index.place(name)
     own = ledger.over(*(other for other in ledger.index.names if other != name))
     words = f"{len(own.index)} folds as given"
-    if own.dependence is not None and own.cases is not None:
+    if (own.dependence is not None or own.labels is not None) and own.cases is not None:
         return _of_cases(own, own.cases.keys[name].codes, model, words)
+    _check_event(own)
     keyed = own.keyed_tables(own.one_model(model), Event("event"))
-    tables = tuple(keyed.at(entry) for entry in range(len(own.index)))
+    tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
     return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
 
 
-def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words: str) -> Folds:
+def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words: str) -> Folds | ClassFolds:
     """Split cases by their folds; folds without cases are left out."""
-    _check_event(ledger)
     cases = ledger.cases
     assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
-    own = cases.of(ledger.one_model(model))
+    name = ledger.one_model(model)
+    own = cases.of(name)
     present, places = np.unique(codes, return_inverse=True)
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
+    if own.labels is not None:
+        rows = ClassRows.of_cases(own)
+        return ClassFolds(cases=own.with_keys(()), whole=rows, codes=keys.codes, words=words, dropped=ledger.dropped)
+    grouping = grouping_of(ledger.table(name))
+    if grouping is not None:
+        own = replace(own, forecasts={name: grouping.moved(own.gathered().forecast)})
     keyed = Ledger.of_source(replace(own, keys={FOLD: keys}), (Event("event"),))
     assert isinstance(keyed.source, Cases)  # noqa: S101  (for the type checker; they are in memory)
     tables = keyed.keyed_tables(keyed.models[0], Event("event"))
@@ -250,7 +280,7 @@ def _of_lazy(
     id: object,  # noqa: A002  (as above)
     seed: int,
     **options: Any,
-) -> Folds:
+) -> Folds | ClassFolds:
     """Split the rows of a lazy frame on its engine, by a hash of their identifier or cluster; else split its table."""
     unit = id if id is not None else options.get("cluster")
     if options.get("time") is not None:
@@ -259,12 +289,9 @@ def _of_lazy(
         raise InputValueError(law, hint=hint)
     if unit is None:
         ledger = open_ledger(frame.to_native(), forecasts, **options)
-        _check_event(ledger)
-        table = ledger.table()
-        if table.cells is not None:  # As fine as if the folds were counted apart.
-            table = table.grid(min(table.cells, 2 ** (int(math.log2(CELLS / number)))))
-        tables = dealt_tables(table, number, seed)
-        return Folds(tables=tables, words=f"{number} random folds", dropped=ledger.dropped)
+        if ledger.labels is not None:
+            return _of_ledger(ledger, FOLD, number, None, seed, key=False)
+        return _of_table(ledger.table(), number, seed, ledger.dropped)
     schema = frame.collect_schema()
     if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
         law = "the folds of a lazy frame need a column of whole numbers"
@@ -278,6 +305,7 @@ def _of_lazy(
 
 
 def _check_event(ledger: Ledger) -> None:
+    """Reject a ledger of classes that does not have its cases."""
     if ledger.labels is not None:
-        law = f"recalibration needs forecasts of one event; these are of {len(ledger.labels)} classes"
-        raise InputValueError(law, hint="recalibrate the column of each class.")
+        law = f"recalibration of {len(ledger.labels)} classes needs {ledger.where_cases_are}"
+        raise InputValueError(law, hint="fit the map to the frame itself; see propriety.recalibration.LazyClassRows.")

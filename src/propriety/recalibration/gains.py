@@ -15,14 +15,12 @@ from propriety.inference.dependence import Estimates, student
 from propriety.inference.measures import MeanScore
 from propriety.inference.verdicts import holm, verdicts_of
 from propriety.ledger.ledger import Ledger
+from propriety.recalibration.class_cross_fitting import ClassCrossFit
 from propriety.recalibration.cross_fitting import CrossFit
-from propriety.recalibration.map_noise import map_noise
 from propriety.recalibration.result import Gain, RecalibrationVerdict
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule
-from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Gains", "gains_of"]
+__all__ = ["Gains", "gains_of", "simplest_of"]
 
 Reference: TypeAlias = Literal["none", "floored"]
 
@@ -75,18 +73,16 @@ class Gains:
         )
 
 
-def gains_of(fitted: CrossFit, rule: BinaryRule, level: float) -> tuple[Gains, str]:
-    """Return the gains of all methods, and the method to choose: the simplest of those that are near the best."""
+def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains:
+    """Return the gains of all methods."""
     ledger, names, measure = fitted.ledger(rule), list(fitted.maps), MeanScore(rule)
-    score = np.array([measure.value(ledger.table(name)) for name in names])
+    score = fitted.scores(ledger, rule)
     reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
-    is_known = ledger.dependence is None or ledger.source is not None
-    if len(names) == 1 or not is_known:
-        why = "" if is_known else f"Gains have no intervals, which need {ledger.where_cases_are}."
-        return _untested(names, score, reference, why), names[int(np.argmin(score))]
+    if len(names) == 1 or not _is_known(ledger):
+        why = "" if _is_known(ledger) else f"Gains have no intervals, which need {ledger.where_cases_are}."
+        return _untested(names, score, reference, why)
     compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
-    whole = ForecastTable.merge(fitted.folds.tables)
-    noise = np.array([map_noise(fitted, whole, rule, method, reference) for method in compared.model.tolist()])
+    noise = np.array([fitted.noise(rule, method, reference) for method in compared.model.tolist()])
     wide = _widened(compared, noise, level)
     place = {model: row for row, model in enumerate(compared.model.tolist())}
     rows = [place.get(name, len(place)) for name in names]
@@ -98,7 +94,7 @@ def gains_of(fitted: CrossFit, rule: BinaryRule, level: float) -> tuple[Gains, s
         verdicts = verdicts_of(compared.difference, wide.standard_error, p_value, compared.tested).tolist()
         return tuple(OUTCOMES.get([*verdicts, "same"][row], "not tested") for row in rows)
 
-    found = Gains(
+    return Gains(
         candidate=np.array(names),
         score=score,
         gain=0.0 - column(compared.difference, 0.0),
@@ -111,7 +107,6 @@ def gains_of(fitted: CrossFit, rule: BinaryRule, level: float) -> tuple[Gains, s
         reference=reference,
         note=compared.note,
     )
-    return found, _simplest(ledger, measure, names, score, level)
 
 
 def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
@@ -127,13 +122,22 @@ def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
     return Estimates(factor * error, compared.df, low, high, np.where(tested, found.p_value, compared.p_value))
 
 
-def _simplest(ledger: Ledger, measure: MeanScore, names: list[str], score: Floats, level: float) -> str:
+def simplest_of(fitted: CrossFit | ClassCrossFit, rule: Any, gains: Gains, level: float) -> str:
     """Return the first of the methods whose score is within half a standard error of the best."""
-    best = names[int(np.argmin(score))]
+    names: list[str] = gains.candidate.tolist()
+    best = names[int(np.argmin(gains.score))]
+    ledger, measure = fitted.ledger(rule), MeanScore(rule)
+    if len(names) == 1 or not _is_known(ledger):
+        return best
     compared = compare_of(ledger, measure, reference=best, level=level, drawing=DRAWING)
     columns = (column.tolist() for column in (compared.model, compared.difference, compared.standard_error))
     near = {model for model, behind, error in zip(*columns, strict=True) if behind <= NEAR * error or behind == 0.0}
     return next(name for name in names if name in near or name == best)
+
+
+def _is_known(ledger: Ledger) -> bool:
+    """Return whether the differences of losses have errors: those of cases that depend on each other need the cases."""
+    return ledger.dependence is None or ledger.source is not None
 
 
 def _untested(names: list[str], score: Floats, reference: Reference, why: str) -> Gains:

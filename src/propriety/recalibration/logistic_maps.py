@@ -339,7 +339,8 @@ def fit_quadratic(table: ForecastTable, *, floor: float | None = None) -> Quadra
 
 def log_likelihood(log_odds_of_rows: Floats, events: Floats, non_events: Floats) -> float:
     """Return the log-likelihood of rows of events and non-events, accurate where rates are all but certain."""
-    lost = events * np.logaddexp(0.0, -log_odds_of_rows) + non_events * np.logaddexp(0.0, log_odds_of_rows)
+    far = np.abs(log_odds_of_rows)
+    lost = (events + non_events) * np.log1p(np.exp(-far)) + np.where(log_odds_of_rows < 0.0, events, non_events) * far
     return -float(lost.sum())
 
 

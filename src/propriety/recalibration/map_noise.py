@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from propriety.recalibration.cross_fitting import CrossFit
+from propriety.recalibration.folds import Folds
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
@@ -15,22 +15,26 @@ from propriety.tables.forecast_table import ForecastTable
 __all__ = ["map_noise"]
 
 
-def map_noise(fitted: CrossFit, whole: ForecastTable, rule: BinaryRule, method: str, reference: str) -> float:
-    r"""Return what the noise of the maps of a method adds to the variance of its mean loss, relative to a reference.
+def map_noise(
+    folds: Folds,
+    whole: ForecastTable,
+    rule: BinaryRule,
+    own: Sequence[RecalibrationMap],
+    others: Sequence[RecalibrationMap],
+) -> float:
+    r"""Return what the noise of the maps of a method adds to the variance of its mean loss, relative to other maps.
 
     Each case is scored by a map fitted to the cases of the other folds, and contributes to the maps that score those.
     So the errors of two folds are correlated through the maps, and the spread of the losses shows only half of this.
     The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of case :math:`i`
-    under map :math:`k` minus that under the map of the reference, and the clusters, times or single cases :math:`g`, it
-    is
+    under map :math:`k` minus that under the other map of the fold, and the clusters, times or single cases :math:`g`,
+    it is
 
     .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2
               \Big/ \Big(\sum_i w_i\Big)^2 .
 
     It needs the table of all cases, `whole`, because the fold of a case does not matter here.
     """
-    folds = fitted.folds
-    own, others = fitted.maps[method], fitted.maps[reference]
     share = (len(own) - 1) / len(own)
     if folds.dependence is not None and folds.cases is not None:
         forecast, happened, weight = folds.cases.gathered()

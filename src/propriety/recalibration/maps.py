@@ -1,23 +1,21 @@
-"""What a recalibration map is: a function from forecast to forecast that is fitted, called and stored."""
+"""What a recalibration map of one event is: a function from forecast to forecast that is fitted, called and stored."""
 
 from __future__ import annotations
 
-import json
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self, cast
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
 
 import narwhals as nw
 import numpy as np
 from scipy.special import logit
 
 from propriety.errors import InputValueError
+from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import Column, Dialect, Written, sql_of, written_expression
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import checked_fields, checked_version
 from propriety.tables.table_laws import column
 from propriety.tables.validation import read_event_forecast
 
@@ -35,25 +33,16 @@ __all__ = [
 ]
 
 LOWEST = 1e-6  # No floor under the log-odds is lower.
-KINDS: dict[str, type[RecalibrationMap]] = {}
 
 
-class RecalibrationMap(ABC):
-    """Base of the maps: frozen dataclasses whose fields are their parameters.
+class RecalibrationMap(StoredMap):
+    """Base of the maps of one event: frozen dataclasses whose fields are their parameters.
 
     A map is called with forecasts and returns what to forecast in their place. `to_dict` stores it as plain data, and
     `RecalibrationMap.from_dict` makes it again, whatever its kind.
     """
 
     __slots__ = ()
-
-    schema: ClassVar[str] = "propriety.recalibration_map"
-    schema_version: ClassVar[int] = 1
-    kind: ClassVar[str]
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        KINDS[cls.kind] = cls
 
     def __call__(self, y_proba: object) -> Floats:
         """Return the recalibrated forecasts of array-like forecasts, or of one, in [0, 1]."""
@@ -71,16 +60,6 @@ class RecalibrationMap(ABC):
     @abstractmethod
     def is_monotone(self) -> bool:
         """Whether a higher forecast never becomes a lower one."""
-
-    @property
-    @abstractmethod
-    def formula(self) -> str:
-        """The map in one line, with its numbers."""
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The fields by name."""
-        return {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
 
     def expression(self, column: str | nw.Expr) -> nw.Expr:
         """Return the map of a column as a narwhals expression, for any engine that narwhals knows.
@@ -129,57 +108,6 @@ class RecalibrationMap(ABC):
         from propriety.integrations.recalibrated_classifier import MapTransformer
 
         return MapTransformer(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the map as plain Python data, with the name and version of its schema."""
-        plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in self._stored()}
-        return {"schema": self.schema, "version": self.schema_version, "kind": self.kind, **plain}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Make a map from what `to_dict` returned; what is no such thing is refused.
-
-        Examples
-        --------
-        >>> stored = IdentityMap(floor=0.01).to_dict()
-        >>> RecalibrationMap.from_dict(stored)
-        IdentityMap(floor=0.01)
-        """
-        checked_version(data, cls.schema, cls.schema_version)
-        known = KINDS.get(kind) if isinstance(kind := data.get("kind"), str) else None
-        if known is None or not issubclass(known, cls):
-            wanted = [name for name, one in KINDS.items() if issubclass(one, cls)]
-            raise InputValueError(f"must be one of {wanted}", argument="kind", offender=f"got {kind!r}")
-        names = [field.name for field in fields(cast("Any", known))]
-        stored = checked_fields({name: data[name] for name in data if name != "kind"}, cls.schema, names)
-        return known(**stored)
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return what `to_dict` returns as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Make a map from what `to_json` returned."""
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise InputValueError("must be the JSON of a map", argument="text", offender=str(error)) from error
-        return cls.from_dict(data)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether two maps are of one kind and have the same parameters."""
-        return self.to_dict() == other.to_dict() if isinstance(other, RecalibrationMap) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((self.kind, *(float(np.sum(value)) for _, value in self._stored())))
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={_shown(value)}" for name, value in self._stored())
-        return f"{type(self).__name__}({shown})"
-
-    def _stored(self) -> list[tuple[str, Any]]:
-        return list(self.parameters.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -337,9 +265,3 @@ def checked_column(
         raise InputValueError(law, argument=name, row=row, offender=f"is {found[row].item()!r}")
     found.flags.writeable = False
     return found
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return f"<{len(value)} numbers>" if len(value) > 8 else str([float(f"{one:.6g}") for one in value])
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
+from operator import add, and_
 from typing import Any
 
 import numpy as np
 
-from propriety.errors import MissingDependencyError
+from propriety.errors import InputValueError, MissingDependencyError
+from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.isotonic_map import IsotonicMap
 from propriety.recalibration.maps import RecalibrationMap
+from propriety.recalibration.one_vs_rest import OneVsRestMap
 from propriety.recalibration.venn_abers import VennAbersMap
 from propriety.result import Floats
 
-__all__ = ["onnx_model"]
+__all__ = ["onnx_class_model", "onnx_model"]
 
 # The first opset with all that is used, and the format of files of its time, so that old runtimes read the model, too.
 OPSET, FORMAT = 13, 7
@@ -22,23 +26,31 @@ INPUT, OUTPUT = "forecast", "recalibrated"
 
 
 def onnx_model(own: RecalibrationMap) -> Any:
-    """Return a map as an ONNX model in double precision; see `RecalibrationMap.to_onnx`."""
-    try:
-        from onnx import TensorProto, checker, helper
-    except ImportError as error:
-        law = "a map as an ONNX model needs onnx, which is not installed"
-        raise MissingDependencyError(law, hint='pip install "propriety[onnx]".') from error
+    """Return a map of one event as an ONNX model in double precision; see `RecalibrationMap.to_onnx`."""
     graph = _Graph()
     p = _Column(graph, INPUT)
-    valid = (p >= 0.0) & (p <= 1.0)
-    graph.where(valid, _written(own, p, graph), graph.constant(math.nan), output=OUTPUT)
-    ends = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["cases"]) for name in (INPUT, OUTPUT)]
-    made = helper.make_graph(graph.nodes, "recalibration", ends[:1], ends[1:], initializer=graph.constants)
-    opsets = [helper.make_opsetid("", OPSET)]
-    model = helper.make_model(made, opset_imports=opsets, ir_version=FORMAT, producer_name="propriety")
-    model.doc_string = own.formula
-    checker.check_model(model)
-    return model
+    graph.where(_valid(p), _written(own, p, graph), graph.constant(math.nan), output=OUTPUT)
+    return graph.model(["cases"], own.formula)
+
+
+def onnx_class_model(own: ClassMap, classes: int | None) -> Any:
+    """Return a map of classes as an ONNX model in double precision; see `ClassMap.to_onnx`."""
+    number = own.classes or classes
+    if number is None or (classes is not None and classes != number):
+        law = "must be the number of classes" if number is None else f"must be {number}, as the map has it"
+        raise InputValueError(law, argument="classes", offender=f"got {classes!r}")
+    graph = _Graph()
+    rows = _Column(graph, INPUT)
+    p = [graph.node("Gather", rows, graph.constant(place, np.int64), axis=1) for place in range(number)]
+    valid, missing = reduce(and_, [_valid(one) for one in p]), graph.constant(math.nan)
+    found = [graph.where(valid, one, missing) for one in _written_classes(own, p, graph)]
+    second = graph.constant([1], np.int64)
+    graph.node("Concat", *(graph.node("Unsqueeze", one, second) for one in found), output=OUTPUT, axis=1)
+    return graph.model(["cases", number], own.formula)
+
+
+def _valid(p: _Column) -> _Column:
+    return (p >= 0.0) & (p <= 1.0)
 
 
 def _written(own: RecalibrationMap, p: _Column, graph: _Graph) -> _Column:
@@ -57,28 +69,50 @@ def _written(own: RecalibrationMap, p: _Column, graph: _Graph) -> _Column:
     return found
 
 
+def _written_classes(own: ClassMap, p: Sequence[_Column], graph: _Graph) -> list[_Column]:
+    """Return the map of the columns of all classes."""
+    if not isinstance(own, OneVsRestMap):
+        return own.written(p, graph)
+    parts = [_written(one, column, graph) for one, column in zip(own.maps, p, strict=True)]
+    total = reduce(add, parts)
+    return [graph.where(total > 0.0, part / total, column) for part, column in zip(parts, p, strict=True)]
+
+
 class _Graph:
     """Nodes and constants of a model, in which formulas are written; see `written_maps.Written`."""
 
     def __init__(self) -> None:
+        try:
+            import onnx
+        except ImportError as error:
+            law = "a map as an ONNX model needs onnx, which is not installed"
+            raise MissingDependencyError(law, hint='pip install "propriety[onnx]".') from error
+        self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def node(self, operation: str, *inputs: _Column | float, output: str = "") -> _Column:
-        """Add an operation, and return its result."""
-        from onnx import helper
+    def model(self, shape: Sequence[str | int], about: str) -> Any:
+        """Return the checked model of all that was added, with an input and an output of one shape."""
+        helper, kind = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        ends = [helper.make_tensor_value_info(name, kind, shape) for name in (INPUT, OUTPUT)]
+        made = helper.make_graph(self.nodes, "recalibration", ends[:1], ends[1:], initializer=self.constants)
+        opsets = [helper.make_opsetid("", OPSET)]
+        model = helper.make_model(made, opset_imports=opsets, ir_version=FORMAT, producer_name="propriety")
+        model.doc_string = about
+        self.onnx.checker.check_model(model)
+        return model
 
+    def node(self, operation: str, *inputs: _Column | float, output: str = "", **attributes: Any) -> _Column:
+        """Add an operation, and return its result."""
         names = [one.name if isinstance(one, _Column) else self.constant(one).name for one in inputs]
         made = output or f"{operation.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operation, names, [made]))
+        self.nodes.append(self.onnx.helper.make_node(operation, names, [made], **attributes))
         return _Column(self, made)
 
     def constant(self, value: float | Sequence[float] | Floats, kind: type = np.float64) -> _Column:
         """Add numbers of double precision, or of another kind."""
-        from onnx import numpy_helper
-
         name = f"constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype=kind), name))
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value, dtype=kind), name))
         return _Column(self, name)
 
     def log(self, x: _Column) -> _Column:
@@ -150,6 +184,9 @@ class _Column:
 
     def __le__(self, other: _Column | float) -> _Column:
         return self.graph.node("LessOrEqual", self, other)
+
+    def __gt__(self, other: _Column | float) -> _Column:
+        return self.graph.node("Greater", self, other)
 
     def __ge__(self, other: _Column | float) -> _Column:
         return self.graph.node("GreaterOrEqual", self, other)

@@ -7,20 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.inference.number_words import number, percent
+from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
+from propriety.recalibration.scaling_maps import MatrixMap, VectorMap
 from propriety.recalibration.spline_map import SplineMap
 from propriety.recalibration.written_maps import Dialect
 from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Gain", "Recalibration", "RecalibrationVerdict"]
+__all__ = ["Gain", "Recalibration", "RecalibrationVerdict", "formula_of"]
 
 Gain: TypeAlias = Literal["gain", "loss", "not shown", "unchanged", "infinite", "not tested"]
 
@@ -70,9 +71,9 @@ class Recalibration(Result):
         Two-sided p-value of no gain, of this candidate alone.
     method : str
         The candidate that the map is of.
-    map : RecalibrationMap
-        The map, fitted to all cases.
-    maps : mapping of str to RecalibrationMap
+    map : RecalibrationMap or ClassMap
+        The map, fitted to all cases; of rows of probabilities if the forecasts are of classes.
+    maps : mapping of str to RecalibrationMap or ClassMap
         The maps of all candidates, fitted to all cases.
     verdict : RecalibrationVerdict
         What can be said about the gain.
@@ -82,6 +83,8 @@ class Recalibration(Result):
         How the folds were made, and the level of the intervals.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
+    labels : tuple, optional
+        The labels of the classes in order; None for one event.
     note : str
         What to beware of.
     seed : int
@@ -96,16 +99,17 @@ class Recalibration(Result):
     standard_error: Floats
     p_value: Floats
     method: str
-    map: RecalibrationMap
+    map: RecalibrationMap | ClassMap
     verdict: RecalibrationVerdict
     rule: Rule
     folds: str
     level: float
     n: int
+    labels: tuple[Any, ...] | None = None
     dropped: int = 0
     note: str = ""
     seed: int
-    maps: Mapping[str, RecalibrationMap] = field(metadata={"hidden": True})
+    maps: Mapping[str, RecalibrationMap | ClassMap] = field(metadata={"hidden": True})
     table_before: ForecastTable = field(metadata={"hidden": True})
     table_after: ForecastTable = field(metadata={"hidden": True})
 
@@ -113,17 +117,25 @@ class Recalibration(Result):
         """Return the recalibrated forecasts."""
         return self.map(y_proba)
 
-    def expression(self, column: str | nw.Expr) -> nw.Expr:
-        """Return the map of a column as a narwhals expression; see `RecalibrationMap.expression`."""
+    def expression(self, column: Any) -> Any:
+        """Return the map of a column as a narwhals expression; of the columns of classes as a list of them.
+
+        See `RecalibrationMap.expression` and `ClassMap.expression`.
+        """
         return self.map.expression(column)
 
-    def to_sql(self, column: str, *, dialect: Dialect = "duckdb") -> str:
-        """Return the map of a column as SQL; see `RecalibrationMap.to_sql`."""
+    def to_sql(self, column: Any, *, dialect: Dialect = "duckdb") -> Any:
+        """Return the map of a column as SQL; of the columns of classes as a list of texts.
+
+        See `RecalibrationMap.to_sql` and `ClassMap.to_sql`.
+        """
         return self.map.to_sql(column, dialect=dialect)
 
     def to_onnx(self) -> Any:
-        """Return the map as an ONNX model; see `RecalibrationMap.to_onnx`."""
-        return self.map.to_onnx()
+        """Return the map as an ONNX model; see `RecalibrationMap.to_onnx` and `ClassMap.to_onnx`."""
+        if isinstance(self.map, RecalibrationMap) or self.labels is None:
+            return self.map.to_onnx()
+        return self.map.to_onnx(len(self.labels))
 
     def to_sklearn(self) -> Any:
         """Return the map as a transformer of scikit-learn; see `RecalibrationMap.to_sklearn`."""
@@ -131,7 +143,7 @@ class Recalibration(Result):
 
     @property
     def before(self) -> ReliabilityCurve:
-        """The reliability curve of the forecasts as they are."""
+        """The reliability curve of the forecasts as they are; of classes that of all probabilities together."""
         return reliability_curve(self.table_before)
 
     @property
@@ -184,14 +196,40 @@ def _verdict_words(found: Recalibration) -> str:
     return f"{said} The {score} of the forecasts as they are is infinite; {kept}."
 
 
-def _map_words(method: str, fitted: RecalibrationMap) -> str:
+def formula_of(fitted: RecalibrationMap | ClassMap) -> str:
+    """Return the formula of a map; of one that leaves the forecasts as they are, that of the identity."""
+    return f"q = {IdentityMap(floor=fitted.parameters['floor']).formula}" if _is_identity(fitted) else fitted.formula
+
+
+def _is_identity(fitted: RecalibrationMap | ClassMap) -> bool:
+    return isinstance(fitted, IdentityMap) or (isinstance(fitted, SplineMap) and fitted.shrinkage == 0.0)
+
+
+def _map_words(method: str, fitted: RecalibrationMap | ClassMap) -> str:
     """Say what the map does."""
-    if isinstance(fitted, IdentityMap) or (isinstance(fitted, SplineMap) and fitted.shrinkage == 0.0):
-        kept = f", but none below {fitted.floor:.3g} or above 1 minus it" if fitted.floor else ""
+    if _is_identity(fitted):
+        floor = fitted.parameters["floor"]
+        kept = f", but none below {floor:.3g} or above 1 minus it" if floor else ""
         return f"The map ({method}) leaves the forecasts as they are{kept}."
+    if isinstance(fitted, ClassMap):
+        return _class_map_words(method, fitted)
     shrunk = ""
     if isinstance(fitted, SplineMap) and fitted.shrinkage < 1.0:
         shrunk = f", {percent(fitted.shrinkage)} of the way from the forecasts to the curve that fits best"
+    return f"The map ({method}): {fitted.formula}{shrunk}."
+
+
+def _class_map_words(method: str, fitted: ClassMap) -> str:
+    """Say what a map of classes does, and how much of it is left by shrinkage."""
+    shares = fitted.shares.tolist() if isinstance(fitted, VectorMap | MatrixMap) else [1.0]
+    if isinstance(fitted, ClassIdentityMap) or not any(shares):
+        floor = fitted.parameters["floor"]
+        kept = f", but counts probabilities below {floor:.3g} as that" if floor else ""
+        return f"The map ({method}) leaves the forecasts as they are{kept}."
+    shrunk = ""
+    if min(shares) < 1.0:
+        told = zip(shares, ("the common slope", "what classes differ in", "the entries off the diagonal"), strict=False)
+        shrunk = f"; shrinkage leaves {', '.join(f'{percent(share)} of {what}' for share, what in told)}"
     return f"The map ({method}): {fitted.formula}{shrunk}."
 
 

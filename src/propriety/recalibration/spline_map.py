@@ -34,6 +34,7 @@ CAUTION = 1.25  # With 1 the map of calibrated forecasts costs 1.5 times as much
 GROUPS = 2**12  # Rows of the first fit of a large table.
 MAX_STEPS = 100
 LAST_STEP = 1e-13
+ROUNDING = 1e-13  # Of a sum of losses.
 HALVINGS = 60
 
 
@@ -293,6 +294,8 @@ def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty
         free = (now > lowest) | (slope < 0.0)
         step = np.zeros(len(now))
         step[free] = -np.linalg.solve(bend[np.ix_(free, free)], slope[free])
+        if -float(slope @ step) <= ROUNDING * abs(reached):
+            break  # The loss no longer tells whether a step helps.
         share = 1.0
         for _ in range(HALVINGS):
             there = np.maximum(now + share * step, lowest)
@@ -306,5 +309,8 @@ def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty
         now, reached = there, lost
         if moved <= LAST_STEP * max(1.0, float(np.abs(now).max())):
             return now
-    law = f"the spline did not converge in {MAX_STEPS} steps"
-    raise InputValueError(law)
+    else:
+        law = f"the spline did not converge in {MAX_STEPS} steps"
+        raise InputValueError(law)
+    last: Floats = np.maximum(now + step, lowest)
+    return last

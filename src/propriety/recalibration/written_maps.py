@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add, and_
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import narwhals as nw
@@ -17,9 +19,14 @@ __all__ = [
     "expit_of",
     "farthest_of",
     "log_odds_of",
+    "log_probabilities_of",
+    "normalised",
     "piecewise",
+    "softmax_of",
     "sql_of",
+    "sqls_of",
     "written_expression",
+    "written_expressions",
 ]
 
 Dialect: TypeAlias = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
@@ -103,6 +110,9 @@ class _Text:
     def __le__(self, other: Column) -> _Text:
         return _joined(self, "<=", other)
 
+    def __gt__(self, other: Column) -> _Text:
+        return _joined(self, ">", other)
+
     def __ge__(self, other: Column) -> _Text:
         return _joined(self, ">=", other)
 
@@ -138,6 +148,7 @@ class _Sql:
 EXPRESSIONS: Written = _Expressions()
 SQL: Written = _Sql()
 Formula: TypeAlias = Callable[[Column, Written], Column]
+ClassFormula: TypeAlias = Callable[[Sequence[Column], Written], list[Column]]
 
 
 def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
@@ -150,14 +161,46 @@ def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
 
 def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
     """Write a formula of a column in SQL; invalid forecasts become NULL. Dialects other than DuckDB need SQLGlot."""
-    if not isinstance(column, str):
+    p = _column(column)
+    return _in_dialect(f"CASE WHEN {_text((p >= 0.0) & (p <= 1.0))} THEN {_text(formula(p, SQL))} END", dialect)
+
+
+def written_expressions(formula: ClassFormula, columns: Sequence[str | nw.Expr], classes: int | None) -> list[nw.Expr]:
+    """Write a formula of the columns of all classes as expressions; rows without forecasts become null."""
+    if not all(isinstance(one, str | nw.Expr) for one in _as_many(columns, classes)):
+        raise InputTypeError("must be names of columns, or expressions", argument="columns")
+    p = [(nw.col(one) if isinstance(one, str) else one).cast(nw.Float64) for one in columns]
+    holds = reduce(and_, [(one >= 0.0) & (one <= 1.0) for one in p])
+    return [nw.when(holds).then(found) for found in formula(p, EXPRESSIONS)]
+
+
+def sqls_of(formula: ClassFormula, columns: Sequence[str], classes: int | None, dialect: Dialect) -> list[str]:
+    """Write a formula of the columns of all classes in SQL, a text for each class; see `sql_of`."""
+    p = [_column(one) for one in _as_many(columns, classes)]
+    holds = _text(reduce(and_, [(one >= 0.0) & (one <= 1.0) for one in p]))
+    return [_in_dialect(f"CASE WHEN {holds} THEN {_text(found)} END", dialect) for found in formula(p, SQL)]
+
+
+def _as_many(columns: Any, classes: int | None) -> Sequence[Any]:
+    """Return the columns, of which there must be one for each class."""
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) != (classes or len(columns)):
+        law = f"must be a list of {classes or 'the'} columns, one for each class"
+        raise InputTypeError(law, argument="columns", offender=f"got {columns!r}")
+    return columns
+
+
+def _column(name: object) -> _Text:
+    if not isinstance(name, str):
         raise InputTypeError("must be the name of a column", argument="column")
+    quoted = name.replace('"', '""')
+    return _Text(f'CAST("{quoted}" AS DOUBLE)')
+
+
+def _in_dialect(text: str, dialect: Dialect) -> str:
+    """Return SQL of DuckDB in a dialect."""
     if dialect not in get_args(Dialect):
         law = f"must be one of {list(get_args(Dialect))}"
         raise InputValueError(law, argument="dialect", offender=f"got {dialect!r}")
-    name = column.replace('"', '""')
-    p = _Text(f'CAST("{name}" AS DOUBLE)')
-    text = f"CASE WHEN {_text((p >= 0.0) & (p <= 1.0))} THEN {_text(formula(p, SQL))} END"
     if dialect == "duckdb":
         return text
     try:
@@ -176,6 +219,25 @@ def log_odds_of(p: Column, floor: float, ops: Written) -> Column:
         raise UnsupportedOperationError(law, offender=f"it is {floor!r}", hint="fit it with a floor such as 1e-6.")
     inside = ops.clip(p, floor, 1.0 - floor)
     return ops.log(inside / (1.0 - inside))
+
+
+def log_probabilities_of(p: Sequence[Column], floor: float, ops: Written) -> list[Column]:
+    """Return the logarithms of floored probabilities."""
+    if not floor > 0.0:
+        law = "a map in log-probabilities needs a floor above 0 to be written out, because engines refuse the log of 0"
+        raise UnsupportedOperationError(law, hint="fit it with a floor such as 1e-12.")
+    return [ops.log(ops.clip(one, floor, 1.0)) for one in p]
+
+
+def softmax_of(scores: Sequence[Column], farthest: float, ops: Written) -> list[Column]:
+    """Return the softmax of scores, whose absolute values are at most `farthest`."""
+    return normalised([ops.exp(one if farthest <= FARTHEST else ops.clip(one, -FARTHEST, FARTHEST)) for one in scores])
+
+
+def normalised(parts: Sequence[Column]) -> list[Column]:
+    """Return the share of each part in their sum."""
+    total = reduce(add, parts)
+    return [one / total for one in parts]
 
 
 def expit_of(x: Column, farthest: float, ops: Written) -> Column:

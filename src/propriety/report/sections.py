@@ -28,6 +28,7 @@ from propriety.report.analysis_calls import (
 from propriety.report.figures import figure_of
 from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
+from propriety.report.recalibration import gains
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
 from propriety.rules.families import BRIER
@@ -63,6 +64,7 @@ def calibration(evaluation: Evaluation) -> Section:
                 size=(4.6, 4.6),
             ),
             _parts(evaluation),
+            *gains(evaluation),
             *banded,
         ),
     )
@@ -192,7 +194,7 @@ def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
     parts = {shown[model]: one for model, one in evaluation.decompositions.items()}
     return figure_of(
         partial(plots.plot_decompositions, parts),
-        title="Where the scores come from",
+        title="Decomposition of the scores",
         caption="Miscalibration increases to the right, discrimination upwards: the best models are at the upper left. "
         "Neither is corrected for sampling noise.",
         table={

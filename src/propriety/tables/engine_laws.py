@@ -30,30 +30,30 @@ def checked_counts(
 
     The weights may all be zero only where this is allowed, as for one group among several.
     """
-    fault = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
+    broken = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
     total = int(counts.cases.sum())
     if total == 0:
         raise InputValueError(laws.NO_CASE)
     dropped = 0
     argument = cases.arguments[counts.model]
     for bit, name in MISSING.items():
-        missing = int(counts.cases[(fault & bit) > 0].sum())
+        missing = int(counts.cases[(broken & bit) > 0].sum())
         if missing and not cases.drop:
             count = _count(missing, total)
             raise MissingValuesError(laws.MISSING_LAW, argument=name or argument, count=count, hint=laws.MISSING_HINT)
     if cases.drop:
-        gone = (fault & Broken.MISSING) > 0
+        gone = (broken & Broken.MISSING) > 0
         dropped = int(counts.cases[gone].sum())
         if dropped == total:
             raise laws.none_left(total)
-        counts, fault = counts.where(~gone), fault[~gone]
+        counts, broken = counts.where(~gone), broken[~gone]
     if not (weightless and counts.positive.sum() == 0):
         _check_weights(cases, counts)
     order = (Broken.FORECAST, Broken.ROW_SUM, Broken.OUTCOME, Broken.WEIGHT)
     if cases.is_labelled:
         order = (Broken.OUTCOME, Broken.FORECAST, Broken.ROW_SUM, Broken.WEIGHT)
     for bit in order:
-        bad = int(counts.cases[(fault & bit) > 0].sum())
+        bad = int(counts.cases[(broken & bit) > 0].sum())
         if bad:
             _refuse(cases, counts, keys, bit, _count(bad, total - dropped))
     return counts, dropped

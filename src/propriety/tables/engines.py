@@ -29,7 +29,7 @@ Group: TypeAlias = tuple[Any, ...]
 
 SMALL = 1e-150
 MOST = 2**53  # Keys end up as floats, which are exact up to here.
-FAULTS = 2**8  # Larger than any code of broken laws.
+VIOLATIONS = 2**8  # Larger than any code of broken laws.
 WEIGHTED = ("non_events", "event_squares", "non_event_squares", "positive", "positive_events")
 
 
@@ -166,8 +166,8 @@ def count(
         columns["non_events"] = columns["cases"] - columns["events"]
         columns |= {"positive": columns["cases"], "positive_events": columns["events"]}
     if several and bits is not None:
-        key = columns["key"].astype(np.int64) + FAULTS
-        columns["key"] = ((key & (1 << bits) - 1) - FAULTS).astype(np.float64)
+        key = columns["key"].astype(np.int64) + VIOLATIONS
+        columns["key"] = ((key & (1 << bits) - 1) - VIOLATIONS).astype(np.float64)
         found = found.append_column("table", [key >> bits])
     return Counted(tables, found.select([*several, *by]), columns)
 
@@ -177,8 +177,8 @@ def _rows(
 ) -> Lazy:
     """Return the plain columns of all tables, stacked."""
     if cases.labels is not None:
-        faults = {f"fault_{model}": _fault(cases, model) for model in range(len(cases.models))}
-        cases = replace(cases, frame=cases.frame.with_columns(**faults))
+        violations = {f"broken_{model}": _violations(cases, model) for model in range(len(cases.models))}
+        cases = replace(cases, frame=cases.frame.with_columns(**violations))
     parts = [_keyed(cases, *table, level, by, within) for table in tables]
     if len(parts) == 1:
         return parts[0]
@@ -193,7 +193,7 @@ def _key_bits(level: int | None, tables: int) -> int | None:
 
     This saves engines one grouping column. None if the key is too short; the table is then a column.
     """
-    bits = 53 if level is None else 1 + max(level, FAULTS.bit_length())
+    bits = 53 if level is None else 1 + max(level, VIOLATIONS.bit_length())
     return bits if tables <= MOST >> bits else None
 
 
@@ -247,11 +247,11 @@ def _key(cases: LazyCases, model: int, event: Event, level: int | None) -> nw.Ex
     """Return the key of each row: the forecast or its cell, -1 for a forecast of 0 among cells, or the broken laws."""
     if cases.labels is not None:
         # The checks of a row are long and the same for all of its events, so they are computed once, as a column.
-        fault, forecast = nw.col(f"fault_{model}"), cases.forecast(model, event)
+        broken, forecast = nw.col(f"broken_{model}"), cases.forecast(model, event)
         if level is None:
-            return nw.when(fault >= 0.0).then(forecast).otherwise(fault - 1.0)
-        celled = nw.when((fault >= 0.0) & (forecast > 0.0)).then(_cell(cases, model, event, level))
-        return celled.otherwise(fault - 1.0).cast(nw.Int64)
+            return nw.when(broken >= 0.0).then(forecast).otherwise(broken - 1.0)
+        celled = nw.when((broken >= 0.0) & (forecast > 0.0)).then(_cell(cases, model, event, level))
+        return celled.otherwise(broken - 1.0).cast(nw.Int64)
     laws = cases.laws(model).values()
     lawful = [law.lawful for law in cases.laws(model, positive=None if level is None else event).values()]
     if cases.drop and len(cases.tables) > 1:
@@ -260,11 +260,11 @@ def _key(cases: LazyCases, model: int, event: Event, level: int | None) -> nw.Ex
     # from a missing value, takes the other branch on every engine.
     chosen = nw.when(_all(lawful))
     if level is None:
-        return chosen.then(cases.forecast(model, event)).otherwise(_fault(cases, model) - 1.0)
-    return chosen.then(_cell(cases, model, event, level)).otherwise(_fault(cases, model) - 1.0).cast(nw.Int64)
+        return chosen.then(cases.forecast(model, event)).otherwise(_violations(cases, model) - 1.0)
+    return chosen.then(_cell(cases, model, event, level)).otherwise(_violations(cases, model) - 1.0).cast(nw.Int64)
 
 
-def _fault(cases: LazyCases, model: int) -> nw.Expr:
+def _violations(cases: LazyCases, model: int) -> nw.Expr:
     """Return 0 for a valid row, and otherwise a negative number with one bit per broken law."""
     return _total(
         [

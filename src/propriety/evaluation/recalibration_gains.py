@@ -1,0 +1,101 @@
+"""What recalibrating each model would gain on cases that its map has not seen, and the maps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from propriety.errors import InputValueError
+from propriety.evaluation.made_when_asked import MadeWhenAsked
+from propriety.evaluation.problem import Problem
+from propriety.inference.recalibration_gain import RecalibrationGain
+from propriety.ledger.ledger import Ledger
+from propriety.recalibration.recalibrate import recalibrate
+from propriety.recalibration.result import Recalibration
+
+__all__ = ["FOLDS", "RecalibrationGains"]
+
+FOLDS = 5
+FEWEST = 50  # Cases; fewer do not tell what a map gains.
+KEY = "recalibration_gain"
+
+
+class RecalibrationGains(Mapping[str, Recalibration]):
+    """The recalibration of each model by the default map, with its gain by cross-fitting; each is made when asked for.
+
+    The score is the one that ranks the models. Cases that are independent and have no weights are dealt to folds by
+    their table; others must be in memory. Models whose cases cannot be dealt are missing, and `reasons` tells why.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The models; of classes there are no gains.
+    problem : Problem
+        With the score that ranks the models.
+    level, seed
+        The level of the intervals, and the seed of the folds.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1] * 100, [0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.8, 0.8] * 100
+    >>> result = pr.evaluate(y, {"a": p}, seed=1)
+    >>> verdict = result.recalibration["a"].verdict
+    >>> verdict.outcome, round(verdict.before, 4), round(verdict.gain, 4)
+    ('gain', 0.2, 0.0114)
+    """
+
+    def __init__(self, ledger: Ledger, problem: Problem, *, level: float, seed: int) -> None:
+        self._problem, self._rates = problem, ledger.rates
+
+        def made(model: str) -> Recalibration | str:
+            if ledger.n < FEWEST:
+                return f"the gain of recalibration needs at least {FEWEST} cases"
+            try:
+                return recalibrate(ledger, model=model, rule=problem.headline.rule, folds=FOLDS, level=level, seed=seed)
+            except InputValueError as error:
+                return error.law
+
+        self._made: Mapping[str, Recalibration | str] = MadeWhenAsked(
+            ledger.models if ledger.kind == "binary" else (), made
+        )
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why models have no gain."""
+        return {model: found for model in self._made if isinstance(found := self._made[model], str)}
+
+    def gain(self, model: str) -> RecalibrationGain | None:
+        """Return the gain for a verdict on calibration; None where it has no interval, or the score is infinite."""
+        found = self._made[model]
+        if isinstance(found, str) or math.isnan(found.verdict.low) or found.verdict.reference != "none":
+            return None
+        rule, rate = self._problem.headline.rule, self._rates["event"]
+        losses: Any = rule
+        uncertainty = rate * losses.loss(rate, event=True) + (1.0 - rate) * losses.loss(rate, event=False)
+        label, told = self._problem.headline.label, found.verdict
+        return RecalibrationGain(label, told.before, told.gain, told.low, told.high, float(uncertainty))
+
+    def numbers(self, model: str) -> dict[str, float]:
+        """Return the gain and its limits by the names that gates and experiment trackers use; NaN if it is unknown."""
+        if model not in self._made:
+            return {}
+        found = self.get(model)
+        limits = (math.nan,) * 3 if found is None else (found.verdict.gain, found.verdict.low, found.verdict.high)
+        return dict(zip((KEY, f"{KEY}_low", f"{KEY}_high"), map(float, limits), strict=True))
+
+    def __getitem__(self, model: str) -> Recalibration:
+        found = self._made[model]
+        if isinstance(found, str):
+            raise KeyError(f"{model}: {found}")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (model for model in self._made if not isinstance(self._made[model], str))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"RecalibrationGains({list(self._made)})"

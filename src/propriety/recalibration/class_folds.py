@@ -1,0 +1,55 @@
+"""Cases of classes by fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError
+from propriety.recalibration.class_rows import ClassRows
+from propriety.tables.cases import Cases
+
+__all__ = ["ClassFolds"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ClassFolds:
+    """Cases of classes by one model, with the fold of each; maps of classes cannot be fitted to tables of one event.
+
+    Parameters
+    ----------
+    cases : Cases
+        The cases, all with a positive weight.
+    whole : ClassRows
+        Their rows.
+    codes : array of shape (cases,)
+        The fold of each case, from 0 on; two folds or more.
+    words : str
+        How the folds were made.
+    dropped : int
+        Rows left out because of missing values.
+    """
+
+    cases: Cases
+    whole: ClassRows
+    codes: NDArray[np.intp]
+    words: str = ""
+    dropped: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self) < 2:
+            raise InputValueError(f"cross-fitting needs at least two folds with cases; got {len(self)}")
+
+    def __len__(self) -> int:
+        return int(self.codes.max()) + 1
+
+    @property
+    def has_certain(self) -> bool:
+        """Whether a class was called impossible."""
+        return bool((self.whole.forecast == 0.0).any())
+
+    def without(self, fold: int) -> ClassRows:
+        """Return the rows of the cases of all other folds."""
+        return self.whole.where(self.codes != fold)

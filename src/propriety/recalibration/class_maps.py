@@ -1,0 +1,175 @@
+"""What a recalibration map of classes is: a function from rows of probabilities to such rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import narwhals as nw
+import numpy as np
+
+from propriety.errors import InputValueError
+from propriety.recalibration.class_rows import ClassRows, floor_of_classes
+from propriety.recalibration.maps import checked_floor
+from propriety.recalibration.stored_maps import StoredMap
+from propriety.recalibration.written_maps import Column, Dialect, Written, normalised, sqls_of, written_expressions
+from propriety.result import Floats
+from propriety.tables.validation import read_forecast
+
+__all__ = ["ClassIdentityMap", "ClassMap", "fit_classes_as_they_are", "fit_classes_floored"]
+
+
+class ClassMap(StoredMap):
+    """Base of the maps of classes: frozen dataclasses whose fields are their parameters.
+
+    A map is called with rows of probabilities and returns the rows to forecast in their place. `to_dict` stores it as
+    plain data, and `ClassMap.from_dict` makes it again, whatever its kind.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, y_proba: object) -> Floats:
+        """Return the recalibrated rows of array-like rows of probabilities, shape (n, K)."""
+        forecast, _ = read_forecast(y_proba)
+        if self.classes is not None and len(forecast) != self.classes:
+            law = f"must have {self.classes} columns, as the rows that the map was fitted to"
+            raise InputValueError(law, argument="y_proba", offender=f"it has {len(forecast)}")
+        return self.recalibrated(np.ascontiguousarray(forecast.T))
+
+    @property
+    @abstractmethod
+    def classes(self) -> int | None:
+        """Number of classes; None where any number will do."""
+
+    @abstractmethod
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated rows of an array of valid ones, shape (n, K)."""
+
+    @abstractmethod
+    def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
+        """Return the map of the columns of all classes, written in operations that engines have."""
+
+    def expression(self, columns: Sequence[str | nw.Expr]) -> list[nw.Expr]:
+        """Return the map of the columns of all classes as narwhals expressions, one for each class.
+
+        Rows that hold a value that is missing or not in [0, 1] become null.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = nw.from_native(pl.DataFrame({"a": [0.2, None], "b": [0.8, 0.5]}))
+        >>> from propriety.recalibration import TemperatureMap
+        >>> a, b = TemperatureMap(slope=0.5, floor=1e-12).expression(["a", "b"])
+        >>> frame.select(a=a.round(3), b=b.round(3)).rows()
+        [(0.333, 0.667), (None, None)]
+        """
+        return written_expressions(self.written, columns, self.classes)
+
+    def to_sql(self, columns: Sequence[str], *, dialect: Dialect = "duckdb") -> list[str]:
+        """Return the map as SQL, a text for each class; see `RecalibrationMap.to_sql`."""
+        return sqls_of(self.written, columns, self.classes, dialect)
+
+    def to_onnx(self, classes: int | None = None) -> Any:
+        """Return the map as an ONNX model of rows, of shape (cases, K); see `RecalibrationMap.to_onnx`.
+
+        Maps for any number of classes need `classes`, the number.
+        """
+        from propriety.recalibration.onnx_maps import onnx_class_model
+
+        return onnx_class_model(self, classes)
+
+    def to_sklearn(self) -> Any:
+        """Return the map as a transformer of scikit-learn; see `propriety.integrations.sklearn.MapTransformer`."""
+        from propriety.integrations.recalibrated_classifier import MapTransformer
+
+        return MapTransformer(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ClassIdentityMap(ClassMap):
+    r"""The rows as they are, or kept from certainty: :math:`q_k = \max(p_k, \epsilon) / \sum_j \max(p_j, \epsilon)`.
+
+    Parameters
+    ----------
+    floor : float
+        The floor :math:`\epsilon`; 0 leaves every row as it is.
+
+    Examples
+    --------
+    >>> ClassIdentityMap(floor=0.25)([[0.0, 0.25, 0.75]])
+    array([[0.2, 0.2, 0.6]])
+    """
+
+    kind: ClassVar[str] = "class identity"
+
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "floor", checked_floor(self.floor))
+
+    @property
+    def classes(self) -> None:
+        """None: any number of classes will do."""
+        return
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the rows, with no probability below the floor before they are made to sum to one."""
+        if self.floor == 0.0:
+            return forecast
+        raised = np.maximum(forecast, self.floor)
+        found: Floats = raised / raised.sum(axis=1, keepdims=True)
+        return found
+
+    def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
+        """Return the map of the columns of all classes."""
+        return normalised([ops.clip(one, self.floor, 1.0) for one in p]) if self.floor else list(p)
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return "p" if self.floor == 0.0 else f"max(p, {self.floor:.4g}), made to sum to one"
+
+
+def fit_classes_as_they_are(rows: ClassRows) -> ClassIdentityMap:
+    """Leave the rows as they are.
+
+    Parameters
+    ----------
+    rows : ClassRows
+        Any; they do not matter.
+
+    Returns
+    -------
+    ClassIdentityMap
+        The map.
+
+    Examples
+    --------
+    >>> fit_classes_as_they_are(ClassRows.from_predictions([0], [[0.5, 0.5]]))([[0.0, 1.0]])
+    array([[0., 1.]])
+    """
+    del rows
+    return ClassIdentityMap()
+
+
+def fit_classes_floored(rows: ClassRows) -> ClassIdentityMap:
+    """Keep the rows from certainty, at the floor of the cases; see `floor_of_classes`.
+
+    Parameters
+    ----------
+    rows : ClassRows
+        Any.
+
+    Returns
+    -------
+    ClassIdentityMap
+        The map.
+
+    Examples
+    --------
+    >>> fit_classes_floored(ClassRows.from_predictions([0], [[0.5, 0.5]]))([[0.0, 1.0]])
+    array([[0.2, 0.8]])
+    """
+    return ClassIdentityMap(floor=floor_of_classes(rows))

@@ -1,0 +1,201 @@
+"""Cases of classes in a lazy frame: the engine computes the likelihoods, one query for each step of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from narwhals.typing import IntoLazyFrame
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, UnsupportedOperationError
+from propriety.ledger.sources import open_ledger
+from propriety.recalibration.class_rows import Scaling
+from propriety.recalibration.softmax_fit import Likelihood, Sums
+from propriety.result import Floats
+from propriety.tables.events import Event
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.queries import Lazy, fetched, row_by_row
+from propriety.tables.validation import Labels, Missing
+
+__all__ = ["LazyClassRows"]
+
+FARTHEST = 700.0  # Of a score, whose exponential is a number.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LazyClassRows:
+    """Rows of class probabilities in a lazy frame, which `fit_temperature`, `fit_vector` and the default map fit to.
+
+    The gradient and the Hessian of a likelihood are sums, so that each step of Newton's method is one aggregate query,
+    with about 2 K^2 sums for vector scaling.
+
+    Parameters
+    ----------
+    cases : LazyCases
+        The cases of one model, whose rows have been checked.
+    total, unit, nearest : float
+        Sum of the weights; what one case weighs; and the smallest distance of a probability to 0 or 1, see `ClassRows`.
+    happened : array of shape (K,)
+        Which classes happened.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from propriety.recalibration import fit_temperature
+    >>> frame = pl.LazyFrame({"y": [0, 1, 1, 0], "a": [0.9, 0.2, 0.4, 0.3], "b": [0.1, 0.8, 0.6, 0.7]})
+    >>> rows = LazyClassRows.from_frame(frame, ["a", "b"], outcome="y")
+    >>> round(fit_temperature(rows).slope, 4)
+    1.0739
+    """
+
+    cases: LazyCases
+    total: float
+    unit: float
+    nearest: float
+    happened: NDArray[np.bool_]
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: IntoLazyFrame,
+        forecasts: Sequence[str],
+        *,
+        outcome: str,
+        sample_weight: str | None = None,
+        labels: Labels | None = None,
+        missing: Missing = "raise",
+    ) -> Self:
+        """Check the rows of a lazy frame; see `propriety.condense` for the arguments.
+
+        Parameters
+        ----------
+        frame : lazy frame
+            Of an engine that narwhals knows.
+        forecasts : list of str
+            The columns of the probabilities, in the order of `labels`.
+        outcome, sample_weight : str
+            The columns of the outcomes and weights.
+        labels, missing
+            As in `propriety.mean_score`.
+        """
+        named = {"forecast": list(forecasts)}
+        ledger = open_ledger(frame, named, outcome=outcome, sample_weight=sample_weight, labels=labels, missing=missing)
+        cases = ledger.source
+        if not isinstance(cases, LazyCases) or cases.labels is None:
+            law = "must be a lazy frame with two columns of forecasts or more"
+            raise InputTypeError(law, argument="frame", hint="use ClassRows.from_predictions for arrays.")
+        happened = np.array([rate > 0.0 for rate in ledger.rates.values()])
+        return cls(cases, *_totals(cases), happened)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.cases.labels or ())
+
+    def likelihood(self, scaling: Scaling, floor: float, *, squared: bool = False) -> Likelihood:
+        """Return the likelihood of temperature or vector scaling; with the weights, or with their squares."""
+        if scaling == "matrix":
+            law = "matrix scaling is fitted to rows in memory"
+            raise UnsupportedOperationError(law, hint="use fit_vector, or a sample of the rows.")
+
+        def sums(parameters: Floats) -> Sums:
+            size = self.classes
+            if scaling == "temperature":
+                slopes, intercepts = np.repeat(parameters, size), np.zeros(size)
+            else:
+                slopes, intercepts = np.split(parameters, 2)
+            found = _added(self.cases, floor, slopes.tolist(), intercepts.tolist(), scaling, squared=squared)
+            return _of_temperature(found) if scaling == "temperature" else _of_vector(found, size)
+
+        return sums
+
+
+def _totals(cases: LazyCases) -> tuple[float, float, float]:
+    """Return the sum of the weights, what one case weighs, and the smallest distance of a probability to 0 or 1."""
+    weight = nw.col("weight") if cases.weighted else cases.forecasts(0)[0] * 0.0 + 1.0
+    columns = {"w": weight, **{f"p_{place}": own for place, own in enumerate(cases.forecasts(0))}}
+
+    def of_rows(rows: Lazy) -> Lazy:
+        rows = rows.select(**columns).filter(nw.col("w") > 0.0)
+        distances = {}
+        for place in range(len(columns) - 1):
+            p = nw.col(f"p_{place}")
+            distances[f"p_{place}"] = nw.when(p > 0.0, p < 1.0).then(nw.when(p <= 0.5).then(p).otherwise(1.0 - p))
+        return rows.select(w=nw.col("w"), s=nw.col("w") * nw.col("w"), **distances)
+
+    names = [name for name in columns if name != "w"]
+    rows = row_by_row(cases.lawful_rows(), of_rows)
+    table = fetched(rows.select(nw.col("w").sum(), nw.col("s").sum(), *(nw.col(name).min() for name in names)))
+    total, squares = (float(table.column(name)[0].as_py()) for name in ("w", "s"))
+    nearest = [found for name in names if (found := table.column(name)[0].as_py()) is not None]
+    return total, squares / total, float(min(nearest, default=0.0))
+
+
+def _added(
+    cases: LazyCases, floor: float, slopes: list[float], intercepts: list[float], scaling: Scaling, *, squared: bool
+) -> dict[str, float]:
+    """Return what the engine adds up over the rows, at some parameters."""
+    size = len(slopes)
+    weight = nw.col("weight") if cases.weighted else cases.forecasts(0)[0] * 0.0 + 1.0
+    columns = {"w": weight * weight if squared else weight}
+    columns |= {f"y_{k}": cases.happened(Event("class", k)) for k in range(size)}
+    columns |= {f"x_{k}": own.clip(floor, 1.0).log() for k, own in enumerate(cases.forecasts(0))}
+    scores = {f"e_{k}": (slopes[k] * nw.col(f"x_{k}") + intercepts[k]).clip(-FARTHEST, FARTHEST) for k in range(size)}
+    powers = {f"q_{k}": nw.col(f"e_{k}").exp() for k in range(size)}
+
+    def each(letter: str) -> list[nw.Expr]:
+        return [nw.col(f"{letter}_{k}") for k in range(size)]
+
+    def of_rows(rows: Lazy) -> Lazy:
+        rows = rows.select(**columns).filter(nw.col("w") > 0.0)
+        rows = rows.with_columns(**scores).with_columns(**powers)
+        rows = rows.with_columns(total=reduce(add, each("q")))
+        hit = reduce(add, [y * e for y, e in zip(each("y"), each("e"), strict=True)])
+        shares = {f"q_{k}": nw.col(f"q_{k}") / nw.col("total") for k in range(size)}
+        rows = rows.with_columns(lost=nw.col("total").log() - hit).with_columns(**shares)
+        return rows.select(**(_temperature_parts if scaling == "temperature" else _vector_parts)(each))
+
+    rows = row_by_row(cases.lawful_rows(), of_rows)
+    names = rows.collect_schema().names()
+    table = fetched(rows.select(*(nw.col(name).sum() for name in names)))
+    return {name: float(table.column(name)[0].as_py()) for name in names}
+
+
+def _temperature_parts(each: Any) -> dict[str, nw.Expr]:
+    w, x, q = nw.col("w"), each("x"), each("q")
+    mean = reduce(add, [one * share for one, share in zip(x, q, strict=True)])
+    hit = reduce(add, [one * y for one, y in zip(x, each("y"), strict=True)])
+    spread = reduce(add, [share * (one - mean) * (one - mean) for one, share in zip(x, q, strict=True)])
+    return {"loss": w * nw.col("lost"), "gradient": w * (mean - hit), "hessian": w * spread}
+
+
+def _of_temperature(found: dict[str, float]) -> Sums:
+    return Sums(found["loss"], np.array([found["gradient"]]), np.array([[found["hessian"]]]))
+
+
+def _vector_parts(each: Any) -> dict[str, nw.Expr]:
+    w, x, q, y = nw.col("w"), each("x"), each("q"), each("y")
+    parts = {"loss": w * nw.col("lost")}
+    sloped = [*(share * one for share, one in zip(q, x, strict=True)), *q]
+    for k, (one, share, happened) in enumerate(zip(x, q, y, strict=True)):
+        parts |= {f"a_{k}": w * (share - happened) * one, f"b_{k}": w * (share - happened)}
+        parts |= {f"aa_{k}": w * share * one * one, f"ab_{k}": w * share * one, f"bb_{k}": w * share}
+    for row, first in enumerate(sloped):
+        parts |= {f"h_{row}_{column}": w * first * sloped[column] for column in range(row + 1)}
+    return parts
+
+
+def _of_vector(found: dict[str, float], size: int) -> Sums:
+    gradient = np.array([found[f"{letter}_{k}"] for letter in "ab" for k in range(size)])
+    own = [np.diag([found[f"{letters}_{k}"] for k in range(size)]) for letters in ("aa", "ab", "bb")]
+    products = np.zeros((2 * size, 2 * size))
+    for row in range(2 * size):
+        for column in range(row + 1):
+            products[row, column] = products[column, row] = found[f"h_{row}_{column}"]
+    return Sums(found["loss"], gradient, np.block([[own[0], own[1]], [own[1], own[2]]]) - products)

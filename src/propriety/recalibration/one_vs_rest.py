@@ -1,0 +1,111 @@
+"""One-vs-rest recalibration: each class by a map of its own event, made to sum to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
+from typing import ClassVar
+
+import numpy as np
+
+from propriety.errors import InputTypeError
+from propriety.recalibration.class_maps import ClassMap
+from propriety.recalibration.class_rows import ClassRows
+from propriety.recalibration.maps import RecalibrationMap
+from propriety.recalibration.methods import METHODS
+from propriety.recalibration.written_maps import Column, Written
+from propriety.result import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+__all__ = ["OneVsRestMap", "fit_one_vs_rest"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class OneVsRestMap(ClassMap):
+    r"""A map of one event for each class, made to sum to one: :math:`q_k = g_k(p_k) / \sum_j g_j(p_j)`.
+
+    A row in which every map gives 0 is left as it is.
+
+    Parameters
+    ----------
+    maps : tuple of RecalibrationMap
+        :math:`g_k`, one for each class.
+
+    References
+    ----------
+    Zadrozny & Elkan (2002), doi:10.1145/775047.775151.
+
+    Examples
+    --------
+    >>> from propriety.recalibration import LogisticMap
+    >>> own = LogisticMap(intercept=0.0, slope=0.5, floor=1e-6)
+    >>> OneVsRestMap(maps=(own, own, own))([[0.2, 0.2, 0.6]]).round(3)
+    array([[0.274, 0.274, 0.452]])
+    """
+
+    kind: ClassVar[str] = "one-vs-rest"
+
+    maps: tuple[RecalibrationMap, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "maps", tuple(_checked(self.maps)))
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.maps)
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated rows."""
+        found = np.stack([own.recalibrated(column) for own, column in zip(self.maps, forecast.T, strict=True)], axis=1)
+        total = found.sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            return np.where(total > 0.0, found / total, forecast)
+
+    def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
+        """Return the map of the columns of all classes."""
+        parts = [own.written(one, ops) for own, one in zip(self.maps, p, strict=True)]
+        total = reduce(add, parts)
+        some = ops.where(total > 0.0, total, ops.constant(1.0))
+        return [ops.where(total > 0.0, part / some, one) for part, one in zip(parts, p, strict=True)]
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return f"{len(self.maps)} maps, made to sum to one; the first: {self.maps[0].formula}"
+
+
+def fit_one_vs_rest(rows: ClassRows, *, method: str = "logistic") -> OneVsRestMap:
+    """Fit a method of one event to the events "y is this class", each by itself.
+
+    Parameters
+    ----------
+    rows : ClassRows
+        Any; a weight of w counts as w cases.
+    method : str
+        A method of `METHODS`.
+
+    Returns
+    -------
+    OneVsRestMap
+        The map.
+
+    Examples
+    --------
+    >>> p = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6], [0.5, 0.3, 0.2]]
+    >>> rows = ClassRows.from_predictions([0, 1, 2, 1], p)
+    >>> fit_one_vs_rest(rows, method="isotonic")([[0.2, 0.4, 0.4]]).round(3)
+    array([[0.   , 0.667, 0.333]])
+    """
+    table = partial(ForecastTable.from_predictions, sample_weight=rows.weight)
+    tables = (table(rows.outcome == place, rows.forecast[:, place]) for place in range(rows.classes))
+    return OneVsRestMap(maps=tuple(METHODS[method](own) for own in tables))
+
+
+def _checked(maps: object) -> Sequence[RecalibrationMap]:
+    """Return the maps of each class, made again of what `to_dict` stored."""
+    if not isinstance(maps, list | tuple) or len(maps) < 2:
+        raise InputTypeError("must hold a map for each class", argument="maps", offender=f"got {maps!r}")
+    return [own if isinstance(own, RecalibrationMap) else RecalibrationMap.from_dict(own) for own in maps]

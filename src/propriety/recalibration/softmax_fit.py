@@ -1,0 +1,148 @@
+"""Multinomial likelihoods of maps of classes, their exact derivatives, and Newton's method on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import logsumexp
+
+from propriety.result import Floats
+
+__all__ = ["Likelihood", "Sums", "matrix_sums", "maximised", "temperature_sums", "vector_sums"]
+
+MAX_STEPS = 60
+LAST_STEP = 1e-11  # Of a parameter, against the largest of them.
+SHARES = 0.5 ** np.arange(40)  # Of a step.
+CONDITION = 1e-13  # Of the curvature, below which a direction counts as flat.
+
+
+class Sums(NamedTuple):
+    """The negative log-likelihood at some parameters, with its gradient and its Hessian."""
+
+    loss: float
+    gradient: Floats
+    hessian: Floats
+
+
+Likelihood: TypeAlias = Callable[[Floats], Sums]
+
+
+def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Floats) -> Floats | None:
+    r"""Return the parameters that maximise a concave log-likelihood less a quadratic penalty; None if none do.
+
+    It minimises :math:`L(\theta) + \tfrac12 (\theta - c)^\top P (\theta - c)` by Newton's method. A step that
+    overshoots is halved. This is decided by the slope along the step, because near the minimum a difference of losses
+    is mostly rounding error.
+    """
+    now: Floats = start
+    at = _penalised(likelihood(now), now, penalty, centre)
+    # Where outcomes are separated the curvature vanishes on the way to infinity.
+    flat = CONDITION * at.hessian.diagonal()
+    for _ in range(MAX_STEPS):
+        step = _newton_step(at)
+        if step is None or (at.hessian.diagonal() <= flat).any():
+            return None
+        # At the minimum itself the slope is rounding.
+        limit = max(0.0, -float(at.gradient @ step) / 2.0)
+        for share in SHARES:
+            there = now + share * step
+            at = _penalised(likelihood(there), there, penalty, centre)
+            if limit == 0.0 or float(at.gradient @ step) <= limit:
+                now = there
+                break
+        else:
+            return None
+        if float(np.abs(step).max()) <= LAST_STEP * max(1.0, float(np.abs(now).max())):
+            return now
+    return None
+
+
+def temperature_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
+    r"""Return the likelihood of a temperature: :math:`\eta_k = b x_k`, one parameter."""
+    happened = x[np.arange(len(x)), outcome]
+
+    def sums(parameters: Floats) -> Sums:
+        (slope,) = parameters
+        lifted, q = _softmax(slope * x)
+        mean = (q * x).sum(axis=1)
+        spread = (q * (x - mean[:, None]) ** 2).sum(axis=1)
+        loss = float(weight @ (lifted - slope * happened))
+        return Sums(loss, np.array([weight @ (mean - happened)]), np.array([[weight @ spread]]))
+
+    return sums
+
+
+def vector_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
+    r"""Return the likelihood of vector scaling: :math:`\eta_k = a_k x_k + b_k`, the slopes before the intercepts."""
+    cases, classes = x.shape
+    rows = np.arange(cases)
+
+    def sums(parameters: Floats) -> Sums:
+        scores = parameters[:classes] * x + parameters[classes:]
+        lifted, q = _softmax(scores)
+        loss = float(weight @ (lifted - scores[rows, outcome]))
+        pull = weight[:, None] * q
+        sloped = np.hstack([q * x, q])
+        own = [(pull * x * x).sum(axis=0), (pull * x).sum(axis=0), pull.sum(axis=0)]
+        hessian = -(weight[:, None] * sloped).T @ sloped
+        hessian += np.block([[np.diag(own[0]), np.diag(own[1])], [np.diag(own[1]), np.diag(own[2])]])
+        pull[rows, outcome] -= weight
+        return Sums(loss, np.concatenate([(pull * x).sum(axis=0), pull.sum(axis=0)]), hessian)
+
+    return sums
+
+
+def matrix_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
+    r"""Return the likelihood of matrix scaling, :math:`\eta = W x + b`; the rows of W, each followed by its b."""
+    cases, classes = x.shape
+    rows, design = np.arange(cases), np.hstack([x, np.ones((cases, 1))])
+    width = classes + 1
+
+    def sums(parameters: Floats) -> Sums:
+        scores = design @ parameters.reshape(classes, width).T
+        lifted, q = _softmax(scores)
+        loss = float(weight @ (lifted - scores[rows, outcome]))
+        pull = weight[:, None] * q
+        hessian = np.empty((classes, width, classes, width))
+        for one in range(classes):
+            for other in range(one, classes):
+                share = pull[:, one] * ((one == other) - q[:, other])
+                block = (design * share[:, None]).T @ design
+                hessian[one, :, other] = block
+                hessian[other, :, one] = block
+        pull[rows, outcome] -= weight
+        return Sums(loss, (pull.T @ design).reshape(-1), hessian.reshape(classes * width, classes * width))
+
+    return sums
+
+
+def _softmax(scores: Floats) -> tuple[Floats, Floats]:
+    """Return the logarithm of the sum of exponentials of each row, and the probabilities."""
+    lifted = logsumexp(scores, axis=1)
+    return lifted, np.exp(scores - lifted[:, None])
+
+
+def _penalised(sums: Sums, parameters: Floats, penalty: Floats, centre: Floats) -> Sums:
+    away = parameters - centre
+    pull = penalty @ away
+    return Sums(sums.loss + float(away @ pull) / 2.0, sums.gradient + pull, sums.hessian + penalty)
+
+
+def _newton_step(at: Sums) -> Floats | None:
+    """Return the step to the minimum of the parabola; None where a direction is flat."""
+    scale = np.sqrt(np.maximum(at.hessian.diagonal(), 0.0))
+    if not (scale > 0.0).all() or not np.isfinite(at.hessian).all():
+        return None
+    scaled = at.hessian / np.outer(scale, scale)
+    try:
+        factor = cho_factor(scaled)
+    except LinAlgError:
+        return None
+    if float(np.abs(factor[0].diagonal()).min()) ** 2 <= CONDITION:
+        return None
+    step: Floats = -cho_solve(factor, at.gradient / scale) / scale
+    return step

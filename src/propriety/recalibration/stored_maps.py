@@ -1,0 +1,110 @@
+"""Maps as plain data: what all recalibration maps share, of one event and of classes."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+
+from propriety.errors import InputValueError
+from propriety.tables.frames import checked_fields, checked_version
+
+__all__ = ["StoredMap"]
+
+KINDS: dict[str, type[StoredMap]] = {}
+
+
+class StoredMap(ABC):
+    """Frozen dataclasses whose fields are their parameters; `to_dict` stores a map, and `from_dict` makes it again."""
+
+    __slots__ = ()
+
+    schema: ClassVar[str] = "propriety.recalibration_map"
+    schema_version: ClassVar[int] = 1
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__:
+            KINDS[cls.kind] = cls
+
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The map in one line, with its numbers."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The fields by name."""
+        return {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the map as plain Python data, with the name and version of its schema."""
+        plain = {name: _plain(value) for name, value in self.parameters.items()}
+        return {"schema": self.schema, "version": self.schema_version, "kind": self.kind, **plain}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Make a map from what `to_dict` returned; what is no such thing is refused.
+
+        Examples
+        --------
+        >>> from propriety.recalibration import IdentityMap, RecalibrationMap
+        >>> stored = IdentityMap(floor=0.01).to_dict()
+        >>> RecalibrationMap.from_dict(stored)
+        IdentityMap(floor=0.01)
+        """
+        checked_version(data, cls.schema, cls.schema_version)
+        known = KINDS.get(kind) if isinstance(kind := data.get("kind"), str) else None
+        if known is None or not issubclass(known, cls):
+            wanted = [name for name, one in KINDS.items() if issubclass(one, cls)]
+            raise InputValueError(f"must be one of {wanted}", argument="kind", offender=f"got {kind!r}")
+        names = [field.name for field in fields(cast("Any", known))]
+        stored = checked_fields({name: data[name] for name in data if name != "kind"}, cls.schema, names)
+        return known(**stored)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return what `to_dict` returns as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Make a map from what `to_json` returned."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise InputValueError("must be the JSON of a map", argument="text", offender=str(error)) from error
+        return cls.from_dict(data)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two maps are of one kind and have the same parameters."""
+        return self.to_dict() == other.to_dict() if isinstance(other, StoredMap) else NotImplemented
+
+    def __hash__(self) -> int:
+        values = self.parameters.values()
+        return hash((self.kind, *(value if isinstance(value, tuple) else float(np.sum(value)) for value in values)))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={_shown(value)}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({shown})"
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as plain data: a number, numbers, or other maps."""
+    if isinstance(value, tuple):
+        return [one.to_dict() for one in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"<{value.size} numbers>" if value.size > 8 else repr(_rounded(value.tolist()))
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+
+
+def _rounded(values: Any) -> Any:
+    return [_rounded(one) for one in values] if isinstance(values, list) else float(f"{values:.6g}")

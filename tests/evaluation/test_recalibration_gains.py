@@ -1,0 +1,145 @@
+"""What `evaluate` says recalibration would gain is what `recalibrate` finds, from cases, tables, ledgers and engines."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+import propriety as pr
+from propriety.evaluation.recalibration_gains import FEWEST, FOLDS
+from propriety.inference.calibration_summary import COST_MARGIN
+from propriety.inference.recalibration_gain import RecalibrationGain
+from propriety.report.recalibration import gains
+
+RNG = np.random.default_rng(8)
+N = 1200
+X = RNG.normal(-0.8, 1.3, N)
+Y = RNG.random(N) < expit(X)
+MODELS = {"honest": expit(X), "extreme": expit(1.7 * X)}
+WEIGHT, CLUSTER, TIME = RNG.integers(1, 4, N).astype(float), np.arange(N) // 4, np.arange(N) // 20
+SHARED = {
+    "independent": {},
+    "weights": {"sample_weight": WEIGHT},
+    "clusters": {"cluster": CLUSTER},
+    "times": {"time": TIME},
+}
+
+
+def stored(tmp_path, **shared):
+    pr.condense(Y, MODELS, **shared).to_parquet(tmp_path / "ledger")
+    return pr.Ledger.from_parquet(tmp_path / "ledger")
+
+
+@pytest.mark.parametrize(
+    ("which", "thresholds", "rule"),
+    [
+        *((which, None, pr.Brier()) for which in SHARED),
+        ("independent", (0.1, 0.3), pr.BoundedBrier(0.1, 0.3)),
+        ("clusters", 0.2, pr.measures.Regret(0.2).rule),
+    ],
+)
+def test_it_is_what_recalibrate_finds(which, thresholds, rule):
+    shared = SHARED[which]
+    result = pr.evaluate(Y, MODELS, thresholds=thresholds, seed=5, **shared)
+    assert result.problem.headline.rule == rule
+    for model, p in MODELS.items():
+        alone = pr.recalibrate(Y, p, rule=rule, folds=FOLDS, seed=5, **shared)
+        assert result.recalibration[model].verdict == alone.verdict
+        assert result.recalibration[model].map == alone.map
+        numbers = [result.to_dict()[f"{model}/recalibration_gain{side}"] for side in ("", "_low", "_high")]
+        assert numbers == [alone.verdict.gain, alone.verdict.low, alone.verdict.high]
+
+
+def test_tables_ledgers_and_lazy_frames_have_the_gain_of_the_cases(tmp_path):
+    known = pr.evaluate(Y, MODELS, seed=5)
+    tables = {model: pr.ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
+    frame = pl.LazyFrame({"y": Y, **MODELS})
+    for result in (
+        pr.evaluate(tables, seed=5),
+        pr.evaluate(stored(tmp_path), seed=5),
+        pr.evaluate(frame, list(MODELS), outcome="y", seed=5),
+    ):
+        for model in MODELS:
+            assert result.recalibration[model].verdict == known.recalibration[model].verdict
+
+
+@pytest.mark.parametrize("which", ["weights", "clusters", "times"])
+def test_where_cases_cannot_be_dealt_to_folds_it_is_absent(tmp_path, which):
+    result = pr.evaluate(stored(tmp_path, **SHARED[which]), seed=5)
+    assert dict(result.recalibration) == {}
+    assert set(result.recalibration.reasons) == set(MODELS)
+    assert math.isnan(result.to_dict()["extreme/recalibration_gain"])
+    assert "gain of recalibration" in result.summary().splitlines()[-1]
+    assert list(gains(result)) == []
+    with pytest.raises(KeyError, match="extreme: "):
+        result.recalibration["extreme"]
+
+
+def test_few_cases_have_none():
+    few = FEWEST - 1
+    result = pr.evaluate(Y[:few], {"a": MODELS["honest"][:few]}, seed=1)
+    assert result.recalibration.reasons == {"a": "the gain of recalibration needs at least 50 cases"}
+    assert len(result.recalibration) == 0
+    assert len(pr.evaluate(Y[: few + 1], {"a": MODELS["honest"][: few + 1]}, seed=1).recalibration) == 1
+
+
+def test_classes_have_none():
+    rows = np.stack([1.0 - MODELS["honest"], MODELS["honest"] / 2.0, MODELS["honest"] / 2.0], 1)
+    result = pr.evaluate(np.where(Y, 1, 0), {"a": rows}, seed=1)
+    assert dict(result.recalibration) == {}
+    assert result.recalibration.reasons == {}
+    assert not any("recalibration" in key for key in result.to_dict())
+
+
+def test_the_words_have_the_gain_and_the_map_of_miscalibrated_models_alone():
+    result = pr.evaluate(Y, MODELS, seed=5)
+    gain = result.recalibration["extreme"].verdict
+    lines = result.summary().splitlines()
+    (told,) = (line for line in lines if line.startswith("extreme is miscalibrated"))
+    assert f"Recalibration would lower its Brier score of {gain.before:.3f} by {gain.gain:.5f}" in told
+    assert f"Recalibration map of extreme: {result.recalibration['extreme'].map.formula}." in lines
+    assert "Recalibration" not in next(line for line in lines if line.startswith("honest is"))
+    assert not any(line.startswith("Recalibration map of honest") for line in lines)
+
+
+def test_a_consistent_model_is_not_recalibrated_for_its_verdict(monkeypatch):
+    result = pr.evaluate(Y, MODELS, seed=5)
+    asked = []
+    monkeypatch.setattr(type(result.recalibration), "gain", lambda self, model: asked.append(model))
+    assert result.calibration["honest"]["event"].outcome == "consistent"
+    assert result.calibration["extreme"]["event"].outcome == "miscalibrated"
+    assert asked == ["extreme"]
+
+
+def verdict_of(p, rate, gain=None, n=20_000):
+    """The verdict on forecasts whose event rates are known, from tables of many cases."""
+    events = np.round(n * rate)
+    result = pr.evaluate(pr.ForecastTable(forecast=p, events=events, non_events=n - events), seed=1)
+    if gain is not None:
+        result.recalibration.gain = lambda model: gain
+    (found,) = result.calibration[result.models[0]].values()
+    return found
+
+
+def test_the_gain_is_the_size_of_the_error():
+    # The error is small by every other number, so that the gain alone decides.
+    x = np.linspace(-3.0, 2.0, 40)
+    own = verdict_of(expit(1.03 * x), expit(x))
+    assert own.outcome == "immaterial"
+    assert own.gain.high <= COST_MARGIN * own.uncertainty
+    small = RecalibrationGain("Brier score", 0.2, 0.0001, 0.00005, COST_MARGIN * 0.2, 0.2)
+    large = small._replace(high=1.01 * COST_MARGIN * 0.2)
+    assert verdict_of(expit(1.03 * x), expit(x), small).outcome == "immaterial"
+    assert verdict_of(expit(1.03 * x), expit(x), large).outcome == "miscalibrated"
+
+
+def test_an_error_of_another_shape_than_the_map_is_not_called_immaterial():
+    # The event rate jumps between neighbours, which no smooth curve follows, and the mean forecast is right.
+    p = np.linspace(0.1, 0.9, 40)
+    found = verdict_of(p, p + 0.08 * (-1.0) ** np.arange(40), n=2000)
+    assert found.gain.high <= COST_MARGIN * found.uncertainty
+    assert found.miscalibration.low > COST_MARGIN * found.uncertainty
+    assert found.outcome == "miscalibrated"
+    assert "Perfect recalibration would lower" in found.summary()

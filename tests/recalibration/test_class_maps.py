@@ -1,0 +1,346 @@
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, root
+from scipy.special import log_softmax, softmax
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from propriety import ForecastTable
+from propriety import recalibration as maps
+from propriety.errors import InputTypeError, InputValueError
+from propriety.recalibration import CLASS_METHODS, METHODS, ClassMap, ClassRows, RecalibrationMap
+
+FREE = ("temperature", "vector", "matrix")
+
+
+def cases(seed, n=300, classes=3):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=(n, classes)) * 1.5 + np.linspace(0.5, -0.5, classes)
+    q = softmax(x * np.linspace(0.5, 0.9, classes) + np.linspace(-0.3, 0.3, classes), axis=1)
+    y = (generator.random(n)[:, None] > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    return y, softmax(x, axis=1), generator.integers(1, 4, n).astype(float)
+
+
+def rows_of(y, p, w=None):
+    return ClassRows.from_predictions(y, p, sample_weight=w)
+
+
+def minimum(loss, slope, start):
+    near = minimize(loss, start, jac=slope, method="BFGS", options={"gtol": 1e-6})
+    found = root(slope, near.x, tol=1e-14)
+    assert np.abs(slope(found.x)).max() < 1e-9
+    return found.x
+
+
+def scaled(y, p, w, scores_of, size, penalty=lambda _: 0.0, slope_of_penalty=lambda t: np.zeros(len(t))):
+    """Return the parameters whose scores, linear in them, are most likely; the derivatives are had by the design."""
+    x = np.log(p)
+    design = np.stack([scores_of(one, x) for one in np.eye(size)], axis=-1)
+
+    def loss(theta):
+        return -(w * log_softmax(design @ theta, axis=1)[np.arange(len(y)), y]).sum() + penalty(theta)
+
+    def slope(theta):
+        residual = w[:, None] * (softmax(design @ theta, axis=1) - np.eye(p.shape[1])[y])
+        return np.einsum("nk,nkt->t", residual, design) + slope_of_penalty(theta)
+
+    return minimum(loss, slope, np.zeros(size))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_temperature_and_vector_scaling_are_maximum_likelihood_on_the_rows(seed, weighted):
+    y, p, w = cases(seed)
+    w = w if weighted else np.ones_like(w)
+    rows = rows_of(y, p, w)
+    (slope,) = scaled(y, p, w, lambda t, x: t[0] * x, 1)
+    np.testing.assert_allclose(maps.fit_temperature(rows)(p), softmax(slope * np.log(p), axis=1), atol=1e-9)
+    theta = scaled(y, p, w, lambda t, x: t[:3] * x + np.append(t[3:], 0.0), 5)
+    wanted = softmax(theta[:3] * np.log(p) + np.append(theta[3:], 0.0), axis=1)
+    found = maps.fit_vector(rows)
+    np.testing.assert_allclose(found(p), wanted, atol=1e-9)
+    np.testing.assert_allclose(found.slopes, theta[:3], atol=1e-8)
+    assert found.intercepts.sum() == pytest.approx(0.0, abs=1e-12)
+    assert found.ridge == 0.0
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("classes", [3, 4])
+def test_structured_matrix_scaling_is_its_penalised_maximum_on_the_rows(seed, classes):
+    y, p, w = cases(seed, classes=classes)
+    unit = (w**2).sum() / w.sum()
+    beta = maps.fit_temperature(rows_of(y, p, w)).slope
+    off = ~np.eye(classes, dtype=bool)
+
+    def parts(theta):
+        table = theta.reshape(classes, classes + 1)
+        return table[:, :-1], table[:, -1]
+
+    def penalty(theta):
+        own, b = parts(theta)
+        spread = own.diagonal() - own.diagonal().mean()
+        return unit * classes * ((spread**2).sum() + (b**2).sum() + (classes - 1) * (own[off] ** 2).sum())
+
+    def slope_of_penalty(theta):
+        own, b = parts(theta)
+        spread = np.diag(own.diagonal() - own.diagonal().mean())
+        return unit * 2.0 * classes * np.hstack([spread + (classes - 1) * own * off, b[:, None]]).reshape(-1)
+
+    def scores(theta, x):
+        own, b = parts(theta)
+        return beta * x @ own.T + b
+
+    theta = scaled(y, p, w, scores, classes * (classes + 1), penalty, slope_of_penalty)
+    found = maps.fit_structured_matrix(rows_of(y, p, w))
+    np.testing.assert_allclose(found(p), softmax(scores(theta, np.log(p)), axis=1), atol=1e-9)
+    np.testing.assert_allclose(found.matrix, beta * parts(theta)[0], atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:Since FrozenEstimator")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_temperature_is_that_of_scikit_learn(weighted):
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=(600, 4))
+    y = (x[:, 0] + generator.normal(size=600) > 0).astype(int) + (x[:, 1] + generator.normal(size=600) > 0.5)
+    w = generator.integers(1, 4, 300).astype(float) if weighted else None
+    model = LogisticRegression(C=1e4).fit(x[:300], y[:300])
+    reference = CalibratedClassifierCV(FrozenEstimator(model), method="temperature", ensemble=False)
+    reference.fit(x[300:], y[300:], sample_weight=w)
+    p = model.predict_proba(x)
+    found = maps.fit_temperature(rows_of(y[300:], p[300:], w), floor=1e-12)
+    np.testing.assert_allclose(found(p), reference.predict_proba(x), atol=1e-6)
+
+
+def test_two_classes_are_one_event():
+    y, p, w = cases(4, classes=2)
+    table = ForecastTable.from_predictions(y, p[:, 1], sample_weight=w)
+    rows = rows_of(y, p, w)
+    np.testing.assert_allclose(maps.fit_temperature(rows)(p)[:, 1], maps.fit_slope(table)(p[:, 1]), atol=1e-9)
+    np.testing.assert_allclose(maps.fit_vector(rows)(p)[:, 1], maps.fit_beta(table)(p[:, 1]), atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["isotonic", "logistic", "auto"])
+def test_one_vs_rest_is_the_map_of_each_class_made_to_sum_to_one(method):
+    y, p, w = cases(2)
+    found = maps.fit_one_vs_rest(rows_of(y, p, w), method=method)
+    table_of = ForecastTable.from_predictions
+    alone = np.stack([METHODS[method](table_of(y == k, p[:, k], sample_weight=w))(p[:, k]) for k in range(3)], axis=1)
+    np.testing.assert_allclose(found(p), alone / alone.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+def test_a_row_that_one_vs_rest_calls_impossible_is_left_as_it_is():
+    step = maps.IsotonicMap(forecast=[0.5, 0.6], event_rate=[0.0, 1.0])
+    own = maps.OneVsRestMap(maps=(step, step, step))
+    np.testing.assert_array_equal(own([[0.3, 0.3, 0.4], [0.7, 0.2, 0.1]]), [[0.3, 0.3, 0.4], [1.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("method", CLASS_METHODS)
+def test_rows_sum_to_one_and_every_map_survives_its_round_trip(method):
+    y, p, w = cases(5)
+    found = CLASS_METHODS[method](rows_of(y, p, w))
+    q = found(p)
+    assert (q >= 0.0).all()
+    np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
+    again = ClassMap.from_json(found.to_json())
+    assert again == found
+    assert hash(again) == hash(found)
+    assert again != maps.ClassIdentityMap(floor=0.123)
+    assert type(again).from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    np.testing.assert_array_equal(again(p), q)
+    assert type(found).__name__ in repr(found)
+    assert found.formula
+
+
+@pytest.mark.parametrize("method", [name for name in CLASS_METHODS if "auto" not in name and name != "matrix"])
+def test_a_weight_counts_as_so_many_rows(method):
+    y, p, w = cases(7)
+    counts = w.astype(int)
+    repeated = CLASS_METHODS[method](rows_of(np.repeat(y, counts), np.repeat(p, counts, axis=0)))
+    np.testing.assert_allclose(CLASS_METHODS[method](rows_of(y, p, w))(p), repeated(p), atol=1e-9)
+
+
+@pytest.mark.parametrize("method", CLASS_METHODS)
+def test_the_scale_of_weights_does_not_matter(method):
+    y, p, w = cases(7)
+    one, other = (CLASS_METHODS[method](rows_of(y, p, scale * w)) for scale in (1.0, 0.01))
+    np.testing.assert_allclose(other(p), one(p), atol=1e-7)
+
+
+def test_cases_without_weight_do_not_count():
+    y, p, w = cases(8)
+    w[::3] = 0.0
+    kept = w > 0.0
+    assert maps.fit_vector(rows_of(y, p, w)) == maps.fit_vector(rows_of(y[kept], p[kept], w[kept]))
+
+
+@pytest.mark.parametrize("method", FREE)
+def test_a_probability_of_zero_counts_as_the_floor(method):
+    y, p, _ = cases(9)
+    p = np.where(p < 0.05, 0.0, p)
+    p = p / p.sum(axis=1, keepdims=True)
+    least = p[p > 0.0].min() / 2.0
+    found = CLASS_METHODS[method](rows_of(y, p))
+    assert found.floor == least
+    raised = np.maximum(p, least)
+    np.testing.assert_allclose(found(p), found.recalibrated(raised), rtol=1e-12)
+    assert (found(p) > 0.0).all()
+    np.testing.assert_allclose(maps.fit_classes_floored(rows_of(y, p))(p), raised / raised.sum(axis=1, keepdims=True))
+
+
+def test_the_floor_is_at_least_a_trillionth():
+    assert maps.floor_of_classes(rows_of([0], [[1.0 - 1e-15, 1e-15]])) == 1e-12
+    assert maps.floor_of_classes(rows_of([0, 1], [[1.0, 0.0], [0.0, 1.0]])) == 1e-12
+    assert maps.fit_temperature(rows_of(*cases(1)), floor=0.1).floor == 0.1
+
+
+def test_vector_scaling_needs_a_ridge_where_a_class_never_happened_and_says_so():
+    y, p, w = cases(3)
+    y = np.where(y == 2, 1, y)
+    found = maps.fit_vector(rows_of(y, p, w))
+    unit = (w**2).sum() / w.sum()
+    assert found.ridge == pytest.approx(unit)
+
+    def away(theta):
+        return theta - np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+
+    def penalty(theta):
+        return unit * (away(theta) ** 2).sum() / 2.0
+
+    theta = scaled(y, p, w, lambda t, x: t[:3] * x + t[3:], 6, penalty, lambda theta: unit * away(theta))
+    np.testing.assert_allclose(found(p), softmax(theta[:3] * np.log(p) + theta[3:], axis=1), atol=1e-9)
+
+
+def test_forecasts_that_are_all_equal_have_a_vector_but_no_temperature():
+    y, p = [0, 1, 2, 1] * 5, np.full((20, 3), [0.2, 0.3, 0.5])
+    found = maps.fit_vector(rows_of(y, p))
+    assert found.ridge == 1.0
+    np.testing.assert_allclose(found(p[:1])[0], [0.25, 0.5, 0.25], atol=0.05)
+    with pytest.raises(InputValueError, match="all are equal in every row"):
+        maps.fit_temperature(rows_of(y, np.full((20, 3), 1.0 / 3.0)))
+    with pytest.raises(InputValueError, match="temperature scaling has no finite fit"):
+        maps.fit_temperature(rows_of([0, 1], [[0.8, 0.2], [0.3, 0.7]]))
+
+
+def test_matrix_scaling_is_for_few_classes():
+    p = np.full((3, 41), 1.0 / 41.0)
+    with pytest.raises(InputValueError, match="40 classes or fewer; there are 41"):
+        maps.fit_structured_matrix(rows_of([0, 1, 2], p))
+
+
+def expected_ratio(x, w, design, penalty):
+    """Return what twice the gain in log-likelihood is in expectation if the forecasts, softmax(x), are calibrated."""
+    q = softmax(x, axis=1)
+    mean = np.einsum("nk,nkt->nt", q, design)
+    spread = np.einsum("nk,nkt,nku->ntu", q, design, design) - mean[:, :, None] * mean[:, None, :]
+    information, noise = (np.einsum("n,ntu->tu", one, spread) for one in (w, w**2))
+    inverse = np.linalg.inv(information + penalty)
+    return 2.0 * np.trace(inverse @ noise) - np.trace(inverse @ information @ inverse @ noise)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_default_keeps_of_each_stage_what_there_is_evidence_for(seed):
+    y, p, w = cases(seed, n=500)
+    w, x, size = w / 2.0, np.log(p), 3
+    unit = (w**2).sum() / w.sum()
+    eye, off = np.eye(3), ~np.eye(3, dtype=bool)
+    places = [*((k, k) for k in range(3)), *((k, 3) for k in range(3)), *np.argwhere(off).tolist()]
+    design = np.zeros((len(y), 3, 12))
+    for place, (row, column) in enumerate(places):
+        design[:, row, place] = x[:, column] if column < 3 else 1.0
+    penalty = np.zeros((12, 12))
+    penalty[:3, :3] = 2.0 * size * (eye - 1.0 / 3.0) + 0.25 / 9.0
+    penalty[3:6, 3:6] = 2.0 * size * eye
+    penalty[6:, 6:] = 2.0 * size * (size - 1) * np.eye(6)
+    penalty *= unit
+
+    def fitted(own, cost):
+        identity = np.zeros(own.shape[2])
+
+        def loss(away):
+            scores = x + own @ away
+            return -(w * log_softmax(scores, axis=1)[np.arange(len(y)), y]).sum() + away @ cost @ away / 2.0
+
+        def slope(away):
+            return np.einsum("nk,nkt->t", w[:, None] * (softmax(x + own @ away, axis=1) - eye[y]), own) + cost @ away
+
+        away = minimum(loss, slope, identity)
+        ratio = 2.0 * (loss(identity) - loss(away) + away @ cost @ away / 2.0)
+        return away, ratio, expected_ratio(x, w, own, cost)
+
+    stages = [
+        fitted(x[:, :, None], np.array([[0.25 * unit]])),
+        fitted(design[:, :, :6], penalty[:6, :6]),
+        fitted(design, penalty),
+    ]
+    moved = np.zeros((4, 12))
+    moved[1, :3], moved[2, :6], moved[3] = stages[0][0], stages[1][0], stages[2][0]
+    ratios, expected = (np.append(0.0, [stage[place] for stage in stages]) for place in (1, 2))
+    shares = np.maximum(0.0, 1.0 - 1.25 * np.diff(expected) / np.diff(ratios))
+    wanted = softmax(x + design @ (shares @ np.diff(moved, axis=0)), axis=1)
+    found = maps.fit_shrunk_classes(rows_of(y, p, w))
+    np.testing.assert_allclose(found.shares, shares[: len(found.shares)], atol=1e-8)
+    assert isinstance(found, maps.MatrixMap) == (shares[2] > 0.0)
+    np.testing.assert_allclose(found(p), wanted, atol=1e-9)
+
+
+def test_the_default_leaves_calibrated_forecasts_nearly_alone():
+    generator = np.random.default_rng(1)
+    p = softmax(generator.normal(size=(2000, 3)) * 1.5, axis=1)
+    y = (generator.random(2000)[:, None] > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    assert np.abs(maps.fit_shrunk_classes(rows_of(y, p))(p) - p).max() < 0.02
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("outcome", [np.zeros(6, dtype=int), np.arange(6) % 2], ids=["one class", "two classes"])
+@pytest.mark.parametrize("kind", ["certain", "equal", "right"])
+def test_the_default_map_exists_whatever_the_cases(classes, outcome, kind):
+    right = np.full((6, classes), 0.1 / (classes - 1))
+    right[np.arange(6), outcome] = 0.9
+    p = {"certain": np.eye(classes)[outcome], "equal": np.full((6, classes), 1.0 / classes), "right": right}[kind]
+    q = maps.fit_shrunk_classes(rows_of(outcome, p))(p)
+    assert ((q > 0.0) & (q < 1.0)).all()
+
+
+def test_many_classes_have_a_vector_by_default():
+    y, p, _ = cases(1, classes=41)
+    assert isinstance(maps.fit_shrunk_classes(rows_of(y, p)), maps.VectorMap)
+
+
+MALFORMED = [
+    ({"slopes": [1.0]}, "entries"),
+    ({"slopes": [1.0, 1.0, np.nan]}, "finite"),
+    ({"floor": 0.5}, "floor"),
+    ({"shares": [2.0, 1.0]}, "shares"),
+    ({"shares": [1.0]}, "entries"),
+    ({"ridge": -1.0}, "ridge"),
+    ({"kind": "logistic"}, "kind"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), MALFORMED)
+def test_what_is_no_map_is_refused(change, told):
+    stored = maps.VectorMap(slopes=[1.0, 1.0, 1.0], intercepts=[0.0, 0.0, 0.0], floor=0.01).to_dict()
+    with pytest.raises(InputValueError, match=told):
+        ClassMap.from_dict(stored | change)
+
+
+def test_maps_of_classes_and_of_one_event_are_not_taken_for_each_other():
+    with pytest.raises(InputValueError, match="kind"):
+        RecalibrationMap.from_dict(maps.ClassIdentityMap().to_dict())
+    with pytest.raises(InputTypeError, match="a map for each class"):
+        maps.OneVsRestMap(maps=())
+    with pytest.raises(InputValueError, match=r"shape \(2, 2\)"):
+        maps.MatrixMap(matrix=[[1.0]], intercepts=[0.0, 0.0], floor=0.0)
+    with pytest.raises(InputTypeError, match="matrix of real numbers"):
+        maps.MatrixMap(matrix="ab", intercepts=[0.0, 0.0], floor=0.0)
+
+
+def test_a_map_is_for_as_many_classes_as_it_was_fitted_to():
+    found = maps.fit_vector(rows_of(*cases(1)))
+    with pytest.raises(InputValueError, match="must have 3 columns"):
+        found([[0.5, 0.5]])
+    with pytest.raises(InputValueError):
+        found([[0.5, 0.6, 0.2]])
