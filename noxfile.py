@@ -22,7 +22,11 @@ OLDEST = (
     *("tests/calibration/test_reliability.py", "tests/calibration/test_calibration_test.py"),
     *("tests/decisions/test_net_benefit.py", "tests/decisions/test_roc.py"),
     *("tests/diagnostics", "tests/ledger", "tests/inference", "tests/schemas", "tests/stability"),
-    *("tests/integrations/test_sklearn.py", "tests/integrations/test_xarray.py"),
+    *(
+        "tests/integrations/test_sklearn.py",
+        "tests/integrations/test_xarray.py",
+        "tests/recalibration/test_onnx_maps.py",
+    ),
 )
 FAST = (
     *("README.md", "tests/test_import.py", "tests/test_result.py", "tests/rules/test_golden.py"),

@@ -70,6 +70,7 @@ def test_an_unknown_name_is_told_with_those_that_are_like_it():
     assert (raised.value.name, raised.value.obj) == ("brier_scores", pr)  # From these Python makes its suggestion.
 
 
+@pytest.mark.slow
 def test_all_names_can_be_imported_at_once_without_what_draws():
     loaded = run("from propriety import *; import sys; print('matplotlib' in sys.modules, callable(brier_score))")
     assert loaded.split() == ["False", "True"]

@@ -62,16 +62,19 @@ def texts_of_errors(tree):
                 yield part.lineno, "".join(one for one in strings if isinstance(one, str))
 
 
+@pytest.mark.slow
 def test_no_text_is_read_back():
     assert [(str(path), node.lineno) for path, tree in trees() for node in readings(tree)] == []
 
 
+@pytest.mark.slow
 def test_no_error_is_edited():
     for path, tree in trees():
         stored = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "args"]
         assert not [node.lineno for node in stored if isinstance(node.ctx, ast.Store)], path
 
 
+@pytest.mark.slow
 def test_laws_and_hints_mark_the_names_of_parameters():
     found = [
         (str(path), line, text)

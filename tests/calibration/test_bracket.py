@@ -17,6 +17,7 @@ cases = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log(), pr.Spherical()], ids=lambda rule: rule.name)
 @given(sample=cases, cells=st.sampled_from([1, 2, 8, 64]), data=st.data())
 def test_the_cases_are_within_the_bracket(rule, sample, cells, data):

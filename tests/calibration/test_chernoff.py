@@ -83,6 +83,7 @@ def test_median_is_exactly_zero() -> None:
     assert chernoff_quantile(0.5) == 0.0
 
 
+@pytest.mark.slow
 @given(probability=probabilities)
 @settings(max_examples=30, deadline=None)
 def test_quantile_is_odd_about_the_median(probability: float) -> None:

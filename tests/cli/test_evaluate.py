@@ -43,6 +43,7 @@ FORMS = ("csv", "gzip", "parquet", "arrow", "stream")
 WAYS = [*((form, False, False) for form in FORMS), *((form, False, True) for form in FORMS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "piped", "lazy"), [*WAYS, ("csv", True, False), ("parquet", True, True)])
 def test_the_numbers_are_those_of_arrays(run, folder, columns, monkeypatch, form, piped, lazy):
     monkeypatch.setattr(cases, "IN_MEMORY", 0 if lazy else 1_000_000)
@@ -88,6 +89,7 @@ def test_a_known_threshold(run):
     assert {"net_benefit", "excess", "value"} < set(found["slices"]["rows"][0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lazy", [False, True], ids=["read", "counted"])
 def test_every_column_of_groups_is_reported_on(run, columns, monkeypatch, lazy):
     monkeypatch.setattr(cases, "IN_MEMORY", 0 if lazy else 1_000_000)

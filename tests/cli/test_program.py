@@ -94,6 +94,7 @@ def test_signals_leave_nothing_behind(many, sign, delay):
     assert not list((many / "tmp").iterdir())
 
 
+@pytest.mark.slow
 @posix
 def test_a_query_is_interrupted_at_once(many):
     """Python alone would hear of the signal when the query is over."""

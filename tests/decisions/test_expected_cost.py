@@ -49,6 +49,7 @@ def test_no_decision_has_a_lower_expected_cost(cases, cost):
         assert decided == ties[0]
 
 
+@pytest.mark.slow
 @given(samples)
 def test_zero_one_costs_lead_to_the_first_of_the_most_probable(cases):
     _, rows = arrays(cases)

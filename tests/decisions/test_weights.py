@@ -146,6 +146,7 @@ def test_many_forecasts_go_in_blocks():
     assert by_nodes == pytest.approx(weighted_regret(y, p, weight=BetaWeight(2, 2)), rel=CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", WEIGHTS, ids=repr)
 def test_as_a_rule_it_keeps_its_claims(weight):
     rule = WeightedRegret(weight)

@@ -96,6 +96,7 @@ def test_there_is_none_without_groups_or_of_classes():
     assert "is found to be miscalibrated" not in graded.summary()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", ["plain", "weights", "clusters", "weighted clusters"])
 def test_a_lazy_frame_has_the_groups_of_its_arrays(lazily, alike, shared):
     names = {"sample_weight": "w", "cluster": "ward"}
@@ -140,6 +141,7 @@ def test_a_refuted_group_is_told_as_such():
     assert line.endswith("): forecasts of exactly 0 or 1 were wrong.")
 
 
+@pytest.mark.slow
 def test_groups_with_immaterial_errors_are_told_as_such():
     rng = np.random.default_rng(43)
     p = rng.uniform(0.05, 0.95, 200_000)

@@ -93,6 +93,7 @@ def test_two_values_in_many_cases_have_nothing_inside_their_cells():
     assert cells.share_inside == pytest.approx(0.0, abs=1e-20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [300, N], ids=["cases", "cells"])
 def test_percentiles_are_those_of_scipys_bootstrap(size):
     values = LOSS[:size]

@@ -16,7 +16,7 @@ from propriety.calibration import cox_line
 from propriety.calibration.logistic import LogisticFit
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference import calibration_summary as module
-from propriety.inference.calibration_summary import tested_jointly
+from propriety.inference.calibration_summary import jointly_tested
 from propriety.measures import CalibrationIntercept, CalibrationSlope, Miscalibration, ObservedExpected
 
 Z = 1.959963984540054
@@ -145,6 +145,7 @@ def test_shifted_logits_shift_the_intercept(sample, shift):
     assert moved.high == pytest.approx(found.high - shift, abs=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(sample=cases)
 def test_the_distances_are_ordered_and_values_are_inside_their_limits(sample):
@@ -286,7 +287,7 @@ def test_a_fit_that_did_not_come_to_rest_is_told(monkeypatch):
 
 def test_several_tests_share_the_level():
     found = [summarised(*sample(2000, seed, intercept)) for seed, intercept in enumerate([0.0, 0.13, 0.13, 0.5])]
-    together = tested_jointly(found)
+    together = jointly_tested(found)
     outcomes, p_adjusted = [one.outcome for one, _ in together], [p_value for _, p_value in together]
     assert outcomes[3] == "miscalibrated"
     for one, outcome, p_value in zip(found, outcomes, p_adjusted, strict=True):

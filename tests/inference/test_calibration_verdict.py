@@ -71,6 +71,7 @@ def test_forecasts_that_are_too_extreme_are_called_miscalibrated():
     assert f"Recalibration would lower its Brier score of 0.178 by {gain.gain:.5f} (" in found
 
 
+@pytest.mark.slow
 def test_a_shift_of_3000_cases_is_found():
     verdicts = [judged(*sample(seed, 3000, lambda x: x + 0.25)) for seed in range(20)]
     found = [one for one in verdicts if one.outcome == "miscalibrated"]
@@ -145,6 +146,7 @@ def test_calibrated_forecasts_are_not_accused():
     assert "; observed/expected 0.99, 0.92 to 1.06; slope 1.02, 0.90 to 1.14)." in found
 
 
+@pytest.mark.slow
 def test_an_error_that_cannot_matter_is_immaterial():
     y, p = sample(5, 400_000, lambda x: x + 0.015)
     found = judged(y, p)

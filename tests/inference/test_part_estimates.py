@@ -202,6 +202,7 @@ def test_jumps_of_the_event_rate_are_told_and_allowed_for():
     assert squared_distance(table, "miscalibration", level=0.95).unseen > 0.0
 
 
+@pytest.mark.slow
 def test_jumps_are_told_where_much_of_the_interval_is_there_for_them():
     rng = np.random.default_rng(22)
     p = rng.beta(1, 3, 2000)
@@ -212,6 +213,7 @@ def test_jumps_are_told_where_much_of_the_interval_is_there_for_them():
     assert [one.note for one in smooth].count(JUMPS) <= 3
 
 
+@pytest.mark.slow
 def test_jumps_are_allowed_for_with_clusters():
     rng = np.random.default_rng(23)
     p, unit = rng.beta(1, 3, 5000), np.arange(5000) % 100

@@ -167,6 +167,7 @@ def test_without_the_library_one_error_names_the_extra(monkeypatch):
         import_module("propriety.integrations.keras")
 
 
+@pytest.mark.slow
 def test_without_a_backend_the_error_names_the_setting():
     absent = next(name for name in ("tensorflow", "jax") if find_spec(name) is None)
     environment = os.environ | {"KERAS_BACKEND": absent}

@@ -131,6 +131,7 @@ def test_several_models_with_the_options_of_evaluate_and_a_prefix():
     assert "north" in result.artifacts["april_propriety"].content
 
 
+@pytest.mark.slow
 def test_classes_have_a_column_each():
     grades = ["none", "mild", "severe"]
     config = {"forecasts": {"model": grades}, "labels": grades, "ordered": True, **DRAWS}
@@ -141,6 +142,7 @@ def test_classes_have_a_column_each():
     assert expected["ranked_probability"] == pytest.approx(score, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_measures_of_ones_own_are_logged_and_reported():
     result = judge(TABLE, {"measures": [pr.measures.IntegratedCalibrationIndex()], **DRAWS}, predictions="p")
     table = pr.ForecastTable.from_predictions(Y, P)
@@ -162,6 +164,7 @@ def test_beside_an_evaluator_of_labels():
     assert "propriety.html" in artifacts(run_of(result))
 
 
+@pytest.mark.slow
 def test_a_result_is_saved_and_loaded(result, tmp_path):
     result.save(str(tmp_path))
     again = mlflow.models.EvaluationResult.load(str(tmp_path))
@@ -169,6 +172,7 @@ def test_a_result_is_saved_and_loaded(result, tmp_path):
     assert again.artifacts["propriety"].content == result.artifacts["propriety"].content
 
 
+@pytest.mark.slow
 def test_what_is_not_finite():
     result = judge(TABLE.assign(y=1.0, p=np.where(P < 0.1, 0.0, P)), DRAWS, predictions="p")
     assert result.metrics["log"] == np.inf
@@ -177,6 +181,7 @@ def test_what_is_not_finite():
     assert np.isnan(logged(run_of(result))["auc"])
 
 
+@pytest.mark.slow
 def test_missing_values_raise_or_are_dropped():
     gaps = TABLE.assign(p=np.where(P < 0.1, np.nan, P))
     with pytest.raises(MissingValuesError, match='missing="drop"'):
@@ -220,6 +225,7 @@ def test_names_that_mlflow_forbids_are_refused_before_anything_is_logged():
     assert (run.data.metrics, artifacts(run.info.run_id)) == ({}, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [None, {"pos_label": 1.0}, {"metric_prefix": "april_"}], ids=str)
 def test_unasked_it_leaves_labels_to_the_other_evaluators(config, caplog):
     with caplog.at_level(logging.WARNING, logger="propriety"):

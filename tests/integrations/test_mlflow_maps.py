@@ -34,6 +34,7 @@ def store(tmp_path_factory):
     mlflow.set_tracking_uri(before)
 
 
+@pytest.mark.slow
 def test_the_map_its_gain_and_how_it_was_found_are_logged():
     fix = pr.recalibrate(Y, P, seed=1)
     with mlflow.start_run() as run:

@@ -47,6 +47,7 @@ WEIGHTS_ARE_NO_CASES = {
 }
 
 
+@pytest.mark.slow
 @estimator_checks.parametrize_with_checks(
     [RecalibratedClassifier(LogisticRegression(), cv=2)], expected_failed_checks=lambda _: WEIGHTS_ARE_NO_CASES
 )

@@ -182,6 +182,7 @@ def test_weights_that_nobody_asked_about_are_refused_by_scikit_learn():
         get_scorer("neg_brier").set_score_request(estimator=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_grid_search_chooses_by_the_weighted_rule():
     scorer = get_scorer("neg_ranked_probability").set_score_request(sample_weight=True)

@@ -87,6 +87,7 @@ def test_half_precision_is_computed_in_single():
     assert loss == torch.tensor(0.25)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.tuples(logits, st.integers(0, 2)), min_size=1, max_size=8))
 def test_logits_are_the_softmax_and_the_mean_is_mean_score(cases):

@@ -66,6 +66,7 @@ def test_the_numbers_reach_the_record_of_the_run(run, tmp_path):
     assert {"a/bounded_brier", "b/net_benefit_at_0.1_low", "n"} <= kept.keys()
 
 
+@pytest.mark.slow
 def test_what_is_not_finite_reaches_it_too(run, tmp_path):
     numbers = pr.evaluate(np.ones(200), np.where(P < 0.1, 0.0, P), seed=1, n_resamples=20).to_dict()
     run.log(numbers)

@@ -132,6 +132,7 @@ def test_an_engine_is_asked_three_times_at_most(engine, queries, models, samplin
     assert len(queries) <= 3
 
 
+@pytest.mark.slow
 def test_moments_that_are_asked_for_later_cost_one_query(engine, queries):
     ledger = pr.condense(engine(FRAME), ["p", "q"], outcome="y", by=["site", "day"])
     asked = len(queries)
@@ -144,6 +145,7 @@ def test_moments_that_are_asked_for_later_cost_one_query(engine, queries):
     np.testing.assert_allclose(days.moments(pr.BoundedBrier(0.1, 0.2)).mean, expected.mean, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["event", "classes"])
 def test_cases_are_brought_into_memory_where_they_are_few(engine, kind, same):
     options = {

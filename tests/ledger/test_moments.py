@@ -107,6 +107,7 @@ def test_every_cell_is_that_of_brute_force(drawn):
             np.testing.assert_allclose(getattr(moments, name)[place], value, err_msg=name, **CLOSE)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(cases)
 def test_adding_up_gives_what_was_never_split(drawn):

@@ -38,6 +38,7 @@ def texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("show", ["value", "excess", "net_benefit"])
 def test_points_and_intervals_are_those_of_the_slices(show):
     ax = ONE.plot(show=show)

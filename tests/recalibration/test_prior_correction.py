@@ -53,6 +53,7 @@ def test_weights_and_shares_are_ratios_of_odds():
     assert pr.prior_correction(non_events_kept=0.1).factor == 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "training", ["all", "balanced weights", "a tenth of the non-events"], ids=lambda name: name.replace(" ", "_")
 )

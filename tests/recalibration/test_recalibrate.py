@@ -205,6 +205,7 @@ def test_forecasts_of_0_and_1_that_fail_are_measured_against_the_floored():
     assert by_brier.verdict.reference == "none"
 
 
+@pytest.mark.slow
 def test_the_choice_is_the_simplest_of_those_near_the_best():
     y, p, _ = sample(10, n=4000, slope=1.0)
     calm = pr.recalibrate(y, p, method="choose", seed=1)

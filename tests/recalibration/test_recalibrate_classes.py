@@ -176,6 +176,7 @@ def test_the_picture_is_of_all_classes_together():
     assert found.plot() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", CLASS_METHODS)
 def test_maps_as_expressions_and_sql_give_what_they_give_in_python(method):
     duckdb = pytest.importorskip("duckdb")

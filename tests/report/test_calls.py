@@ -167,6 +167,7 @@ LEDGERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LEDGERS)
 def test_every_call_on_the_page_of_a_ledger_gives_its_numbers(case):
     shared, options = LEDGERS[case]

@@ -261,6 +261,7 @@ def test_the_size_does_not_depend_on_the_number_of_cases():
     assert large <= 1.15 * small
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
 def test_others_may_read_the_page_as_they_may_any_file(tmp_path):
     evaluated("one model").to_html(tmp_path / "report.html")

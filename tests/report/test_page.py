@@ -75,6 +75,7 @@ def test_the_policy_names_the_one_script_and_the_one_style(rendered):
     assert [attrs.get("type") for tag, attrs in reader.elements if tag == "script"] == ["application/json", None]
 
 
+@pytest.mark.slow
 def test_no_style_no_handler_no_address_and_no_id_twice(rendered):
     reader = Reader(rendered)
     assert reader.stack == []

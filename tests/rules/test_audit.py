@@ -155,6 +155,7 @@ def test_the_grid_covers_the_simplex_with_its_corners_and_its_centre(classes):
         assert (np.abs(grid - point).max(axis=1) < 1e-15).any()
 
 
+@pytest.mark.slow
 def test_the_report_shows_each_property_with_its_claim_and_its_counterexample():
     lines = repr(pr.audit(pr.Brier(), classes=3)).splitlines()
     assert lines[0] == "AuditReport: Brier(), 3 classes"
@@ -179,6 +180,7 @@ def test_a_counterexample_reads_as_a_sentence():
     assert str(example) == "truth (0.25, 0.75): (0.3333, 0.6667) costs 0.123457, (0, 1) costs inf"
 
 
+@pytest.mark.slow
 def test_a_rule_for_classes_is_tried_on_three_unless_told():
     assert pr.audit(Silent()).classes == 3
     two = [finding.name for finding in pr.audit(pr.Spherical(), classes=2).findings]
@@ -257,6 +259,7 @@ def test_half_a_range_is_searched_and_not_declared():
     assert (finding.declared, finding.holds, finding.agrees) == (None, False, True)
 
 
+@pytest.mark.slow
 def test_locality_and_distance_are_told_by_two_forecasts():
     report = pr.audit(pr.Brier(), classes=3)
     local = report["local"].counterexample

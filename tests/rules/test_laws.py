@@ -187,6 +187,7 @@ def test_penalties_are_error_rates(sample):
     assert pr.penalized_log_score(y, p) == pytest.approx(pr.log_score(y, p) + np.log(4) * errors, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", [pr.bounded_brier_score, pr.bounded_log_score, pr.bounded_net_benefit])
 @given(sample=binary_samples(), cuts=st.lists(st.floats(0.01, 0.99), min_size=3, max_size=3, unique=True).map(sorted))
 def test_bounded_scores_add_over_adjacent_intervals(score, sample, cuts):

@@ -10,6 +10,7 @@ import propriety as pr
 DATA = cases(240)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_every_result_is_strict_json(name):
     answer = CALLS[name](DATA)

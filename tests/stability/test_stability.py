@@ -52,12 +52,14 @@ def test_every_public_function_is_in_the_matrix():
     assert called == public_calls()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
 def test_containers_and_layouts_do_not_matter(given, container):
     d, expected = given
     assert answers(container(d), GIVEN) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_kinds_of_outcomes_do_not_matter(given, kind):
     d, expected = given
@@ -145,6 +147,7 @@ def test_the_number_of_workers_does_not_matter(measure):
     assert others == [answer, answer]
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other():
     """Two threads ask about the same cases and the others about other ones, all at once."""
     data = [cases(N, seed, weighted=seed % 2 == 0) for seed in (1, 2, 3, 4)] * 2

@@ -28,6 +28,7 @@ def found():
     return {name: study.means_of(case, n=CASES, seed=3) for name, case in (study.CASES | study.EXTRA).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study.CASES)
 def test_angles_lie_within_a_degree(found, name):
     case = study.CASES[name]

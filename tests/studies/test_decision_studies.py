@@ -58,6 +58,7 @@ def test_missing_data_are_told(monkeypatch, tmp_path, capsys):
     assert "absent.csv; nothing was written" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_binary_tests_are_golden(golden, assel_rows):
     _, expected = golden("assel_binary_tests")
     found = {name: assel_rows[name]["bounded_brier_5-20%"] for name in expected}

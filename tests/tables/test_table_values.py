@@ -58,6 +58,7 @@ def test_a_table_from_a_pickle_cannot_be_changed():
         table.events[0] = 7.0
 
 
+@pytest.mark.slow
 def test_what_was_computed_of_a_table_is_forgotten_with_it():
     one, other = (ForecastTable.from_predictions(Y[:4], P[:4]) for _ in range(2))
     gc.collect()

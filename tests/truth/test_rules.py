@@ -50,6 +50,7 @@ def test_losses_of_ordered_rows_are_exact_to_the_rounding_of_cumulative_sums(rul
         assert error * math.ulp(float(exact)) <= FEW * math.ulp(float(exact)) + rounding, (row, outcome)
 
 
+@pytest.mark.slow
 def test_losses_on_engines_are_exact():
     """Engines lack log1p, and power and logarithm are their own: what the series leave of that is a factor of 4."""
     rules = {f"loss_{place}": rule for place, rule in enumerate(BINARY) if not isinstance(rule, pr.BetaRegret)}
@@ -62,6 +63,7 @@ def test_losses_on_engines_are_exact():
             assert max(ulps(loss, binary_loss(rule, p, event=y)) for loss, p, y in given) <= 4.0 * bound(rule), rule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.5), (3.0, 0.25)])
 def test_beta_regret_of_extreme_weights_is_exact(alpha, beta):
     rule = pr.BetaRegret(alpha, beta)

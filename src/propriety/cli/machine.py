@@ -9,7 +9,7 @@ from typing import Any
 
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import MOST_EVENTS
-from propriety.inference.calibration_summary import tested_jointly
+from propriety.inference.calibration_summary import jointly_tested
 from propriety.recalibration.result import formula_of
 from propriety.result import Result, strict
 
@@ -60,7 +60,7 @@ def _calibration(evaluation: Evaluation) -> dict[str, Any]:
         model: {
             str(label): one.to_dict()
             | {"p_adjusted": p_adjusted, "words": replace(one, p_value=p_adjusted).summary(model)}
-            for label, (one, p_adjusted) in zip(own, tested_jointly(list(own.values())), strict=True)
+            for label, (one, p_adjusted) in zip(own, jointly_tested(list(own.values())), strict=True)
         }
         for model, own in evaluation.calibration.items()
         if len(own) <= MOST_EVENTS

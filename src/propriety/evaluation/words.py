@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propriety.inference.calibration_summary import CalibrationOutcome, tested_jointly
+from propriety.inference.calibration_summary import CalibrationOutcome, jointly_tested
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
@@ -137,7 +137,7 @@ def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcom
     own = evaluation.calibration[model]
     if len(own) > MOST_EVENTS:
         return {}
-    together = tested_jointly(list(own.values()))
+    together = jointly_tested(list(own.values()))
     return {label: one.outcome for label, (one, _) in zip(own, together, strict=True)}
 
 

@@ -40,7 +40,7 @@ __all__ = [
     "Direction",
     "calibration_of",
     "calibration_summary",
-    "tested_jointly",
+    "jointly_tested",
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
@@ -310,7 +310,7 @@ def _cleared(test: CalibrationTest) -> CalibrationOutcome:
     return "consistent" if test.is_enough else "too few events"
 
 
-def tested_jointly(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
+def jointly_tested(summaries: Sequence[CalibrationSummary]) -> list[tuple[CalibrationSummary, float]]:
     """Return summaries whose outcomes have one level for all of them, and their p-values adjusted by Holm's method."""
     p_adjusted = holm(np.array([one.p_value for one in summaries])).tolist()
     return [
