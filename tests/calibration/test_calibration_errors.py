@@ -67,6 +67,7 @@ def test_classes_are_binned_by_the_probability_of_the_likeliest():
     assert words.value == found.value
 
 
+@pytest.mark.slow  # Importing torchmetrics takes seconds.
 @pytest.mark.parametrize("norm", ["l1", "l2", "max"])
 def test_torchmetrics_agrees_for_continuous_forecasts(norm):
     torch = pytest.importorskip("torch")
@@ -79,6 +80,7 @@ def test_torchmetrics_agrees_for_continuous_forecasts(norm):
     assert pr.expected_calibration_error(y, p, norm=norm).value == pytest.approx(float(value), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_torchmetrics_gives_certain_forecasts_a_bin_of_their_own():
     torch = pytest.importorskip("torch")
     theirs = pytest.importorskip("torchmetrics.functional.classification")

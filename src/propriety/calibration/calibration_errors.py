@@ -102,7 +102,7 @@ def expected_calibration_error(
 
     with the mean forecast, the event rate and the share of the cases of each bin. For class probabilities it is the
     top-label error: the forecast is the highest probability of a row, and the event is that its class, the first of
-    several, is the outcome.
+    several, is the outcome. For the error of each class, pass the tables of `ForecastTable.per_class` one by one.
 
     The value is for comparison with reports that contain it. It depends on the bins, it hides errors that cancel within
     a bin, and sampling noise makes it positive for calibrated forecasts: `noise` is its expected value for them,
