@@ -1,0 +1,125 @@
+"""Time recalibration on an engine against the same counts by a query by hand: ten folds, all methods of one event.
+
+The engine makes the rows as it reads them, so that nothing is stored. The query by hand counts cases and events by fold
+and cell of a grid, and checks nothing. propriety counts and checks, fits every method to all cases and to all folds but
+one, and scores them out of sample.
+
+Run: python benchmarks/recalibration.py [--rows 1000000000] [--engine duckdb|spark]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import propriety as pr
+from propriety.recalibration import METHODS
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
+from record import RESULTS, table, write
+
+NAME, FOLDS, CELLS = "recalibration_scale", 10, 2**16
+# The log-odds of the forecasts are 1 / 0.7 times too extreme, and too low.
+RATE = "1.0 / (1.0 + exp(-(0.7 * ln(p / (1.0 - p)) + 0.2)))"
+DRAWN = {
+    "duckdb": "((hash({0}) >> 11) + 0.5) * pow(2.0, -53)",
+    "spark": "(shiftrightunsigned(xxhash64({0}), 11) + 0.5D) * pow(2.0D, -53)",
+}
+BY_HAND = f"""
+    SELECT id % {FOLDS} AS fold, CAST(floor(p * {CELLS}) AS BIGINT) AS cell, count(*) AS cases,
+           sum(CASE WHEN y THEN 1 ELSE 0 END) AS events
+    FROM cases GROUP BY 1, 2
+"""  # noqa: S608  (the table is named here)
+Cases = tuple[Any, Callable[[], object]]
+
+
+def rows_of(engine: str, source: str) -> str:
+    """Return a query of cases: a number, a forecast and whether the event happened."""
+    p, u = DRAWN[engine].format("id"), DRAWN[engine].format("id + 9223372036")
+    drawn = f"SELECT id, {p} AS p, {u} AS u FROM {source}"  # noqa: S608  (our own words)
+    return f"SELECT id, p, u < {RATE} AS y FROM ({drawn}) AS drawn"  # noqa: S608  (as above)
+
+
+def on_duckdb(rows: int) -> Cases:
+    """Return a relation of the cases, and the query by hand."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("SET memory_limit = '2GB'")
+    numbers = f"(SELECT range AS id FROM range({rows})) AS numbers"  # noqa: S608  (as above)
+    connection.execute(f"CREATE VIEW cases AS {rows_of('duckdb', numbers)}")
+    return connection.table("cases"), lambda: connection.sql(BY_HAND).fetchnumpy()
+
+
+def on_spark(rows: int) -> Cases:
+    """Return a data frame of the cases, and the query by hand."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[2]").config("spark.driver.memory", "2g").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    session.range(rows).createOrReplaceTempView("numbers")
+    session.sql(rows_of("spark", "numbers")).createOrReplaceTempView("cases")
+    return session.table("cases"), lambda: session.sql(BY_HAND).collect()
+
+
+ENGINES: Mapping[str, Callable[[int], Cases]] = {"duckdb": on_duckdb, "spark": on_spark}
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return seconds by the clock, and what was made."""
+    begin = time.perf_counter()
+    made = work()
+    return time.perf_counter() - begin, made
+
+
+def kept(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the rows of the record with a new one in place of that of the same engine and number of rows."""
+    path = RESULTS / f"{NAME}.json"
+    found = json.loads(path.read_text(encoding="utf-8"))["tables"][0] if path.exists() else {"columns": [], "rows": []}
+    old = [dict(zip(found["columns"], one, strict=True)) for one in found["rows"]]
+    return [one for one in old if (one["engine"], one["rows"]) != (row["engine"], row["rows"])] + [row]
+
+
+def main() -> None:
+    """Measure one engine, and write its row into the record."""
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--rows", type=float, default=1e9)
+    asked.add_argument("--engine", choices=ENGINES, default="duckdb")
+    options = asked.parse_args()
+    rows = int(options.rows)
+    cases, by_hand = ENGINES[options.engine](rows)
+    counted, _ = timed(by_hand)
+    taken, fix = timed(
+        lambda: pr.recalibrate(cases, "p", outcome="y", id="id", folds=FOLDS, candidates=list(METHODS), seed=1)
+    )
+    print(fix)
+    row = {
+        "engine": options.engine,
+        "rows": f"{rows:.0e}".replace("e+0", "e"),
+        "query by hand (s)": round(counted, 1),
+        "recalibrate, all methods (s)": round(taken, 1),
+        "ratio": round(taken / counted, 2),
+        "peak memory of the Python process (GB)": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+    }
+    print(row)
+    write(
+        NAME,
+        title="Recalibration on engines",
+        summary=(
+            f"Counting {row['rows']} rows on {options.engine} in {FOLDS} folds, fitting and cross-fitting "
+            f"{len(METHODS)} methods takes {row['ratio']} times as long as a query by hand that counts cells."
+        ),
+        command="python benchmarks/recalibration.py --rows ROWS --engine ENGINE",
+        tables=[table("The engine makes the rows as it reads them.", kept(row))],
+        libraries=("propriety", "numpy", "scipy", "narwhals", "duckdb"),
+    )
+
+
+if __name__ == "__main__":
+    main()
