@@ -73,9 +73,19 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
 
 def _cost(found: CalibrationSummary) -> str:
     """Say what recalibration would gain, and what miscalibration costs under the Brier score if that is more."""
+    cost, gained = found.miscalibration, ""
+    if found.gain is not None:
+        gained = f" {found.gain}"
+        # The two may be in units of different scores, so they are compared as shares of the uncertainty.
+        more = cost.low * found.gain.uncertainty > found.gain.high * found.uncertainty
+        if not (more and cost.low > COST_MARGIN * found.uncertainty):
+            return gained
+    return f"{gained}{_cost_of_miscalibration(found)}"
+
+
+def _cost_of_miscalibration(found: CalibrationSummary) -> str:
+    """Say by how much perfect recalibration would lower the Brier score."""
     cost = found.miscalibration
-    if found.gain is not None and not cost.low > max(found.gain.high, COST_MARGIN * found.uncertainty):
-        return f" {found.gain}"
     if math.isnan(cost.value) or (cost.value == 0.0 and cost.high >= found.brier):  # The limit is not informative.
         return ""
     gain = f"Perfect recalibration would lower its Brier score of {number(found.brier)} by"
