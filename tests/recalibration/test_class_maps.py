@@ -231,7 +231,7 @@ def test_matrix_scaling_is_for_few_classes():
 
 
 def expected_ratio(x, w, design, penalty):
-    """Return what twice the gain in log-likelihood is in expectation if the forecasts, softmax(x), are calibrated."""
+    """Return what twice the gain in log-likelihood is in expectation if softmax(x) are the true probabilities."""
     q = softmax(x, axis=1)
     mean = np.einsum("nk,nkt->nt", q, design)
     spread = np.einsum("nk,nkt,nku->ntu", q, design, design) - mean[:, :, None] * mean[:, None, :]
@@ -241,24 +241,21 @@ def expected_ratio(x, w, design, penalty):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_default_keeps_of_each_stage_what_there_is_evidence_for(seed):
+@pytest.mark.parametrize("stretch", [1.0, 3.0, 0.1], ids=["ordinary", "wide", "narrow"])
+def test_the_default_keeps_of_each_stage_what_there_is_evidence_for(seed, stretch):
     y, p, w = cases(seed, n=500)
+    p = softmax(stretch * np.log(p), axis=1)
     w, x, size = w / 2.0, np.log(p), 3
     unit = (w**2).sum() / w.sum()
+    spread = (w @ x.var(axis=1)) / w.sum()
+    line = 0.25 * min(1.0, spread)
     eye, off = np.eye(3), ~np.eye(3, dtype=bool)
     places = [*((k, k) for k in range(3)), *((k, 3) for k in range(3)), *np.argwhere(off).tolist()]
     design = np.zeros((len(y), 3, 12))
     for place, (row, column) in enumerate(places):
         design[:, row, place] = x[:, column] if column < 3 else 1.0
-    penalty = np.zeros((12, 12))
-    penalty[:3, :3] = 2.0 * size * (eye - 1.0 / 3.0) + 0.25 / 9.0
-    penalty[3:6, 3:6] = 2.0 * size * eye
-    penalty[6:, 6:] = 2.0 * size * (size - 1) * np.eye(6)
-    penalty *= unit
 
-    def fitted(own, cost):
-        identity = np.zeros(own.shape[2])
-
+    def fitted(own, cost, start):
         def loss(away):
             scores = x + own @ away
             return -(w * log_softmax(scores, axis=1)[np.arange(len(y)), y]).sum() + away @ cost @ away / 2.0
@@ -266,24 +263,70 @@ def test_the_default_keeps_of_each_stage_what_there_is_evidence_for(seed):
         def slope(away):
             return np.einsum("nk,nkt->t", w[:, None] * (softmax(x + own @ away, axis=1) - eye[y]), own) + cost @ away
 
-        away = minimum(loss, slope, identity)
-        ratio = 2.0 * (loss(identity) - loss(away) + away @ cost @ away / 2.0)
-        return away, ratio, expected_ratio(x, w, own, cost)
+        away = minimum(loss, slope, start)
+        return away, 2.0 * (loss(np.zeros(len(start))) - loss(away) + away @ cost @ away / 2.0)
 
-    stages = [
-        fitted(x[:, :, None], np.array([[0.25 * unit]])),
-        fitted(design[:, :, :6], penalty[:6, :6]),
-        fitted(design, penalty),
+    def share(ratio, expected):
+        return max(0.0, 1.0 - 1.25 * expected / ratio)
+
+    slope_cost = np.array([[line * unit]])
+    (away,), first = fitted(x[:, :, None], slope_cost, np.zeros(1))
+    shares = [share(first, expected_ratio(x, w, x[:, :, None], slope_cost))]
+    beta = 1.0 + shares[0] * away
+    sigma = max(abs(beta), min(1.0, 2.0 / np.sqrt(spread)))
+    penalty = np.zeros((12, 12))
+    penalty[:3, :3] = 2.0 * size * (eye - 1.0 / 3.0) / sigma**2 + line / 9.0
+    penalty[3:6, 3:6] = 2.0 * size * eye
+    penalty[6:, 6:] = 2.0 * size * (size - 1) * np.eye(6) / sigma**2
+    penalty *= unit
+    start = np.append(np.full(3, away), np.zeros(9))
+    stages = [fitted(design[:, :, :6], penalty[:6, :6], start[:6]), fitted(design, penalty, start)]
+    expected = [
+        expected_ratio(beta * x, w, x[:, :, None], slope_cost),
+        expected_ratio(beta * x, w, design[:, :, :6], penalty[:6, :6]),
+        expected_ratio(beta * x, w, design, penalty),
     ]
+    ratios = np.diff([first, *(ratio for _, ratio in stages)])
+    shares += [share(*one) for one in zip(ratios, np.diff(expected), strict=True)]
     moved = np.zeros((4, 12))
-    moved[1, :3], moved[2, :6], moved[3] = stages[0][0], stages[1][0], stages[2][0]
-    ratios, expected = (np.append(0.0, [stage[place] for stage in stages]) for place in (1, 2))
-    shares = np.maximum(0.0, 1.0 - 1.25 * np.diff(expected) / np.diff(ratios))
+    moved[1], moved[2, :6], moved[3] = start, stages[0][0], stages[1][0]
     wanted = softmax(x + design @ (shares @ np.diff(moved, axis=0)), axis=1)
     found = maps.fit_shrunk_classes(rows_of(y, p, w))
-    np.testing.assert_allclose(found.shares, shares[: len(found.shares)], atol=1e-8)
+    np.testing.assert_allclose(found.shares, shares[: len(found.shares)], atol=1e-7)
     assert isinstance(found, maps.MatrixMap) == (shares[2] > 0.0)
     np.testing.assert_allclose(found(p), wanted, atol=1e-9)
+
+
+def expected_loss(q, recalibrated):
+    return -(q * np.log(recalibrated)).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("classes", [3, 5, 10])
+def test_the_default_is_about_as_good_as_a_temperature_for_forecasts_of_certainty(classes):
+    generator = np.random.default_rng(6)
+    named = generator.integers(0, classes, 100)
+    p, q = np.eye(classes)[named], softmax(1.5 * np.eye(classes)[named], axis=1)
+    y = (generator.random(100)[:, None] > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    rows = ClassRows.from_predictions(y, p, labels=range(classes))
+    found, temperature = (fit(rows)(p) for fit in (maps.fit_shrunk_classes, maps.fit_temperature))
+    assert expected_loss(q, found) < expected_loss(q, temperature) + 0.01
+
+
+@pytest.mark.parametrize("width", [0.02, 0.0002])
+def test_the_default_is_about_as_good_as_a_temperature_for_forecasts_that_are_almost_equal(width):
+    generator = np.random.default_rng(6)
+    z = generator.normal(size=(500, 3))
+    p, q = softmax(width * z, axis=1), softmax(2.0 * z, axis=1)
+    y = (generator.random(500)[:, None] > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    found, temperature = (fit(rows_of(y, p))(p) for fit in (maps.fit_shrunk_classes, maps.fit_temperature))
+    assert expected_loss(q, found) < expected_loss(q, temperature) + 0.01
+
+
+def test_forecasts_of_certainty_that_are_sometimes_wrong_have_a_temperature():
+    named = np.arange(300) % 10
+    y = np.where(np.arange(300) % 5, (named + 1 + np.arange(300) % 9) % 10, named)
+    found = maps.fit_temperature(rows_of(y, np.eye(10)[named]))
+    assert found(np.eye(10))[0, 0] == pytest.approx((y == named).mean(), abs=1e-6)
 
 
 def test_the_default_leaves_calibrated_forecasts_nearly_alone():
@@ -295,11 +338,13 @@ def test_the_default_leaves_calibrated_forecasts_nearly_alone():
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("outcome", [np.zeros(6, dtype=int), np.arange(6) % 2], ids=["one class", "two classes"])
-@pytest.mark.parametrize("kind", ["certain", "equal", "right"])
+@pytest.mark.parametrize("kind", ["certain", "equal", "almost equal", "right"])
 def test_the_default_map_exists_whatever_the_cases(classes, outcome, kind):
     right = np.full((6, classes), 0.1 / (classes - 1))
     right[np.arange(6), outcome] = 0.9
-    p = {"certain": np.eye(classes)[outcome], "equal": np.full((6, classes), 1.0 / classes), "right": right}[kind]
+    equal = np.full((6, classes), 1.0 / classes)
+    almost = softmax(1e-5 * np.random.default_rng(1).normal(size=(6, classes)), axis=1)
+    p = {"certain": np.eye(classes)[outcome], "equal": equal, "almost equal": almost, "right": right}[kind]
     q = maps.fit_shrunk_classes(rows_of(outcome, p))(p)
     assert ((q > 0.0) & (q < 1.0)).all()
 

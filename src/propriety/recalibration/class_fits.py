@@ -157,7 +157,7 @@ def _slope(rows: Rows, floor: float) -> float:
     # With a slope of 0 the curvature is the variance of log-probabilities among the classes.
     if float(likelihood(np.zeros(1)).hessian[0, 0]) <= FLAT**2 * rows.total:
         raise InputValueError("temperature scaling needs forecasts that tell classes apart; all are equal in every row")
-    (slope,) = _found(maximised(likelihood, np.ones(1), np.zeros((1, 1)), np.ones(1)), "temperature").tolist()
+    (slope,) = _found(maximised(likelihood, np.zeros(1), np.zeros((1, 1)), np.zeros(1)), "temperature").tolist()
     return float(slope)
 
 

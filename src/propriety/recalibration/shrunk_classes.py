@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.recalibration.class_fits import MOST_CLASSES, structured_penalty
 from propriety.recalibration.class_rows import ClassRows, Rows, Scaling, floor_of_classes
 from propriety.recalibration.maps import checked_floor
 from propriety.recalibration.scaling_maps import MatrixMap, VectorMap
-from propriety.recalibration.softmax_fit import maximised
+from propriety.recalibration.softmax_fit import Likelihood, maximised
 from propriety.result import Floats
 
 __all__ = ["fit_shrunk_classes"]
 
 LINE = 0.25  # Penalty on the common slope, in cases, so that there is always a fit.
 CAUTION = 1.25
+# Standard deviations of log-probabilities within rows: the slope of narrow ones is all but penalised away, and wide
+# ones are scaled down for the penalty.
+NARROW, WIDE = 1e-3, 2.0
 
 
 def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap | MatrixMap:
     r"""Fit temperature, vector and matrix scaling, and keep of each what there is evidence for.
 
-    The three are nested, and fitted under the penalty of `fit_structured_matrix` with :math:`z = \log p`, as far as it
-    applies, with :math:`\tfrac18 (\bar v - 1)^2` more. With the parameters :math:`\theta_1, \theta_2, \theta_3` of the
-    fits, :math:`\theta_0` those of the identity, :math:`\Lambda_j` twice the gain in log-likelihood of fit j over the
-    forecasts, and :math:`\nu_j` the value that it has in expectation where they are calibrated, the map has
+    The three are nested. The slope :math:`\beta_1` of the temperature is fitted with the penalty
+    :math:`\tfrac18 \min(1, s^2) (\beta_1 - 1)^2`, in units of a case, where :math:`s` is the standard deviation of
+    log-probabilities within rows, and counts as at least 0.001. The others have in addition, as far as it applies, the
+    penalty of `fit_structured_matrix` with :math:`z = \sigma \log p`, :math:`\sigma = \max(|\beta|, \min(1, 2 / s))`
+    and the slope :math:`\beta = 1 + \alpha_1 (\beta_1 - 1)` that is left of the first stage. With the parameters
+    :math:`\theta_1, \theta_2, \theta_3` of the fits, :math:`\theta_0` those of the identity, and :math:`\Lambda_j`
+    twice the gain in log-likelihood of fit j over the forecasts, the map has
 
     .. math:: \theta = \theta_0 + \sum_j \alpha_j (\theta_j - \theta_{j-1}), \qquad
-              \alpha_j = \max\left(0, 1 - \tfrac54 \frac{\nu_j - \nu_{j-1}}{\Lambda_j - \Lambda_{j-1}}\right) .
+              \alpha_j = \max\left(0, 1 - \tfrac54 \frac{\nu_j}{\Lambda_j - \Lambda_{j-1}}\right) ,
+
+    where :math:`\nu_j` is the value that :math:`\Lambda_j - \Lambda_{j-1}` has in expectation: for the first stage if
+    the forecasts are calibrated, and for the others if they are calibrated once :math:`\log p` is multiplied by
+    :math:`\beta`.
 
     So the temperature of forecasts that are too extreme is corrected before there are enough cases for anything else.
     If there is little evidence of miscalibration, the map leaves the forecasts as they are, except for the floor. The
@@ -61,24 +73,34 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     """
     least = floor_of_classes(rows) if floor is None else checked_floor(floor)
     size, unit = rows.classes, rows.unit
-    penalty = unit * structured_penalty(size)
-    on_diagonal = np.arange(size) * (size + 2)
-    penalty[np.ix_(on_diagonal, on_diagonal)] += unit * LINE / size**2
-    of_vector = np.append(on_diagonal, np.arange(size) * (size + 1) + size)
-    stages = [
-        _stage("temperature", rows, least, np.ones(1), np.array([[unit * LINE]])),
-        _stage("vector", rows, least, np.repeat([1.0, 0.0], size), penalty[np.ix_(of_vector, of_vector)]),
-    ]
+    # With a slope of 0 the curvature is the variance of log-probabilities among the classes.
+    spread = float(rows.likelihood("temperature", least)(np.zeros(1)).hessian[0, 0]) / rows.total
+    line = unit * LINE * min(1.0, max(spread, NARROW**2))
+    one = np.ones(1)
+    common = _stage_of(rows, "temperature", least, np.array([[line]]))
+    found = common.fitted(np.zeros(1), one)
+    loss, shares = common.loss(found), np.zeros(3)
+    shares[0] = _share(common.loss(one) - loss, common.expected_ratio(one))
+    slope, kept = float(found[0]), 1.0 + shares[0] * float(found[0] - 1.0)
+
+    penalty = _penalty(size, unit, max(abs(kept), 1.0 if spread <= WIDE**2 else WIDE / math.sqrt(spread)), line)
+    identity = np.eye(size, size + 1).reshape(-1)
+    places = np.arange(size * (size + 1)).reshape(size, size + 1)
+    nested: list[tuple[Scaling, NDArray[np.intp]]] = [("vector", np.append(places.diagonal(), places[:, size]))]
     if size <= MOST_CLASSES and isinstance(rows, ClassRows):
-        stages.append(_stage("matrix", rows, least, np.eye(size, size + 1).reshape(-1), penalty))
-    shares = _shares(stages)
-    moved = np.zeros((3, size, size + 1))
-    moved[0] = float(stages[0].away[0]) * np.eye(size, size + 1)
-    moved[1].reshape(-1)[of_vector] = stages[1].away
-    moved[2] = stages[2].away.reshape(size, size + 1) if len(stages) == 3 else moved[1]
-    steps = np.diff(moved, axis=0, prepend=0.0)
-    found = np.eye(size, size + 1) + (shares[:, None, None] * steps).sum(axis=0)
-    matrix, intercepts = found[:, :size], found[:, size] - found[:, size].mean()
+        nested.append(("matrix", places.reshape(-1)))
+    now, expected = slope * identity, common.expected_ratio(kept * one)
+    moved = identity + shares[0] * (now - identity)
+    for stage, (scaling, own) in enumerate(nested, 1):
+        fit = _stage_of(rows, scaling, least, penalty[np.ix_(own, own)])
+        there = np.zeros_like(identity)
+        there[own] = fit.fitted(slope * identity[own], identity[own])
+        before, loss = loss, fit.loss(there[own])
+        less, expected = expected, fit.expected_ratio(kept * identity[own])
+        shares[stage] = _share(before - loss, expected - less)
+        moved, now = moved + shares[stage] * (there - now), there
+    table = moved.reshape(size, size + 1)
+    matrix, intercepts = table[:, :size], table[:, size] - table[:, size].mean()
     ridge = 2.0 * size * unit
     if shares[2] == 0.0:
         slopes = matrix.diagonal().copy()
@@ -87,30 +109,44 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
 
 
 class _Stage(NamedTuple):
-    """A fit: how far it is from the identity, its likelihood ratio, and what that is in expectation if calibrated."""
+    """Maps of one kind: their likelihood, with the weights and with their squares, and the penalty on them."""
 
-    away: Floats
-    ratio: float
-    expected_ratio: float
+    likelihood: Likelihood
+    of_squares: Likelihood
+    penalty: Floats
+
+    def fitted(self, start: Floats, centre: Floats) -> Floats:
+        """Return the parameters that fit best."""
+        found = maximised(self.likelihood, start, self.penalty, centre)
+        if found is None:
+            raise InputValueError("the fit of a recalibration map did not converge")
+        return found
+
+    def loss(self, parameters: Floats) -> float:
+        """Return the negative log-likelihood."""
+        return self.likelihood(parameters).loss
+
+    def expected_ratio(self, truth: Floats) -> float:
+        """Return twice the gain in log-likelihood over the true parameters that is expected of a fit."""
+        information, noise = self.likelihood(truth).hessian, self.of_squares(truth).hessian
+        inverse = np.linalg.inv(information + self.penalty)
+        moved = inverse @ noise
+        return float(2.0 * np.trace(moved) - np.trace(inverse @ information @ moved))
 
 
-def _stage(scaling: Scaling, rows: Rows, floor: float, identity: Floats, penalty: Floats) -> _Stage:
-    likelihood = rows.likelihood(scaling, floor)
-    found = maximised(likelihood, identity, penalty, identity)
-    if found is None:
-        raise InputValueError("the fit of a recalibration map did not converge")
-    before, noise = likelihood(identity), rows.likelihood(scaling, floor, squared=True)(identity).hessian
-    inverse = np.linalg.inv(before.hessian + penalty)
-    moved = inverse @ noise
-    expected = float(2.0 * np.trace(moved) - np.trace(inverse @ before.hessian @ moved))
-    return _Stage(found - identity, 2.0 * (before.loss - likelihood(found).loss), expected)
+def _stage_of(rows: Rows, scaling: Scaling, floor: float, penalty: Floats) -> _Stage:
+    return _Stage(rows.likelihood(scaling, floor), rows.likelihood(scaling, floor, squared=True), penalty)
 
 
-def _shares(stages: list[_Stage]) -> Floats:
-    """Return the share of each stage that is kept, 0 for one that is not there."""
-    shares, before = np.zeros(3), _Stage(np.zeros(0), 0.0, 0.0)
-    for place, stage in enumerate(stages):
-        ratio, expected = stage.ratio - before.ratio, stage.expected_ratio - before.expected_ratio
-        shares[place] = max(0.0, 1.0 - CAUTION * expected / ratio) if ratio > 0.0 else 0.0
-        before = stage
-    return shares
+def _penalty(size: int, unit: float, scale: float, line: float) -> Floats:
+    """Return the penalty on the rows of the matrix, each followed by its intercept, and on the common slope."""
+    scales = np.tile(np.append(np.full(size, scale), 1.0), size)
+    penalty: Floats = unit * structured_penalty(size) / np.outer(scales, scales)
+    on_diagonal = np.arange(size) * (size + 2)
+    penalty[np.ix_(on_diagonal, on_diagonal)] += line / size**2
+    return penalty
+
+
+def _share(gain: float, expected_ratio: float) -> float:
+    """Return the share of a stage that is kept, by its gain in log-likelihood."""
+    return min(1.0, max(0.0, 1.0 - CAUTION * expected_ratio / (2.0 * gain))) if gain > 0.0 else 0.0

@@ -16,6 +16,7 @@ __all__ = ["Likelihood", "Sums", "matrix_sums", "maximised", "temperature_sums",
 
 MAX_STEPS = 60
 LAST_STEP = 1e-11  # Of a parameter, against the largest of them.
+LAST_GAIN = 1e-16  # Of a step, against the loss, whose rounding error is larger.
 SHARES = 0.5 ** np.arange(40)  # Of a step.
 CONDITION = 1e-13  # Of the curvature, below which a direction counts as flat.
 
@@ -56,7 +57,8 @@ def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Fl
                 break
         else:
             return None
-        if float(np.abs(step).max()) <= LAST_STEP * max(1.0, float(np.abs(now).max())):
+        small = float(np.abs(step).max()) <= LAST_STEP * max(1.0, float(np.abs(now).max()))
+        if small or limit <= LAST_GAIN * at.loss:
             return now
     return None
 
