@@ -378,9 +378,24 @@ def test_maps_of_classes_and_of_one_event_are_not_taken_for_each_other():
     with pytest.raises(InputTypeError, match="a map for each class"):
         maps.OneVsRestMap(maps=())
     with pytest.raises(InputValueError, match=r"shape \(2, 2\)"):
-        maps.MatrixMap(matrix=[[1.0]], intercepts=[0.0, 0.0], floor=0.0)
+        maps.MatrixMap(matrix=[[1.0]], intercepts=[0.0, 0.0], floor=0.01)
     with pytest.raises(InputTypeError, match="matrix of real numbers"):
-        maps.MatrixMap(matrix="ab", intercepts=[0.0, 0.0], floor=0.0)
+        maps.MatrixMap(matrix="ab", intercepts=[0.0, 0.0], floor=0.01)
+
+
+def test_maps_and_fits_in_log_probabilities_need_a_floor_above_0():
+    makers = [
+        lambda floor: maps.TemperatureMap(slope=0.5, floor=floor),
+        lambda floor: maps.VectorMap(slopes=[1.0, 1.0], intercepts=[0.0, 0.0], floor=floor),
+        lambda floor: maps.MatrixMap(matrix=np.eye(2), intercepts=[0.0, 0.0], floor=floor),
+    ]
+    rows = rows_of([0, 1, 0], [[1.0, 0.0], [0.4, 0.6], [0.3, 0.7]])
+    fits = (maps.fit_temperature, maps.fit_vector, maps.fit_structured_matrix, maps.fit_shrunk_classes)
+    makers += [lambda floor, fit=fit: fit(rows, floor=floor) for fit in fits]
+    for made in makers:
+        with pytest.raises(InputValueError, match="floor must be above 0, because a probability of 0 has no logarithm"):
+            made(0.0)
+        assert np.isfinite(made(1e-12)([[1.0, 0.0]])).all()
 
 
 def test_a_map_is_for_as_many_classes_as_it_was_fitted_to():

@@ -229,5 +229,3 @@ def test_columns_are_as_many_as_classes():
             own.expression(columns)
     with pytest.raises(pr.errors.InputTypeError, match="names of columns"):
         own.expression([1, 2, 3])
-    with pytest.raises(pr.errors.UnsupportedOperationError, match="floor above 0"):
-        TemperatureMap(slope=1.0, floor=0.0).to_sql(["a", "b"])

@@ -26,7 +26,7 @@ def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap
     rows : ClassRows or LazyClassRows
         A weight of w counts as w cases.
     floor : float, optional
-        The floor under probabilities; by default that of the cases, see `floor_of_classes`.
+        The floor under probabilities, above 0; by default that of the cases, see `floor_of_classes`.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap
     >>> round(fit_temperature(rows).temperature, 4)
     1.1606
     """
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor)
+    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
     return TemperatureMap(slope=_slope(rows, least), floor=least)
 
 
@@ -57,7 +57,7 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
     rows : ClassRows or LazyClassRows
         A weight of w counts as w cases.
     floor : float, optional
-        The floor under probabilities; by default that of the cases, see `floor_of_classes`.
+        The floor under probabilities, above 0; by default that of the cases, see `floor_of_classes`.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
     >>> fit_vector(rows).intercepts.round(3)
     array([-1.172,  0.539,  0.633])
     """
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor)
+    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
     size, likelihood = rows.classes, rows.likelihood("vector", least)
     identity = np.append(np.ones(size), np.zeros(size))
     # Intercepts matter up to a constant; this leaves the likelihood alone where they sum to 0.
@@ -103,7 +103,7 @@ def fit_structured_matrix(rows: Rows, *, floor: float | None = None) -> MatrixMa
     rows : ClassRows
         A weight of w counts as w cases; at most 40 classes.
     floor : float, optional
-        The floor under probabilities; by default that of the cases, see `floor_of_classes`.
+        The floor under probabilities, above 0; by default that of the cases, see `floor_of_classes`.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def fit_structured_matrix(rows: Rows, *, floor: float | None = None) -> MatrixMa
     if size > MOST_CLASSES:
         law = f"matrix scaling is fitted to {MOST_CLASSES} classes or fewer; there are {size}"
         raise InputValueError(law, hint='use "vector" or "temperature".')
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor)
+    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
     likelihood, slope = rows.likelihood("matrix", least), _slope(rows, least)
     scale = np.tile(np.append(np.full(size, slope), 1.0), size)  # Of V, each row followed by its b.
     start = scale * np.eye(size, size + 1).reshape(-1)

@@ -231,11 +231,14 @@ def log_odds(forecast: Floats, floor: float) -> Floats:
     return found
 
 
-def checked_floor(value: object) -> float:
-    """Return a floor, which must lie in [0, 0.5)."""
+def checked_floor(value: object, *, positive: bool = False) -> float:
+    """Return a floor, which must lie in [0, 0.5), or in (0, 0.5) where probabilities of 0 have no logarithm."""
     found = checked_number("floor", value, low=0.0)
     if not found < 0.5:
         raise InputValueError("must lie in [0, 0.5)", argument="floor", offender=f"got {found!r}")
+    if positive and found == 0.0:
+        law = "must be above 0, because a probability of 0 has no logarithm"
+        raise InputValueError(law, argument="floor", offender=f"got {value!r}", hint="use a floor such as 1e-12.")
     return found
 
 

@@ -32,7 +32,7 @@ class TemperatureMap(ClassMap):
     slope : float
         :math:`b`; below 1 forecasts become less extreme.
     floor : float
-        Probabilities count as no lower than this; see `floor_of_classes`.
+        Probabilities count as no lower than this, which is above 0; see `floor_of_classes`.
 
     References
     ----------
@@ -51,7 +51,7 @@ class TemperatureMap(ClassMap):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "slope", checked_number("slope", self.slope))
-        object.__setattr__(self, "floor", checked_floor(self.floor))
+        object.__setattr__(self, "floor", checked_floor(self.floor, positive=True))
 
     @property
     def classes(self) -> None:
@@ -88,7 +88,7 @@ class VectorMap(ClassMap):
     slopes, intercepts : array of shape (K,)
         :math:`a_k` and :math:`b_k`; only differences of the intercepts matter, and a fit makes them sum to 0.
     floor : float
-        Probabilities count as no lower than this; see `floor_of_classes`.
+        Probabilities count as no lower than this, which is above 0; see `floor_of_classes`.
     shares : array of shape (2,)
         How much of the fitted map is left by shrinkage towards the forecasts: of a common slope, and of what classes
         differ in; see `fit_shrunk_classes`. 1 for all of it.
@@ -154,7 +154,7 @@ class MatrixMap(ClassMap):
     intercepts : array of shape (K,)
         :math:`b`.
     floor : float
-        Probabilities count as no lower than this; see `floor_of_classes`.
+        Probabilities count as no lower than this, which is above 0; see `floor_of_classes`.
     shares : array of shape (3,)
         How much of the fitted map is left by shrinkage towards the forecasts: of a common slope, of what classes differ
         in, and of the entries off the diagonal; see `fit_shrunk_classes`. 1 for all of it.
@@ -219,7 +219,7 @@ class MatrixMap(ClassMap):
 def _checked_others(fitted: VectorMap | MatrixMap, stages: int) -> dict[str, Any]:
     """Return the floor, the shares and the ridge, checked."""
     return {
-        "floor": checked_floor(fitted.floor),
+        "floor": checked_floor(fitted.floor, positive=True),
         "shares": checked_column("shares", fitted.shares, size=stages, low=0.0, high=1.0),
         "ridge": checked_number("ridge", fitted.ridge, low=0.0),
     }

@@ -52,7 +52,7 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     rows : ClassRows or LazyClassRows
         Any; of more than 40 classes, and of a lazy frame, temperature and vector scaling are fitted.
     floor : float, optional
-        The floor under probabilities; by default that of the cases, see `floor_of_classes`.
+        The floor under probabilities, above 0; by default that of the cases, see `floor_of_classes`.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     >>> fit_shrunk_classes(rows).shares
     array([0., 0.])
     """
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor)
+    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
     size, unit = rows.classes, rows.unit
     # With a slope of 0 the curvature is the variance of log-probabilities among the classes.
     spread = float(rows.likelihood("temperature", least)(np.zeros(1)).hessian[0, 0]) / rows.total

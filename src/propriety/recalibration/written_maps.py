@@ -232,9 +232,6 @@ def log_odds_of(p: Column, floor: float, ops: Written) -> Column:
 
 def log_probabilities_of(p: Sequence[Column], floor: float, ops: Written) -> list[Column]:
     """Return the logarithms of floored probabilities."""
-    if not floor > 0.0:
-        law = "a map in log-probabilities needs a floor above 0 to be written out, because engines refuse the log of 0"
-        raise UnsupportedOperationError(law, hint="fit it with a floor such as 1e-12.")
     return [ops.log(ops.clip(one, floor, 1.0)) for one in p]
 
 
