@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.optimize import minimize, root
 from scipy.special import log_softmax, softmax
@@ -10,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from propriety import ForecastTable
 from propriety import recalibration as maps
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.recalibration import CLASS_METHODS, METHODS, ClassMap, ClassRows, RecalibrationMap
 
 FREE = ("temperature", "vector", "matrix")
@@ -129,6 +130,17 @@ def test_one_vs_rest_is_the_map_of_each_class_made_to_sum_to_one(method):
     table_of = ForecastTable.from_predictions
     alone = np.stack([METHODS[method](table_of(y == k, p[:, k], sample_weight=w))(p[:, k]) for k in range(3)], axis=1)
     np.testing.assert_allclose(found(p), alone / alone.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+def test_one_vs_rest_needs_a_method_of_one_event_and_rows_in_memory():
+    rows = rows_of(*cases(2))
+    for method in ("platt", None, ["auto"]):
+        with pytest.raises(InputValueError, match="method must be one of"):
+            maps.fit_one_vs_rest(rows, method=method)
+    y, p, _ = cases(2, n=20)
+    lazy = pl.LazyFrame({"y": y, "a": p[:, 0], "b": p[:, 1], "c": p[:, 2]})
+    with pytest.raises(UnsupportedOperationError, match="rows in memory, a ClassRows; got LazyClassRows"):
+        maps.fit_one_vs_rest(maps.LazyClassRows.from_frame(lazy, list("abc"), outcome="y"))
 
 
 def test_a_row_that_one_vs_rest_calls_impossible_is_left_as_it_is():

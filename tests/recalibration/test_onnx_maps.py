@@ -127,8 +127,10 @@ def test_maps_of_classes_are_models_of_rows(name):
 def test_the_number_of_classes_is_that_of_the_map():
     found = pr.recalibrate(OUTCOME, CLASSES, method="temperature", labels=range(4), seed=1)
     assert found.to_onnx() == found.map.to_onnx(4)
-    with pytest.raises(InputValueError, match="classes must be the number of classes; got None"):
-        found.map.to_onnx()
+    for wrong in (None, 0, 1, True, 3.0, "3"):
+        with pytest.raises(InputValueError, match="must be the number of classes, a whole number of 2 or more; got"):
+            found.map.to_onnx(wrong)
+    assert found.map.to_onnx(np.int64(4)) == found.to_onnx()
     with pytest.raises(InputValueError, match="classes must be 4, as the map has it; got 3"):
         CLASS_MAPS["vector"].to_onnx(3)
     assert CLASS_MAPS["vector"].to_onnx() == CLASS_MAPS["vector"].to_onnx(4)

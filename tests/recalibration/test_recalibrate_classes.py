@@ -229,3 +229,8 @@ def test_columns_are_as_many_as_classes():
             own.expression(columns)
     with pytest.raises(pr.errors.InputTypeError, match="names of columns"):
         own.expression([1, 2, 3])
+    for columns in ([], ["a"]):
+        with pytest.raises(pr.errors.InputTypeError, match="two or more columns, one for each class"):
+            TemperatureMap(slope=1.0, floor=0.01).to_sql(columns)
+        with pytest.raises(pr.errors.InputTypeError, match="two or more columns, one for each class"):
+            TemperatureMap(slope=1.0, floor=0.01).expression(columns)

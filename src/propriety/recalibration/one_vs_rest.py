@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from propriety.errors import InputTypeError
+from propriety.checks import check_choice
+from propriety.errors import InputTypeError, UnsupportedOperationError
 from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.maps import RecalibrationMap
@@ -99,6 +100,10 @@ def fit_one_vs_rest(rows: ClassRows, *, method: str = "logistic") -> OneVsRestMa
     >>> fit_one_vs_rest(rows, method="isotonic")([[0.2, 0.4, 0.4]]).round(3)
     array([[0.   , 0.667, 0.333]])
     """
+    check_choice("method", method, tuple(METHODS))
+    if not isinstance(rows, ClassRows):
+        law = "one-vs-rest recalibration is fitted to rows in memory, a ClassRows"
+        raise UnsupportedOperationError(law, offender=f"got {type(rows).__name__}", hint="use a sample of the rows.")
     table = partial(ForecastTable.from_predictions, sample_weight=rows.weight)
     tables = (table(rows.outcome == place, rows.forecast[:, place]) for place in range(rows.classes))
     return OneVsRestMap(maps=tuple(METHODS[method](own) for own in tables))

@@ -36,9 +36,11 @@ def onnx_model(own: RecalibrationMap) -> Any:
 def onnx_class_model(own: ClassMap, classes: int | None) -> Any:
     """Return a map of classes as an ONNX model in double precision; see `ClassMap.to_onnx`."""
     number = own.classes or classes
-    if number is None or (classes is not None and classes != number):
-        law = "must be the number of classes" if number is None else f"must be {number}, as the map has it"
+    if not isinstance(number, int | np.integer) or number < 2:
+        law = "must be the number of classes, a whole number of 2 or more"
         raise InputValueError(law, argument="classes", offender=f"got {classes!r}")
+    if classes is not None and classes != number:
+        raise InputValueError(f"must be {number}, as the map has it", argument="classes", offender=f"got {classes!r}")
     graph = _Graph()
     rows = _Column(graph, INPUT)
     p = [graph.node("Gather", rows, graph.constant(place, np.int64), axis=1) for place in range(number)]
@@ -46,7 +48,7 @@ def onnx_class_model(own: ClassMap, classes: int | None) -> Any:
     found = [graph.where(valid, one, missing) for one in _written_classes(own, p, graph)]
     second = graph.constant([1], np.int64)
     graph.node("Concat", *(graph.node("Unsqueeze", one, second) for one in found), output=OUTPUT, axis=1)
-    return graph.model(["cases", number], own.formula)
+    return graph.model(["cases", int(number)], own.formula)
 
 
 def _valid(p: _Column) -> _Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add, and_
@@ -192,8 +193,9 @@ def sqls_of(formula: ClassFormula, columns: Sequence[str], classes: int | None, 
 
 def _as_many(columns: Any, classes: int | None) -> Sequence[Any]:
     """Return the columns, of which there must be one for each class."""
-    if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) != (classes or len(columns)):
-        law = f"must be a list of {classes or 'the'} columns, one for each class"
+    wanted = range(classes, classes + 1) if classes else range(2, sys.maxsize)
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) not in wanted:
+        law = f"must be a list of {classes or 'two or more'} columns, one for each class"
         raise InputTypeError(law, argument="columns", offender=f"got {columns!r}")
     return columns
 
