@@ -143,7 +143,7 @@ def test_forecasts_of_an_event_are_answers_with_the_probability_of_the_answer():
     rng = np.random.default_rng(4)
     p = rng.random(300).round(2)
     y = rng.random(300) < p
-    right, confidence = (p >= 0.5) == y, np.where(p >= 0.5, p, 1.0 - p)
+    right, confidence = (p >= 0.5) == y, np.where(p >= 0.5, p, 1.0 - p).round(2)
     for area in AREAS:
         one, other = pr.estimate(y, p, area()), pr.estimate(right, confidence, area(0.0))
         assert (one.value, one.standard_error) == pytest.approx((other.value, other.standard_error), rel=1e-9)
@@ -184,6 +184,26 @@ def test_a_wrong_answer_without_any_confidence_stays_wrong():
     found = pr.compare_answers(right, confidence).standings
     expected = {name: over_all_orders(right[name], confidence[name])[0] for name in right}
     assert dict(zip(found.model.tolist(), found.value.tolist(), strict=True)) == pytest.approx(expected)
+
+
+def test_confidences_that_are_almost_zero_keep_their_order():
+    right, confidence = sample(decimals=15)
+    tiny = {"a": 1e-30 * (1.0 - confidence), "b": 1e-25 * confidence}
+    found = pr.compare_answers({"a": right, "b": right}, tiny)
+    values = dict(zip(found.standings.model.tolist(), found.standings.value.tolist(), strict=True))
+    expected = {name: areas(right, own)[0] for name, own in tiny.items()}
+    assert values == pytest.approx(expected, abs=1e-12)
+    assert found.standings.model.tolist() == ["b", "a"]
+
+
+@pytest.mark.parametrize("p", [0.01, 0.07, 0.08, 0.13, 0.3, 0.45])
+def test_a_probability_and_its_complement_are_the_same_confidence(p):
+    table = pr.ForecastTable.from_predictions([1] * 20, [p] * 10 + [round(1 - p, 2)] * 10)
+    assert CoverageAtAccuracy(0.9).value(table) == 0.0
+    assert AreaUnderRiskCoverage().value(table) == pytest.approx(0.5, abs=1e-12)
+    assert (
+        CoverageAtAccuracy(0.9, threshold=0).value(pr.ForecastTable.from_predictions([0, 1], [0.5, 0.5 + 1e-15])) == 0.5
+    )
 
 
 def test_groups_and_evaluations_of_classes_have_the_measure():

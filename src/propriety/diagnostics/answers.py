@@ -133,6 +133,8 @@ def answers_of(table: ForecastTable, threshold: float) -> Answers:
     """
     is_event = table.forecast >= threshold
     confidence = np.where(is_event, table.forecast, 1.0 - table.forecast)
+    if threshold > 0.0:
+        confidence = np.round(confidence, 14)  # 1 - 0.07 is not quite 0.93, and both are the same confidence.
     distinct, step = np.unique(-confidence, return_inverse=True)
     scale = table.n / table.weight if table.is_weighted else 1.0
     right = scale * np.bincount(step, np.where(is_event, table.events, table.non_events)).astype(np.float64)

@@ -42,18 +42,22 @@ def forecasts_of_answers(
     """Return answers of several models as forecasts of one event, "the first model is right".
 
     A forecast is above one half if the model is right exactly when the event happens, and the further from it the
-    higher the confidence, so that measures with a threshold of one half read the answers back, in the same order.
+    higher the confidence, so that measures with a threshold of one half read the answers back, in the same order. The
+    distance is by rank, because confidences such as probabilities of long texts can differ by less than floats do
+    between one half and one.
 
     Examples
     --------
-    >>> right = {"a": np.array([True, False]), "b": np.array([True, True])}
-    >>> event, forecasts = forecasts_of_answers(right, {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])})
+    >>> right = {"a": np.array([True, False, True]), "b": np.array([True, True, True])}
+    >>> confidence = {"a": np.array([1.0, 1e-30, 1e-20]), "b": np.array([0.2, 0.3, 0.9])}
+    >>> event, forecasts = forecasts_of_answers(right, confidence)
     >>> event, forecasts["a"], forecasts["b"]
-    (array([ True, False]), array([1.  , 0.75]), array([0.75, 0.  ]))
+    (array([ True, False,  True]), array([0.875, 0.625, 0.75 ]), array([0.625, 0.25 , 0.875]))
     """
     event = next(iter(right.values()))
     forecasts = {}
     for model, own in right.items():
-        probability = 0.75 + np.asarray(confidence[model], dtype=np.float64) / 4.0
+        distinct, rank = np.unique(np.asarray(confidence[model]), return_inverse=True)
+        probability = 0.5 + (rank + 1) / (2 * (len(distinct) + 1))
         forecasts[model] = np.where(own == event, probability, 1.0 - probability)
     return event, forecasts
