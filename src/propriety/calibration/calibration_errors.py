@@ -20,7 +20,7 @@ from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 __all__ = ["CalibrationError", "expected_calibration_error"]
 
 Norm: TypeAlias = Literal["l1", "l2", "max"]
-NAMES = {"l1": "ECE", "l2": "root mean squared calibration error", "max": "maximum calibration error"}
+NAMES = {"l1": "an ECE", "max": "a maximum calibration error"}
 NOISY = 0.25  # From this share of noise on, a note says how large it is.
 
 
@@ -42,7 +42,7 @@ class CalibrationError(Result):
         The error that is expected of calibrated forecasts with these bins, from sampling noise alone.
     debiased_square : float
         Unbiased estimate of the weighted mean of squared differences of the bins; it can be negative. Its square root
-        would be biased again.
+        would be biased again. With weights, it is approximately unbiased.
     norm : {"l1", "l2", "max"}
         How the differences of the bins are combined.
     of : {"event", "top label"}
@@ -125,7 +125,8 @@ def expected_calibration_error(
     Notes
     -----
     `debiased_square` subtracts from each squared difference the variance of the mean of outcome minus forecast within
-    the bin, :math:`\sum (r - \bar r)^2 / (n_b (n_b - 1))`. If all forecasts of a bin are equal, this is the estimator
+    the bin, :math:`\sum (r - \bar r)^2 / (n_b (n_b - 1))`, or with weights that sum to 1
+    :math:`\sum w^2 \sum w (r - \bar r)^2 / (1 - \sum w^2)`. If all forecasts of a bin are equal, this is the estimator
     of Kumar, Liang & Ma. In a bin with one case the variance is :math:`p (1 - p)`. `noise` treats the differences of
     bins as normal; for "l2" it is the root of the expected square, and for "max" with nearly empty bins a little high.
 
@@ -173,8 +174,6 @@ def expected_calibration_error(
     spread = np.sqrt(np.add.reduceat(_null_variance(table), start)) / weight
     value, noise = _combined(norm, share, np.abs(gap)), _noise(norm, share, spread)
     square = float(share @ (gap**2 - _variance_of_gap(table, start, gap, spread**2)))
-    note = f"calibrated forecasts would have an {NAMES[norm]} of {noise:.2g} on average with these bins"
-    note = note.replace(" an ", " a ") if norm != "l1" else note
     return CalibrationError(
         forecast_min=table.forecast[start],
         forecast_max=table.forecast[np.append(start[1:], len(table)) - 1],
@@ -189,7 +188,7 @@ def expected_calibration_error(
         strategy=strategy,
         n=table.n,
         dropped=table.dropped,
-        note=note if noise >= NOISY * value else "",
+        note=_note(norm, noise) if noise > 0.0 and noise >= NOISY * value else "",
     )
 
 
@@ -212,16 +211,26 @@ def _null_variance(table: ForecastTable) -> Floats:
 
 
 def _variance_of_gap(table: ForecastTable, start: Any, gap: Floats, null: Floats) -> Floats:
-    """Return the variance of the mean residual of each bin, unbiased; that of calibrated forecasts for one case."""
+    """Return the variance of the mean residual of each bin; that of calibrated forecasts for one case.
+
+    With weights, it is unbiased if the residuals of a bin have equal variances.
+    """
     rows = np.diff(start, append=len(table))
     of_event = 1.0 - table.forecast - np.repeat(gap, rows)
     of_other = -table.forecast - np.repeat(gap, rows)
     weight = np.add.reduceat(table.weights, start)
-    within = np.add.reduceat(table.event_squares * of_event**2 + table.non_event_squares * of_other**2, start)
+    within = np.add.reduceat(table.events * of_event**2 + table.non_events * of_other**2, start) / weight
     largest = np.add.reduceat(table.event_squares + table.non_event_squares, start) / weight**2  # 1 over the number.
     single = largest > 1.0 - 1e-12
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(single, null, within / weight**2 / (1.0 - largest))
+        return np.where(single, null, largest * within / (1.0 - largest))
+
+
+def _note(norm: Norm, noise: float) -> str:
+    """Say which error is expected of calibrated forecasts."""
+    if norm == "l2":
+        return f"for calibrated forecasts, the root mean square of this error would be {noise:.2g} with these bins"
+    return f"calibrated forecasts would have {NAMES[norm]} of {noise:.2g} on average with these bins"
 
 
 def _combined(norm: Norm, share: Floats, distance: Floats) -> float:
