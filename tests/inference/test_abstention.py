@@ -235,6 +235,46 @@ def test_few_wrong_answers_are_noted():
     assert "event" not in told
 
 
+@pytest.mark.parametrize("measure", [AccuracyAtCoverage, CoverageAtAccuracy])
+def test_few_wrong_answers_are_noted_with_draws(measure):
+    y, p = np.arange(1000) >= 3, np.linspace(0.999, 0.5, 1000)
+    found = pr.estimate(y, p, measure(0.998, threshold=0), n_resamples=50, seed=1)
+    assert found.note == "based on 3 wrong answers: the interval may be too narrow"
+    rows = np.stack([p, (1 - p) / 2, (1 - p) / 2], axis=1)
+    assert pr.estimate(np.where(y, 0, 1), rows, measure(0.998), n_resamples=50, seed=1).note == found.note
+    drawn = pr.estimate(y, p, AreaUnderRiskCoverage(0), method="bootstrap", n_resamples=50, seed=1)
+    assert drawn.note == found.note
+
+
+@pytest.mark.parametrize(("area", "largest"), [(AreaUnderRiskCoverage, 1.0), (AreaUnderGeneralizedRiskCoverage, 0.5)])
+def test_areas_do_not_exceed_their_largest_value(area, largest):
+    confidence = np.linspace(0, 1, 60)
+    found = pr.estimate(np.zeros(60), confidence, area(0))
+    assert (found.value, found.standard_error) == (pytest.approx(largest), 0.0)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    found = pr.estimate(np.arange(60) % 30 == 0, confidence, area(0))
+    assert found.value < found.high <= largest
+
+
+def test_keys_and_labels_have_plain_numbers():
+    for measure in (AccuracyAtCoverage(np.float64(0.8)), CoverageAtAccuracy(np.float32(0.5))):
+        assert "np." not in measure.key + measure.label
+
+
+def test_comparisons_of_answers_do_not_speak_of_events():
+    right, confidence = sample()
+    few = right | (np.arange(400) > 60)
+    told = str(pr.compare_answers({"a": few, "b": few}, {"a": confidence, "b": np.roll(confidence, 5)}))
+    assert "not distinguishable on 400 cases." in told
+    assert "event" not in told
+
+
+def test_chow_s_threshold_includes_equal_confidences_in_single_precision():
+    found = pr.risk_coverage_curve([1, 1, 0], np.array([0.9, 0.7, 0.2], dtype=np.float32)).reject_threshold(0.3)
+    assert found.chow_coverage == pytest.approx(2 / 3)
+
+
 def test_answers_that_are_all_right_have_no_risk():
     curve = pr.risk_coverage_curve([1, 1, 1], [0.2, 0.5, 0.5])
     assert curve.aurc.value == curve.augrc.value == curve.excess_aurc == 0.0

@@ -108,7 +108,12 @@ class Answers:
         return size, end, np.diff(digamma(np.append(0.0, end) + 1.0))
 
     def _centred(self, own: Floats, later: Floats) -> tuple[Floats, Floats]:
-        """Return the influences with mean zero: what a wrong answer adds, less the errors that it moves back."""
+        """Return the influences with mean zero: what a wrong answer adds, less the errors that it moves back.
+
+        They are 0 if all answers are right, or all are wrong: the sample then does not show how the area varies.
+        """
+        if not (self.right.any() and self.wrong.any()):
+            return np.zeros(len(own)), np.zeros(len(own))
         mean = float(self.wrong @ (own - later) - self.right @ later) / float(self.end[-1])
         return -later - mean, own - later - mean
 

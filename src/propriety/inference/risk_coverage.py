@@ -174,7 +174,8 @@ class RiskCoverageCurve(Result):
         chow = 1.0 - reject_cost / error_cost
         # Rounding must not decide between thresholds of equal cost.
         best = int(np.flatnonzero(cost <= cost.min() + 1e-12 * max(reject_cost, error_cost))[0])
-        by_chow = int(np.count_nonzero(self.threshold >= chow - 1e-12))
+        # A confidence of 0.7 in single precision is below 0.7 by 1e-8.
+        by_chow = int(np.count_nonzero(self.threshold >= chow - 1e-7))
         risk = np.append(math.nan, self.risk)
         return RejectThreshold(
             threshold=float(np.append(math.inf, self.threshold)[best]),
