@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from brute_clusters import brute_errors
 from hypothesis import given, settings
@@ -383,6 +384,63 @@ def test_errors_say_what_is_wrong():
         pr.compare_answers({"a": [1, 0], "b": [1]}, {"a": [0.1, 0.2], "b": [0.3]})
     with pytest.raises(InputTypeError, match="measure must be a measure of abstention; got Brier"):
         pr.compare_answers({"a": [1, 0], "b": [1, 0]}, {"a": [0.1, 0.2], "b": [0.3, 0.1]}, pr.Brier())
+
+
+ONE = pr.risk_coverage_curve
+
+
+def two(correct, confidence, **options):
+    return pr.compare_answers({"a": [1, 0, 1], "b": correct}, {"a": [0.1, 0.2, 0.3], "b": confidence}, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "correct", "confidence"), [(ONE, "correct", "confidence"), (two, "correct['b']", "confidence['b']")]
+)
+def test_errors_name_the_arguments_and_the_model(call, correct, confidence):
+    def told(*data, **options):
+        with pytest.raises((InputValueError, InputTypeError)) as caught:
+            call(*data, **options)
+        return str(caught.value)
+
+    high = told([1, 0, 1], [0.5, 0.2, 3.2])
+    assert high.startswith(f"{confidence} must lie in [0, 1]; row 2 is 3.2")
+    assert "scipy.stats.rankdata(score) / len(score)" in high
+    assert told([1, 0, 1], [0.5, 0.2, 1 + 1e-12]).endswith(f"numpy.clip({confidence}, 0, 1) yourself.")
+    lost = told([1, 0, 1], [0.5, 0.2, math.nan])
+    assert lost.startswith(f"{confidence} must not hold missing values")
+    assert ('missing="drop"' in lost) == (call is ONE)
+    assert told([1, 0, 0.5], [0.5, 0.2, 0.1]).endswith(f"are {correct} and {confidence} swapped?")
+    assert told([1, 0, 1], [0.5, 0.2]).startswith(f"{correct} and {confidence} must be equally long")
+    assert told([1, 0, 1], ["x", "y", "z"]).startswith(f"{confidence} must hold real numbers")
+    assert told(["C", "I", "C"], [0.5, 0.2, 0.1]).endswith("pass pos_label=, the label of right answers.")
+    assert f"pass {correct} as a single column" in told([[1], [0], [1]], [0.5, 0.2, 0.1])
+    assert told([1, 0, 1], [0.5, 0.2, 0.1], sample_weight=[1, 2]).startswith("correct and sample_weight must be")
+    known = told([1, 0, 1], [0.5, 0.2, 0.1], sample_weight=[1, 2, math.nan])
+    assert ('missing="drop"' in known) == (call is ONE)
+
+
+def test_comparisons_of_answers_need_mappings_of_two_models():
+    with pytest.raises(InputValueError, match=r"^correct must hold two models or more; got 0"):
+        pr.compare_answers({}, {})
+    with pytest.raises(InputTypeError, match=r"^correct must map the names of models to arrays; got ndarray"):
+        pr.compare_answers(np.arange(20) % 2, np.linspace(0, 1, 20))
+    with pytest.raises(InputTypeError, match=r"^confidence must map the names of models to arrays; got list"):
+        pr.compare_answers({"a": [1, 0], "b": [1, 0]}, [0.1, 0.2])
+
+
+def test_frames_have_a_model_in_each_column():
+    right, confidence = sample()
+    models = {"a": right, "b": right[::-1]}, {"a": confidence, "b": confidence[::-1] ** 2}
+    found = pr.compare_answers(*map(pd.DataFrame, models))
+    assert found.difference[0] == pr.compare_answers(*models).difference[0]
+
+
+def test_the_answer_of_classes_has_no_threshold():
+    y, models = classes(100)
+    with pytest.raises(
+        InputValueError, match=r"threshold must be 0.5 for class probabilities, whose answer is the most"
+    ):
+        pr.compare(y, models, AreaUnderRiskCoverage(0.0))
 
 
 def test_tables_and_their_weights_give_the_error_of_independent_cases():

@@ -16,14 +16,19 @@ from propriety.tables.events import Event
 
 __all__ = ["as_measured", "forecasts_of_answers"]
 
+HALF = 0.5  # The threshold at which forecasts of answers are read back.
 
-def as_measured(ledger: Ledger, measure: object, model: str | None = None) -> Ledger:
+
+def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledger:
     """Return the ledger that a measure is computed from: for measures of answers and class probabilities, the answers.
 
     Of equal probabilities, the first class is the answer. With `model`, only its answers are computed.
     """
     if ledger.labels is None or not getattr(measure, "of_answers", False):
         return ledger
+    if getattr(measure, "threshold", HALF) != HALF:
+        law = f"must be {HALF} for class probabilities, whose answer is the most likely class"
+        raise InputValueError(law, argument="threshold", offender=f"got {measure.threshold!r}")
     cases = ledger.cases
     if cases is None:
         law = f"{getattr(measure, 'label', measure)} of class probabilities needs {ledger.where_cases_are}"

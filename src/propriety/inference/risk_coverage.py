@@ -19,15 +19,17 @@ from propriety.inference.abstention_measures import (
     AreaUnderRiskCoverage,
     CoverageAtAccuracy,
 )
+from propriety.inference.answer_arguments import about_answers, read_answers
 from propriety.inference.answers_ledger import forecasts_of_answers
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.influence import estimate_from_influence
+from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import Missing
 
 __all__ = ["RejectThreshold", "RiskCoverageCurve", "compare_answers", "risk_coverage_curve"]
 
@@ -255,18 +257,8 @@ def risk_coverage_curve(
     (array([0.25, 0.5 , 1.  ]), array([0.  , 0.  , 0.25]))
     """
     check_level(level)
-    if isinstance(correct, ForecastTable):
-        if cluster is not None:
-            raise InputTypeError("a ForecastTable does not say which cases form a cluster; pass it without cluster")
-        table = ForecastTable.of(correct, confidence, sample_weight=sample_weight, pos_label=pos_label)
-        ledger = open_ledger(table)
-    else:
-        options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
-        ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
-        if ledger.labels is not None:
-            law = "must be one number per case"
-            raise InputTypeError(law, argument="confidence", offender=f"got rows of {len(ledger.labels)} classes")
-        table = ledger.table()
+    with about_answers():
+        ledger, table = _read(correct, confidence, cluster, sample_weight, pos_label, missing)
     answers = answers_of(table, 0.0)
     (model,) = ledger.models
     aurc, augrc = (
@@ -287,6 +279,23 @@ def risk_coverage_curve(
         dropped=table.dropped,
         answers=answers,
     )
+
+
+def _read(
+    correct: Any, confidence: Any, cluster: Any, sample_weight: Any, pos_label: Any, missing: Missing
+) -> tuple[Ledger, ForecastTable]:
+    """Read the answers of one model, or a table of them."""
+    if isinstance(correct, ForecastTable):
+        if cluster is not None:
+            raise InputTypeError("a ForecastTable does not say which cases form a cluster; pass it without cluster")
+        table = ForecastTable.of(correct, confidence, sample_weight=sample_weight, pos_label=pos_label)
+        return open_ledger(table), table
+    options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
+    ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
+    if ledger.labels is not None:
+        law = "must be one number per case"
+        raise InputTypeError(law, argument="confidence", offender=f"got rows of {len(ledger.labels)} classes")
+    return ledger, ledger.table()
 
 
 def compare_answers(
@@ -343,19 +352,8 @@ def compare_answers(
         raise InputTypeError(
             "must be a measure of abstention", argument="measure", offender=f"got {type(measure).__name__}", hint=hint
         )
-    if list(correct) != list(confidence):
-        told = f"they have {list(correct)} and {list(confidence)}"
-        raise InputValueError("correct and confidence must have the same models in the same order", offender=told)
-    read = {
-        name: read_cases(own, confidence[name], pos_label=pos_label, kind="event").gathered()
-        for name, own in correct.items()
-    }
-    sizes = {name: len(own.outcome) for name, own in read.items()}
-    if len(set(sizes.values())) > 1:
-        raise InputValueError("all models must have answered the same cases", offender=f"their numbers are {sizes}")
-    event, forecasts = forecasts_of_answers(
-        {name: own.outcome for name, own in read.items()}, {name: own.forecast for name, own in read.items()}
-    )
-    ledger = open_ledger(event, forecasts, cluster=cluster, sample_weight=sample_weight, fewest=2)
+    event, forecasts = forecasts_of_answers(*read_answers(correct, confidence, pos_label))
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    return compare_of(ledger, replace(measure, threshold=0.5), reference=reference, level=level, drawing=drawing)
+    with about_answers(drops=False):
+        ledger = open_ledger(event, forecasts, cluster=cluster, sample_weight=sample_weight)
+        return compare_of(ledger, replace(measure, threshold=0.5), reference=reference, level=level, drawing=drawing)
