@@ -28,11 +28,13 @@ def percent(share: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> percent(0.95), percent(0.9995), percent(0.0625), percent(0.12346)
-    ('95%', '99.95%', '6.25%', '12.3%')
+    >>> percent(0.95), percent(0.9995), percent(0.0625), percent(0.12346), percent(1.0, 2), percent(12.34)
+    ('95%', '99.95%', '6.25%', '12.3%', '100%', '1,234%')
     """
-    while digits < 15 and f"{100.0 * share:.{digits}g}" == "100" and share < 1.0:
+    while digits < 15 and float(f"{100.0 * share:.{digits}g}") == 100.0 and share < 1.0:
         digits += 1
+    if share >= 1.0:  # Without an exponent.
+        return f"{100.0 * share:,.0f}%"
     return f"{100.0 * share:.{digits}g}%"
 
 
