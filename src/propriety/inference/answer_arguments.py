@@ -63,7 +63,8 @@ def read_answers(
         right[model], found[model] = cases.outcome, cases.forecast
     sizes = {name: len(own) for name, own in right.items()}
     if len(set(sizes.values())) > 1:
-        raise InputValueError("all models must have answered the same cases", offender=f"their numbers are {sizes}")
+        law = "all models must have answered the same cases"
+        raise InputValueError(law, offender=f"their numbers of cases are {sizes}")
     return right, found
 
 

@@ -1,4 +1,4 @@
-"""What candidates gain over the forecasts as they are, by paired comparison of their cross-fitted losses."""
+"""Gains of candidates over the original forecasts, by paired comparison of cross-fitted losses."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["Gains", "gains_of", "simplest_of"]
 
 Reference: TypeAlias = Literal["none", "floored"]
 
-NEAR = 0.5  # Standard errors by which a simpler method may be behind the best and is still chosen.
-DRAWING = Drawing()  # Nothing is drawn in a comparison of mean losses.
+NEAR = 0.5  # A simpler method is chosen if it is within this many standard errors of the best.
+DRAWING = Drawing()  # Comparisons of mean losses need no resamples.
 OUTCOMES: dict[str, Gain] = {
     "better": "gain",
     "worse": "loss",
@@ -39,7 +39,7 @@ OUTCOMES: dict[str, Gain] = {
 class Gains:
     """Cross-fitted scores of candidates, and their gains; see `propriety.recalibration.result.Recalibration`.
 
-    `tested` and `adjusted` are what each gain is by its own p-value, and by that adjusted for all candidates.
+    `tested` classifies each gain by its own p-value, and `adjusted` by the p-value adjusted for all candidates.
     """
 
     candidate: NDArray[np.str_]
@@ -60,7 +60,7 @@ class Gains:
         return {name: getattr(self, name) for name in names}
 
     def verdict(self, candidate: str, *, adjusted: bool) -> RecalibrationVerdict:
-        """Return what can be said about a candidate."""
+        """Return the verdict on a candidate."""
         place, before = (self.candidate.tolist().index(name) for name in (candidate, self.reference))
         return RecalibrationVerdict(
             outcome=(self.adjusted if adjusted else self.tested)[place],
@@ -79,7 +79,7 @@ def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains
     score = fitted.scores(ledger, rule)
     reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
     if len(names) == 1 or not _is_known(ledger):
-        why = "" if _is_known(ledger) else f"Gains have no intervals, which need {ledger.where_cases_are}."
+        why = "" if _is_known(ledger) else f"Gains have no intervals; these need {ledger.where_cases_are}."
         return _untested(names, score, reference, why)
     compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
     noise = np.array([fitted.noise(rule, method, reference) for method in compared.model.tolist()])
@@ -110,7 +110,7 @@ def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains
 
 
 def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
-    """Return the errors, limits and p-values of differences once the noise of the maps is added to their variance."""
+    """Return standard errors, limits and p-values of differences, with the noise of the maps added to the variance."""
     error = compared.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(error > 0.0, np.sqrt(1.0 + noise / error**2), 1.0)
@@ -123,7 +123,7 @@ def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
 
 
 def simplest_of(fitted: CrossFit | ClassCrossFit, rule: Any, gains: Gains, level: float) -> str:
-    """Return the first of the methods whose score is within half a standard error of the best."""
+    """Return the first method whose score is within half a standard error of the best."""
     names: list[str] = gains.candidate.tolist()
     best = names[int(np.argmin(gains.score))]
     ledger, measure = fitted.ledger(rule), MeanScore(rule)
@@ -136,15 +136,15 @@ def simplest_of(fitted: CrossFit | ClassCrossFit, rule: Any, gains: Gains, level
 
 
 def _is_known(ledger: Ledger) -> bool:
-    """Return whether the differences of losses have errors: those of cases that depend on each other need the cases."""
+    """Return whether standard errors can be computed: for correlated cases, this needs the cases themselves."""
     return ledger.dependence is None or ledger.source is not None
 
 
 def _untested(names: list[str], score: Floats, reference: Reference, why: str) -> Gains:
-    """Return the gains without intervals, of cases that depend on each other and are not at hand."""
+    """Return gains without intervals, for correlated cases that are not available."""
     place = names.index(reference)
     own = np.arange(len(names)) == place
-    with np.errstate(invalid="ignore"):  # Of infinite scores.
+    with np.errstate(invalid="ignore"):  # Scores may be infinite.
         gain = np.where(own, 0.0, score[place] - score)
     unknown = np.where(own, 0.0, math.nan)
     outcomes: tuple[Gain, ...] = tuple("unchanged" if name == reference else "not tested" for name in names)
