@@ -253,6 +253,35 @@ def test_improper_rules_and_unknown_methods_are_refused():
         pr.recalibrate(pl.LazyFrame({"y": y, "p": p, "s": ["a"] * 100}), "p", outcome="y", id="s")
 
 
+BESIDE = {
+    "forecasts": np.full(100, 0.5),
+    "cluster": np.arange(100),
+    "time": np.arange(100),
+    "sample_weight": np.ones(100),
+    "id": np.arange(100),
+    "pos_label": 1,
+    "labels": [0, 1],
+}
+
+
+@pytest.mark.parametrize("name", [*BESIDE, "folds", "model"])
+def test_condensed_data_are_passed_alone(name):
+    y, p, _ = sample(11, n=100)
+    beside = {"folds": 5, "model": "a"} | BESIDE
+    halves = {
+        "a": pr.ForecastTable.from_predictions(y[:50], p[:50]),
+        2: pr.ForecastTable.from_predictions(y[50:], p[50:]),
+    }
+    pr.recalibrate(halves)
+    with pytest.raises(InputTypeError, match=f"a mapping of ForecastTables holds .* pass it without {name}\\."):
+        pr.recalibrate(halves, **{name: beside[name]})
+    if name in BESIDE:
+        with pytest.raises(InputTypeError, match=f"a Ledger holds .* pass it without {name}\\."):
+            pr.recalibrate(pr.condense(y, p), **{name: beside[name]})
+        with pytest.raises(InputTypeError, match=f"a ForecastTable holds .* pass it without {name}\\."):
+            pr.recalibrate(halves["a"], **{name: beside[name]})
+
+
 WORDS = {
     "gain": (0.4, 3000, "lowers the log score"),
     "not shown": (0.85, 400, "not shown to change"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import check_condensed, open_ledger
 from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.grouped_forecasts import grouped_tables, grouping_of
@@ -23,11 +23,12 @@ from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
 
-__all__ = ["Folds", "folds_of"]
+__all__ = ["DEFAULT_FOLDS", "Folds", "folds_of"]
 
 PRIME = 2**31 - 1
 FOLD, ID = "fold", "id"
-MOST = 100
+DEFAULT_FOLDS, MOST = 10, 100
+OF_CASES = ("outcome", "cluster", "time", "sample_weight", "pos_label", "labels")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -96,12 +97,18 @@ def folds_of(
     assigned to folds at random, which is equivalent to assigning the original cases. Forecasts of classes need the
     cases themselves.
     """
+    number = _number(folds)
+    beside = {"forecasts": forecasts, "id": id, **{name: options.get(name) for name in OF_CASES}}
     if isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
+        given = {"folds": None if number == DEFAULT_FOLDS else folds, "model": model}
+        check_condensed("a mapping of ForecastTables", beside | given)
         tables = grouped_tables(y_true.values())
         return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
-    number = _number(folds)
     if isinstance(y_true, Ledger):
+        check_condensed("a Ledger", beside)
         return _of_ledger(y_true, folds if number is None else FOLD, number, model, seed, key=number is None)
+    if isinstance(y_true, ForecastTable):
+        check_condensed("a ForecastTable", beside | {"folds": None if number is not None else folds})
     if id is not None and (number is None or options.get("cluster") is not None or options.get("time") is not None):
         law = Wording("{id=} determines the folds, and so do {folds=}, {cluster=} and {time=}")
         raise InputValueError(law, hint="pass only one of them.")

@@ -17,7 +17,7 @@ from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.cross_fitting import CrossFit, Fits, fitted_maps, maps_by_fold
-from propriety.recalibration.folds import Folds, folds_of
+from propriety.recalibration.folds import DEFAULT_FOLDS, Folds, folds_of
 from propriety.recalibration.gains import gains_of, simplest_of
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.result import Recalibration
@@ -41,7 +41,7 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     method: str = "auto",
     candidates: Sequence[str] = (),
     rule: Rule = LOG,
-    folds: object = 10,
+    folds: object = DEFAULT_FOLDS,
     id: ArrayLike | None = None,  # noqa: A002  (what users call it)
     model: str | None = None,
     cluster: ArrayLike | None = None,
