@@ -323,6 +323,18 @@ def test_a_map_that_harms_is_said_to():
     assert "do not use" in str(found)
 
 
+def test_a_map_that_makes_the_score_infinite_is_not_to_be_used():
+    y, p, _ = sample(1, n=300)
+    found = pr.recalibrate(y, p, method="isotonic", seed=1)
+    assert found.verdict.outcome == "loss"
+    assert (found.verdict.after, found.verdict.gain) == (math.inf, -math.inf)
+    assert f"raises the log score from {found.verdict.before:.3f} to infinity: do not use it; out" in str(found)
+    assert "nan" not in str(found)
+    p[0] = 1.0 - y[0]
+    both = pr.recalibrate(y, p, method="isotonic", seed=1)
+    assert both.verdict.outcome == "infinite"
+
+
 def expected_cost(n, samples, fit, seed=1):
     """Mean expected log score of the map of calibrated forecasts, minus that of the forecasts, in nats."""
     generator = np.random.default_rng(seed)

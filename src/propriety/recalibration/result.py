@@ -33,8 +33,8 @@ class RecalibrationVerdict:
     Parameters
     ----------
     outcome : {"gain", "loss", "not shown", "unchanged", "infinite", "not tested"}
-        Whether the map lowers the score of new cases, raises it, is not shown to do either, changes nothing, leaves it
-        infinite, or was not tested.
+        Whether the map lowers the score of new cases, raises it (also to infinity), is not shown to do either, changes
+        nothing, leaves it infinite, or was not tested.
     gain, low, high : float
         Score of the reference minus that of the map, and its interval.
     before, after : float
@@ -173,6 +173,8 @@ def _verdict_words(found: Recalibration) -> str:
     share = f", {percent(verdict.gain / verdict.before)}" if verdict.before > 0.0 else ""
     said = ""
     match verdict.outcome:
+        case "loss" if math.isinf(verdict.after):
+            said = f"Recalibration raises the {score} from {before} to infinity: do not use it"
         case "gain":
             gain = f"a gain of {number(verdict.gain)}{share} ({interval})"
             said = f"Recalibration lowers the {score} from {before} to {after}: {gain}"
