@@ -126,7 +126,7 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     assert found.standard_error[1] == pytest.approx(error, rel=1e-9)
     frame = pl.DataFrame({"y": y, "p": p, "c": cluster})
     lazily = pr.recalibrate(frame.lazy(), "p", outcome="y", cluster="c", seed=1)
-    assert lazily.folds == "10 folds by a hash of c"
+    assert lazily.folds == "9 folds by a hash of c"  # One fold has no cluster.
     assert lazily.verdict.low < lazily.verdict.gain < lazily.verdict.high
 
 
@@ -168,6 +168,21 @@ def test_the_cases_of_a_table_are_dealt_without_loss(rows, folds, seed):
     parts = dealt_tables(table, folds, seed)
     assert pr.ForecastTable.merge(parts) == table
     assert len(parts) <= folds
+
+
+def test_folds_without_cases_are_not_counted():
+    y, p = [0, 1, 1, 0], np.array([0.2, 0.4, 0.6, 0.8])
+    frame = pl.DataFrame({"y": y, "p": p, "id": [1, 2, 3, 4]})
+    found = [
+        folds_of(y, p, folds=10, id=None, model=None, seed=1),
+        folds_of(y, p, folds=10, id=None, model=None, seed=1, cluster=[1, 2, 3, 4]),
+        folds_of(y, p, folds=10, id=None, model=None, seed=1, time=[1, 2, 3, 4]),
+        folds_of(y, p, folds=10, id=[1, 2, 3, 4], model=None, seed=1),
+        folds_of(frame.lazy(), "p", outcome="y", folds=10, id="id", model=None, seed=1),
+        folds_of(y, np.column_stack([1.0 - p, p]), folds=10, id=None, model=None, seed=1),
+    ]
+    assert [int(one.words.split()[0]) for one in found] == [len(one) for one in found]
+    assert max(len(one) for one in found) <= 4
 
 
 def test_folds_are_balanced_and_reproducible():

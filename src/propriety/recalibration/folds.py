@@ -125,7 +125,7 @@ def folds_of(
         return _of_key(ledger, ledger.index.names[0], model)
     if id is not None and isinstance(ledger.source, Cases):
         (ids,) = ledger.source.keys.values()
-        return _of_cases(ledger, hashed(ids.labels, number, seed)[ids.codes], model, f"{number} folds by a hash of id")
+        return _of_cases(ledger, hashed(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
     return _of_ledger(ledger, FOLD, number, model, seed, key=False)
 
 
@@ -228,38 +228,40 @@ def _of_ledger(
         return _of_table(ledger.table(model), number, seed, ledger.dropped)
     units = cases.time or cases.cluster
     if units is None:
-        return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, f"{number} random folds")
+        return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, "random folds")
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
-    words = f"{number} folds of neighbouring times" if cases.time else f"{number} random folds of whole clusters"
+    words = "folds of neighbouring times" if cases.time else "random folds of whole clusters"
     return _of_cases(ledger, dealt(counts, number, None if cases.time else seed)[units.codes], model, words)
 
 
 def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
     """Deal the cases of a table to folds at random."""
     (grouped,) = grouped_tables([table])
-    return Folds(tables=dealt_tables(grouped, number, seed), words=f"{number} random folds", dropped=dropped)
+    tables = dealt_tables(grouped, number, seed)
+    return Folds(tables=tables, words=f"{len(tables)} random folds", dropped=dropped)
 
 
 def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds | ClassFolds:
     """Split the cases by a key; other keys are added up."""
     ledger.index.place(name)
     own = ledger.over(*(other for other in ledger.index.names if other != name))
-    words = f"{len(own.index)} folds as given"
     if (own.dependence is not None or own.labels is not None) and own.cases is not None:
-        return _of_cases(own, own.cases.keys[name].codes, model, words)
+        return _of_cases(own, own.cases.keys[name].codes, model, "folds as given")
     _check_event(own)
     keyed = own.keyed_tables(own.one_model(model), Event("event"))
     tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
+    words = f"{len(tables)} folds as given"
     return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
 
 
 def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words: str) -> Folds | ClassFolds:
-    """Split cases by their folds; folds without cases are left out."""
+    """Split cases by their folds; folds without cases are left out. `words` follow the number of folds."""
     cases = ledger.cases
     assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
     name = ledger.one_model(model)
     own = cases.of(name)
     present, places = np.unique(codes, return_inverse=True)
+    words = f"{len(present)} {words}"
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
     if own.labels is not None:
         rows = ClassRows.of_cases(own)
@@ -308,7 +310,8 @@ def _of_lazy(
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
     place = ((nw.col(unit).cast(nw.Int64).abs() % PRIME) * factor + term) % PRIME % number
     keyed = open_ledger(frame.with_columns(place.alias(name)).to_native(), forecasts, by=name, **options)
-    return replace(_of_key(keyed, name, None), words=f"{number} folds by a hash of {unit}")
+    found = _of_key(keyed, name, None)
+    return replace(found, words=f"{len(found)} folds by a hash of {unit}")
 
 
 def _check_event(ledger: Ledger) -> None:
