@@ -268,6 +268,40 @@ def test_improper_rules_and_unknown_methods_are_refused():
         pr.recalibrate(pl.LazyFrame({"y": y, "p": p, "s": ["a"] * 100}), "p", outcome="y", id="s")
 
 
+@pytest.mark.parametrize("folds", [None, 5.0, True, np.float64(4.5)], ids=str)
+def test_folds_of_another_type_are_named(folds):
+    y, p, _ = sample(11, n=100)
+    frame = pl.DataFrame({"y": y, "p": p})
+    named = "folds must be a whole number from 2 to 100 or the name of a column"
+    for one in (frame, frame.lazy()):
+        with pytest.raises(InputTypeError, match=named):
+            pr.recalibrate(one, "p", outcome="y", folds=folds)
+    with pytest.raises(InputTypeError, match=named):
+        pr.recalibrate(frame, "p", outcome="y", folds=np.arange(100) % 3)
+    with pytest.raises(InputTypeError, match="id must be the name of a column"):
+        pr.recalibrate(frame, "p", outcome="y", id=np.arange(100))
+    with pytest.raises(InputTypeError, match="folds must be a whole number from 2 to 100 or an array with one entry"):
+        pr.recalibrate(y, p, folds=folds)
+
+
+@pytest.mark.parametrize("method", ["platt", None, ["auto"]], ids=str)
+def test_an_unknown_method_is_named_by_its_argument(method):
+    y, p, _ = sample(11, n=100)
+    with pytest.raises(InputValueError, match=r'^method must be one of "none"'):
+        pr.recalibrate(y, p, method=method)
+    with pytest.raises(InputValueError, match=r'^candidates must be one of "none"'):
+        pr.recalibrate(y, p, candidates=[method])
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_identifiers_beyond_63_bits_are_hashed_on_the_engine(engine):
+    y, p, _ = sample(12, n=200)
+    frame = pl.DataFrame({"y": y, "p": p, "id": np.arange(200, dtype=np.uint64) * 7 + np.uint64(2**63)})
+    lazy = frame.lazy() if engine == "polars" else pytest.importorskip("duckdb").sql("SELECT * FROM frame")
+    own, eager = (folds_of(one, "p", outcome="y", folds=4, id="id", model=None, seed=1) for one in (lazy, frame))
+    assert [table.n for table in own.tables] == [table.n for table in eager.tables]
+
+
 BESIDE = {
     "forecasts": np.full(100, 0.5),
     "cluster": np.arange(100),

@@ -109,17 +109,10 @@ def folds_of(
         return _of_ledger(y_true, folds if number is None else FOLD, number, model, seed, key=number is None)
     if isinstance(y_true, ForecastTable):
         check_condensed("a ForecastTable", beside | {"folds": None if number is not None else folds})
-    if id is not None and (number is None or options.get("cluster") is not None or options.get("time") is not None):
-        law = Wording("{id=} determines the folds, and so do {folds=}, {cluster=} and {time=}")
-        raise InputValueError(law, hint="pass only one of them.")
+    key = _key_of(folds if number is None else None, id, given=number is None, **options)
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):
         return _of_lazy(frame, forecasts, number, id, seed, **options)
-    key: object = None
-    if number is None:
-        key = folds if options.get("outcome") is not None else {FOLD: folds}
-    elif id is not None:
-        key = id if options.get("outcome") is not None else {ID: id}
     ledger = open_ledger(y_true, forecasts, by=key, **options)
     if number is None:
         return _of_key(ledger, ledger.index.names[0], model)
@@ -195,6 +188,25 @@ def _number(folds: object) -> int | None:
     if not 2 <= folds <= MOST:
         raise InputValueError(f"must be a whole number from 2 to {MOST}", argument="folds", offender=f"got {folds!r}")
     return int(folds)
+
+
+def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object:  # noqa: A002  (as above)
+    """Return the key that cases are split by, if any: folds if they are given, or identifiers."""
+    named = options.get("outcome") is not None
+    if id is not None and (given or options.get("cluster") is not None or options.get("time") is not None):
+        law = Wording("{id=} determines the folds, and so do {folds=}, {cluster=} and {time=}")
+        raise InputValueError(law, hint="pass only one of them.")
+    if id is None and not given:
+        return None
+    argument, value = ("folds", folds) if given else ("id", id)
+    number = f"a whole number from 2 to {MOST} or " if given else ""
+    if named and not isinstance(value, str):
+        law = Wording(f"must be {number}the name of a column, as {{outcome=}} says that there is a frame")
+        raise InputTypeError(law, argument=argument, offender=f"got {type(value).__name__}")
+    if not named and (value is None or isinstance(value, int | float | np.generic)):
+        law = Wording(f"must be {number}an array with one entry per case")
+        raise InputTypeError(law, argument=argument, offender=f"got {type(value).__name__}")
+    return value if named else {FOLD if given else ID: value}
 
 
 def _is_eager(frame: object) -> bool:
@@ -308,10 +320,17 @@ def _of_lazy(
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
     factor, term = _factors(seed)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
-    place = ((nw.col(unit).cast(nw.Int64).abs() % PRIME) * factor + term) % PRIME % number
+    place = (_remainder(unit, schema[unit]) * factor + term) % PRIME % number
     keyed = open_ledger(frame.with_columns(place.alias(name)).to_native(), forecasts, by=name, **options)
     found = _of_key(keyed, name, None)
     return replace(found, words=f"{len(found)} folds by a hash of {unit}")
+
+
+def _remainder(column: str, kind: nw.dtypes.DType) -> nw.Expr:
+    """Return the remainder of the absolute value of whole numbers; those that may exceed Int64 are cast afterwards."""
+    if kind in (nw.UInt64, nw.UInt128, nw.Int128):
+        return (nw.col(column).abs() % PRIME).cast(nw.Int64)
+    return nw.col(column).cast(nw.Int64).abs() % PRIME
 
 
 def _check_event(ledger: Ledger) -> None:

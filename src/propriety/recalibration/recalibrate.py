@@ -9,7 +9,7 @@ from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
 from propriety.calibration.score_parts import check_proper, proper_binary_rule
-from propriety.checks import check_level, fresh_seed
+from propriety.checks import check_choice, check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.class_cross_fitting import ClassCrossFit
@@ -211,9 +211,8 @@ def _candidates(method: object, candidates: object, methods: Fits) -> list[str]:
     """Return the methods to evaluate, the simplest first; the unchanged forecasts are always one of them."""
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
         raise InputTypeError("must be a list of methods", argument="candidates", hint='such as ["logistic", "beta"].')
-    asked = [*candidates] if method == CHOOSE else [*candidates, method]
-    unknown = next((one for one in asked if one not in methods), None)
-    if unknown is not None:
-        known = [*methods, CHOOSE] if unknown == method else [*methods]
-        raise InputValueError(f"must be one of {known}", argument="method", offender=f"got {unknown!r}")
-    return [name for name in methods if name == NONE or name in asked or (method == CHOOSE and not asked)]
+    check_choice("method", method, [*methods, CHOOSE])
+    for one in candidates:
+        check_choice("candidates", one, [*methods])
+    asked = [*candidates, method]
+    return [name for name in methods if name == NONE or name in asked or (method == CHOOSE and not candidates)]
