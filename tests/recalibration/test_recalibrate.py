@@ -384,6 +384,26 @@ def test_a_map_that_makes_the_score_infinite_is_not_to_be_used():
     assert both.verdict.outcome == "infinite"
 
 
+@pytest.mark.parametrize("change", [1e-5, -1e-5])
+def test_a_change_that_is_shown_but_immaterial_is_said_to_be_practically_none(change):
+    y, p, _ = sample(1, n=300)
+    found = pr.recalibrate(y, p, seed=1)
+    told = {"outcome": "gain" if change > 0.0 else "loss", "gain": change, "low": 0.9 * change, "high": 1.1 * change}
+    verdict = replace(found.verdict, before=0.46, after=0.46 - change, **told)
+    words = str(replace(found, verdict=verdict))
+    signed = f"{'-' * (change < 0.0)}1.00e-05"
+    assert f"leaves the log score of 0.460 practically unchanged: the gain is {signed} (95% CI" in words
+    assert "do not use" not in words
+    assert not replace(verdict, gain=2e-4).is_immaterial
+
+
+def test_keeping_forecasts_from_certainty_costs_practically_nothing():
+    y, p, _ = sample(1, n=3000, slope=1.0)
+    found = pr.recalibrate(y, np.where((p < 0.02) & (y == 0), 0.0, p), method="floored", seed=1)
+    assert found.verdict.outcome == "loss"
+    assert "practically unchanged" in str(found)
+
+
 def expected_cost(n, samples, fit, seed=1):
     """Mean expected log score of the map of calibrated forecasts, minus that of the forecasts, in nats."""
     generator = np.random.default_rng(seed)

@@ -26,6 +26,7 @@ OUTCOMES: dict[Gain, str] = {
     "infinite": "leaves it infinite",
     "not tested": "not tested",
 }
+IMMATERIAL = "leaves it practically unchanged"
 NOTE = (
     "A positive gain lowers the {score}. The map is a monotone curve, shrunk towards the forecasts where the evidence "
     "against them is weak. The gain is out of sample ({folds}): every case is recalibrated by a map fitted without it."
@@ -53,7 +54,7 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
             headline.label: [one.before for one in verdicts],
             "gain": [None if one.outcome == "unchanged" else Estimate(one.gain, one.low, one.high) for one in verdicts],
             "share of the score": [_share(one) for one in found.values()],
-            "recalibration": [OUTCOMES[one.outcome] for one in verdicts],
+            "recalibration": [IMMATERIAL if one.is_immaterial else OUTCOMES[one.outcome] for one in verdicts],
         },
         call=call,
         note=" ".join([NOTE.format(score=headline.label, folds=folds), *_notes(found)]),
