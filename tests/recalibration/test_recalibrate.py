@@ -240,6 +240,8 @@ def test_what_cannot_be_fitted_is_noted_or_refused():
     assert "logistic could not be fitted" in found.note
     with pytest.raises(InputValueError, match="slope"):
         pr.recalibrate(y, p, method="logistic", seed=1)
+    with pytest.raises(InputValueError, match=r'do not separate .*in recalibrate use method="auto"'):
+        pr.recalibrate([0] * 30 + [1] * 30, np.linspace(0.1, 0.9, 60), method="logistic", seed=1)
     rare = pr.recalibrate([1] + [0] * 59, np.linspace(0.01, 0.2, 60), candidates=["intercept"], seed=1)
     assert "intercept could not be fitted" in rare.note
 
