@@ -315,7 +315,7 @@ def test_errors_say_what_is_wrong():
         pr.risk_coverage_curve([1, 0], [3.2, 0.4])
     with pytest.raises(InputTypeError, match=r"confidence must be one number per case; got rows of 2 classes"):
         pr.risk_coverage_curve([1, 0], [[0.2, 0.8], [0.5, 0.5]])
-    with pytest.raises(InputTypeError, match=r"pass it without cluster"):
+    with pytest.raises(InputTypeError, match=r"does not identify clusters"):
         pr.risk_coverage_curve(pr.ForecastTable.from_predictions([1, 0], [0.9, 0.4]), cluster=[1, 2])
     with pytest.raises(InputValueError, match="same models in the same order"):
         pr.compare_answers({"a": [1, 0], "b": [1, 0]}, {"a": [0.1, 0.2]})

@@ -127,7 +127,7 @@ def test_the_number_of_classes_is_that_of_the_map():
     assert found.to_onnx() == found.map.to_onnx(4)
     with pytest.raises(InputValueError, match="classes must be the number of classes; got None"):
         found.map.to_onnx()
-    with pytest.raises(InputValueError, match="classes must be 4, as the map has it; got 3"):
+    with pytest.raises(InputValueError, match="classes must be 4, as in the map; got 3"):
         CLASS_MAPS["vector"].to_onnx(3)
     assert CLASS_MAPS["vector"].to_onnx() == CLASS_MAPS["vector"].to_onnx(4)
 

@@ -359,7 +359,7 @@ def test_a_gain_that_many_candidates_might_have_by_chance_is_said_to_be():
     y, p, _ = sample(1, n=300)
     found = pr.recalibrate(y, p, candidates=["slope", "beta"], seed=1)
     verdict = replace(found.verdict, outcome="not shown", low=0.001, high=0.02)
-    assert "once 3 candidates are tested" in str(replace(found, verdict=verdict))
+    assert "after adjustment for 3 candidates" in str(replace(found, verdict=verdict))
     assert "candidates" not in str(replace(found, verdict=replace(verdict, low=-0.001)))
 
 

@@ -122,7 +122,7 @@ def test_forecasts_of_zero_are_measured_against_the_floored_ones():
     assert found.verdict.reference == "floored"
     assert math.isinf(found.score[0])
     assert np.isfinite(found.gain[2])
-    assert "kept from certainty" in str(found)
+    assert "relative to the forecasts with a floor of" in str(found)
 
 
 def test_words_say_what_the_map_does_and_what_it_gains():
@@ -131,7 +131,7 @@ def test_words_say_what_the_map_does_and_what_it_gains():
     assert isinstance(found.map, VectorMap)
     assert "Recalibration lowers the log score from" in str(found)
     assert "The map (auto): q = softmax(a log p + b)" in str(found)
-    assert "shrinkage leaves" in str(found)
+    assert "shrinkage keeps" in str(found)
     assert "of the common slope" in str(found)
     y, p, _ = sample(7, slope=1.0)
     calm = pr.recalibrate(y, p, seed=1, folds=5)

@@ -35,7 +35,7 @@ def test_the_gain_of_each_model_is_in_the_first_table(evaluation):
 
 def test_the_maps_are_shown_by_examples_and_formulas(evaluation):
     _, table = gains(evaluation)
-    examples = [pair.split(ARROW) for pair in table.columns["forecast and what to forecast instead"][1].split(", ")]
+    examples = [pair.split(ARROW) for pair in table.columns["forecast and recalibrated forecast"][1].split(", ")]
     before, after = (
         np.array([float(one.removesuffix("%")) / 100 for one in side]) for side in zip(*examples, strict=True)
     )

@@ -18,9 +18,10 @@ __all__ = ["as_measured", "forecasts_of_answers"]
 
 
 def as_measured(ledger: Ledger, measure: object, model: str | None = None) -> Ledger:
-    """Return the ledger that a measure is computed from: for measures of answers and class probabilities, the answers.
+    """Return the ledger that a measure needs: for a measure of answers and class probabilities, the answers.
 
-    Of equal probabilities, the first class is the answer. With `model`, only its answers are computed.
+    If several classes have the highest probability, the first is the answer. With `model`, only its answers are
+    computed.
     """
     if ledger.labels is None or not getattr(measure, "of_answers", False):
         return ledger
@@ -41,8 +42,9 @@ def forecasts_of_answers(
 ) -> tuple[NDArray[np.bool_], dict[str, Floats]]:
     """Return answers of several models as forecasts of one event, "the first model is right".
 
-    A forecast is above one half if the model is right exactly when the event happens, and the further from it the
-    higher the confidence, so that measures with a threshold of one half read the answers back, in the same order.
+    The forecast is above one half if the model and the first model are both right or both wrong, and below otherwise.
+    The higher the confidence, the further the forecast is from one half. Measures with a threshold of one half
+    therefore recover the answers, in the same order.
 
     Examples
     --------

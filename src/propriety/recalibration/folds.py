@@ -1,4 +1,4 @@
-"""Forecast tables by fold. Folds are a key: random, from a hash of an identifier, or given."""
+"""Forecast tables by fold. Folds are drawn at random, computed from a hash of an identifier, or given."""
 
 from __future__ import annotations
 
@@ -175,14 +175,14 @@ def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastT
         rows = (events[:, fold] + others[:, fold]) > 0
         if rows.any():
             columns = {"events": events[rows, fold], "non_events": others[rows, fold]}
-            # A refined table cannot be added to others; its parts are tables of their rows.
+            # A refined table cannot be added to others, so its parts are plain tables of their rows.
             cells = None if table.refined else table.cells
             parts.append(ForecastTable(forecast=table.forecast[rows], **columns, cells=cells))
     return tuple(parts)
 
 
 def _number(folds: object) -> int | None:
-    """Return a number of folds; None for anything that gives the folds themselves."""
+    """Return the number of folds; None if the argument gives the folds themselves."""
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool):
         return None
     if not 2 <= folds <= MOST:
@@ -247,7 +247,7 @@ def _of_ledger(
 
 
 def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
-    """Deal the cases of a table to folds at random."""
+    """Assign the cases of a table to folds at random."""
     (grouped,) = grouped_tables([table])
     tables = dealt_tables(grouped, number, seed)
     return Folds(tables=tables, words=f"{len(tables)} random folds", dropped=dropped)

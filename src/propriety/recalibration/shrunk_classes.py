@@ -16,36 +16,36 @@ from propriety.result import Floats
 
 __all__ = ["fit_shrunk_classes"]
 
-LINE = 0.25  # Penalty on the common slope, in cases, so that there is always a fit.
+LINE = 0.25  # Penalty on the common slope, in cases, so that the fit always exists.
 CAUTION = 1.25
 
 
 def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap | MatrixMap:
-    r"""Fit temperature, vector and matrix scaling, and keep of each what there is evidence for.
+    r"""Fit temperature, vector and matrix scaling, and shrink each according to the evidence for it.
 
-    The three are nested, and fitted under the penalty of `fit_structured_matrix` with :math:`z = \log p`, as far as it
-    applies, with :math:`\tfrac18 (\bar v - 1)^2` more. With the parameters :math:`\theta_1, \theta_2, \theta_3` of the
-    fits, :math:`\theta_0` those of the identity, :math:`\Lambda_j` twice the gain in log-likelihood of fit j over the
-    forecasts, and :math:`\nu_j` the value that it has in expectation where they are calibrated, the map has
+    The three are nested. Each is fitted with the applicable part of the penalty of `fit_structured_matrix`, with
+    :math:`z = \log p`, plus :math:`\tfrac18 (\bar v - 1)^2`. Let :math:`\theta_1, \theta_2, \theta_3` be the parameters
+    of the fits and :math:`\theta_0` those of the identity, :math:`\Lambda_j` twice the gain in log-likelihood of fit j
+    over the forecasts, and :math:`\nu_j` its expected value if the forecasts are calibrated. The map has the parameters
 
     .. math:: \theta = \theta_0 + \sum_j \alpha_j (\theta_j - \theta_{j-1}), \qquad
               \alpha_j = \max\left(0, 1 - \tfrac54 \frac{\nu_j - \nu_{j-1}}{\Lambda_j - \Lambda_{j-1}}\right) .
 
-    So the temperature of forecasts that are too extreme is corrected before there are enough cases for anything else.
+    So with few cases, only the temperature of forecasts that are too extreme is corrected.
     If there is little evidence of miscalibration, the map leaves the forecasts as they are, except for the floor. The
     result does not depend on the scale of the weights.
 
     Parameters
     ----------
     rows : ClassRows or LazyClassRows
-        Any; of more than 40 classes, and of a lazy frame, temperature and vector scaling are fitted.
+        For more than 40 classes, and for a lazy frame, only temperature and vector scaling are fitted.
     floor : float, optional
-        The floor under probabilities; by default that of the cases, see `floor_of_classes`.
+        Lower bound of the probabilities; by default computed from the cases, see `floor_of_classes`.
 
     Returns
     -------
     VectorMap or MatrixMap
-        The map, with the shares :math:`\alpha_j`; a matrix if the last of them is not 0.
+        The map, with the shares :math:`\alpha_j`; a MatrixMap if the last of them is not 0.
 
     References
     ----------
@@ -87,7 +87,7 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
 
 
 class _Stage(NamedTuple):
-    """A fit: how far it is from the identity, its likelihood ratio, and what that is in expectation if calibrated."""
+    """A fit: its difference from the identity, its likelihood ratio, and the ratio expected under calibration."""
 
     away: Floats
     ratio: float
@@ -107,7 +107,7 @@ def _stage(scaling: Scaling, rows: Rows, floor: float, identity: Floats, penalty
 
 
 def _shares(stages: list[_Stage]) -> Floats:
-    """Return the share of each stage that is kept, 0 for one that is not there."""
+    """Return the share of each stage that is kept, 0 for a stage that was not fitted."""
     shares, before = np.zeros(3), _Stage(np.zeros(0), 0.0, 0.0)
     for place, stage in enumerate(stages):
         ratio, expected = stage.ratio - before.ratio, stage.expected_ratio - before.expected_ratio

@@ -1,4 +1,4 @@
-"""The table of a report with what recalibrating each model would gain, and the maps."""
+"""The tables of a report with the gain of recalibrating each model and the maps."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ NOTE = (
     "A positive gain lowers the {score}. The map is a monotone curve, shrunk towards the forecasts where the evidence "
     "against them is weak. The gain is out of sample ({folds}): every case is recalibrated by a map fitted without it."
 )
-FLOORED = "Where the score is infinite, gains are over the forecasts kept from 0 and 1, whose score is shown."
-MAPS = "p is the forecast and q what to forecast instead; logit p = log(p / (1 \N{MINUS SIGN} p))."
+FLOORED = "If the score is infinite, the gain is relative to the forecasts with a floor, and their score is shown."
+MAPS = "p is the forecast and q the recalibrated forecast; logit p = log(p / (1 \N{MINUS SIGN} p))."
 ROUND = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 MOST_EXAMPLES = 5
 ARROW = "\N{NO-BREAK SPACE}\N{RIGHTWARDS ARROW}\N{NO-BREAK SPACE}"
 
 
 def gains(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the tables of the gains of recalibration and of the maps, where they are known."""
+    """Yield the tables of the gains of recalibration and of the maps, for models that have them."""
     found = dict(evaluation.recalibration)
     if not found:
         return
@@ -63,7 +63,7 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
         title="Recalibration maps",
         columns={
             "model": list(found),
-            "forecast and what to forecast instead": [_examples(one) for one in found.values()],
+            "forecast and recalibrated forecast": [_examples(one) for one in found.values()],
             "formula": [formula_of(one.map) for one in found.values()],
         },
         call=f"{call}.map",
@@ -80,7 +80,7 @@ def _share(found: Recalibration) -> str:
 
 
 def _examples(found: Recalibration) -> str:
-    """Return what becomes of a few round forecasts that the model makes."""
+    """Return a few round forecasts in the range of the model, with their recalibrated values."""
     table = found.table_before
     low, high = weighted_quantile(table.forecast, table.weights, np.array([0.02, 0.98])).tolist()
     inside = [one for one in ROUND if low <= one <= high]
