@@ -106,6 +106,27 @@ def test_of_a_fitted_classifier_only_the_map_is_fitted():
     assert model.recalibration_.map == METHODS["isotonic"](table)
 
 
+def test_the_labels_of_a_frozen_classifier_are_its_own():
+    words = np.where(EVENT, "churn", "stay")
+    known = frozen.FrozenEstimator(GaussianNB().fit(X, EVENT.astype(int)))
+    with pytest.raises(
+        InputValueError, match=r"y must hold classes that the frozen classifier has learnt, \[0, 1\]; row"
+    ):
+        RecalibratedClassifier(known).fit(X, words)
+    levels = np.digitize(HIDDEN + RNG.logistic(size=600), [-1.0, 1.0])
+    three = frozen.FrozenEstimator(GaussianNB().fit(X, levels))
+    model = RecalibratedClassifier(three).fit(X[levels > 0], levels[levels > 0])
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.predict_proba(X).shape == (600, 3)
+
+
+def test_nothing_is_trained_of_a_frozen_classifier():
+    known = frozen.FrozenEstimator(KNeighborsClassifier(20).fit(X, EVENT))
+    lone = np.where(EVENT)[0][:1]  # All of one class are in one fold.
+    rows = np.concatenate([np.where(~EVENT)[0][:200], lone])
+    RecalibratedClassifier(known, method="none", cv=KFold(5)).fit(X[rows], EVENT[rows], sample_weight=WEIGHT[rows])
+
+
 @pytest.mark.parametrize("method", CLASS_METHODS)
 def test_classes_have_a_map_of_rows(method):
     labels = np.array(["low", "middle", "high"])

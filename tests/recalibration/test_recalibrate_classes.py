@@ -156,6 +156,16 @@ def test_a_class_that_never_happened_has_no_one_vs_rest_line_and_the_reason_is_t
     assert "one-vs-rest logistic could not be fitted" in found.note
 
 
+@pytest.mark.parametrize("method", ["auto", "choose"])
+def test_one_class_is_recalibrated_but_not_tested(method):
+    rows = np.random.default_rng(1).dirichlet(np.ones(3), 200)
+    found = pr.recalibrate(np.zeros(200, dtype=int), rows, method=method, seed=1)
+    assert found.verdict.outcome == "not tested"
+    assert np.isnan([found.verdict.low, found.verdict.high]).all()
+    assert "not tested" in str(found)
+    assert "All outcomes are the same." in str(found)
+
+
 def test_improper_rules_rules_of_one_event_and_unknown_methods_are_refused():
     y, p, _ = sample(10, n=100)
     with pytest.raises(ImproperRuleError):

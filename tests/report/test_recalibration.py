@@ -46,6 +46,14 @@ def test_the_maps_are_shown_by_examples_and_formulas(evaluation):
     assert extreme == evaluation.recalibration["extreme"].map.formula
 
 
+def test_a_gain_that_is_shown_but_immaterial_is_called_practically_none():
+    rates = 1e6 * expit(X)
+    table = pr.ForecastTable(forecast=expit(1.01 * X), events=rates.round(), non_events=1e6 - rates.round())
+    result = pr.evaluate({"nearly": table}, seed=1)
+    assert result.recalibration["nearly"].verdict.outcome == "gain"
+    assert next(gains(result)).columns["recalibration"] == ["leaves it practically unchanged"]
+
+
 def test_gains_over_an_infinite_score_say_so():
     p = np.where(np.arange(3000) % 10 == 0, 0.0, 0.02 + 0.01 * (np.arange(3000) % 3))
     y = np.arange(3000) % 40 == 0

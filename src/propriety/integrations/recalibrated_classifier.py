@@ -55,7 +55,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The labels. With two classes, the event is the second.
+        The labels, those of the classifier if it is frozen. With two classes, the event is the second.
     estimator_ : classifier
         The classifier, fitted to all the data, or as it was passed if frozen.
     recalibration_ : Recalibration
@@ -109,13 +109,13 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         multiclass.check_classification_targets(y)
         y = utils.column_or_1d(y, warn=True)
         self._check_estimator()
-        self.classes_, codes = _classes(y)
+        self.estimator_, frozen = base.clone(self.estimator), _is_frozen(self.estimator)
+        self.classes_, codes = _classes(y, self.estimator_.classes_ if frozen else None)
         for_fit, for_split = self._routed(sample_weight, params)
         splitter = model_selection.check_cv(self.cv, y, classifier=True)
         splits = list(splitter.split(X, y, **for_split))
-        folds = _checked_folds(splits, codes)
-        self.estimator_ = base.clone(self.estimator)
-        if _is_frozen(self.estimator):
+        folds = _checked_folds(splits, codes, trained=not frozen)
+        if frozen:
             rows = self.estimator_.predict_proba(X)
         else:
             rows = model_selection.cross_val_predict(
@@ -174,7 +174,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         if load_library("sklearn", extra="sklearn").get_config()["enable_metadata_routing"]:
             routed = routing.process_routing(self, "fit", sample_weight=sample_weight, **params)
             return dict(routed.estimator.fit), dict(routed.splitter.split) if "splitter" in routed else {}
-        if sample_weight is None:
+        if sample_weight is None or _is_frozen(self.estimator):
             return params, {}
         if validation.has_fit_parameter(self.estimator, "sample_weight"):
             return {**params, "sample_weight": sample_weight}, {}
@@ -236,23 +236,34 @@ def _columns(X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
     return found
 
 
-def _classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted classes, and the index of the class of each case."""
+def _classes(y: NDArray[Any], learnt: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes, sorted or as a fitted classifier has them, and the index of the class of each case."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         law = "must have at least two classes"
         raise InputValueError(law, argument="y", offender=f"it has one class, {classes.tolist()}")
-    return classes, codes
+    if learnt is None:
+        return classes, codes
+    places = {label: place for place, label in enumerate(learnt.tolist())}
+    unknown = [label not in places for label in classes.tolist()]
+    if any(unknown):
+        row = int(np.array(unknown)[codes].argmax())
+        law = f"must hold classes that the frozen classifier has learnt, {learnt.tolist()}"
+        raise InputValueError(law, argument="y", row=row, offender=f"is {y.tolist()[row]!r}")
+    return learnt, np.array([places[label] for label in classes.tolist()], dtype=np.intp)[codes]
 
 
-def _checked_folds(splits: list[tuple[Any, Any]], codes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the fold of each case; check that test sets cover each case once and training sets have all classes."""
+def _checked_folds(splits: list[tuple[Any, Any]], codes: NDArray[np.intp], *, trained: bool) -> NDArray[np.intp]:
+    """Return the fold of each case; check that test sets cover each case once.
+
+    If the classifier is `trained`, also check that training sets have all classes.
+    """
     fold, times, number = np.zeros_like(codes), np.zeros_like(codes), codes.max() + 1
     for place, (train, test) in enumerate(splits):
         fold[test] = place
         np.add.at(times, np.arange(len(codes))[test], 1)
         seen = len(np.unique(codes[train]))
-        if seen < number:
+        if trained and seen < number:
             law = f"must have all {number} classes in each training set"
             hint = "use fewer or stratified folds."
             raise InputValueError(

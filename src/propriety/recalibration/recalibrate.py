@@ -9,7 +9,7 @@ from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
 from propriety.calibration.score_parts import check_proper, proper_binary_rule
-from propriety.checks import check_level, fresh_seed
+from propriety.checks import check_choice, check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.class_cross_fitting import ClassCrossFit
@@ -17,7 +17,7 @@ from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.cross_fitting import CrossFit, Fits, fitted_maps, maps_by_fold
-from propriety.recalibration.folds import Folds, folds_of
+from propriety.recalibration.folds import DEFAULT_FOLDS, Folds, folds_of
 from propriety.recalibration.gains import gains_of, simplest_of
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.result import Recalibration
@@ -41,7 +41,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     method: str = "auto",
     candidates: Sequence[str] = (),
     rule: Rule = LOG,
-    folds: object = 10,
+    folds: object = DEFAULT_FOLDS,
     id: ArrayLike | None = None,  # noqa: A002  (what users call it)
     model: str | None = None,
     cluster: ArrayLike | None = None,
@@ -210,9 +210,8 @@ def _candidates(method: object, candidates: object, methods: Fits) -> list[str]:
     """Return the methods to evaluate, the simplest first; the unchanged forecasts are always one of them."""
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
         raise InputTypeError("must be a list of methods", argument="candidates", hint='such as ["logistic", "beta"].')
-    asked = [*candidates] if method == CHOOSE else [*candidates, method]
-    unknown = next((one for one in asked if one not in methods), None)
-    if unknown is not None:
-        known = [*methods, CHOOSE] if unknown == method else [*methods]
-        raise InputValueError(f"must be one of {known}", argument="method", offender=f"got {unknown!r}")
-    return [name for name in methods if name == NONE or name in asked or (method == CHOOSE and not asked)]
+    check_choice("method", method, [*methods, CHOOSE])
+    for one in candidates:
+        check_choice("candidates", one, [*methods])
+    asked = [*candidates, method]
+    return [name for name in methods if name == NONE or name in asked or (method == CHOOSE and not candidates)]

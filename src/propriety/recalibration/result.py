@@ -25,6 +25,8 @@ __all__ = ["Gain", "Recalibration", "RecalibrationVerdict", "formula_of"]
 
 Gain: TypeAlias = Literal["gain", "loss", "not shown", "unchanged", "infinite", "not tested"]
 
+IMMATERIAL = 1e-4  # Of the score; a smaller change is called practically none, also if it is shown.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalibrationVerdict:
@@ -33,8 +35,8 @@ class RecalibrationVerdict:
     Parameters
     ----------
     outcome : {"gain", "loss", "not shown", "unchanged", "infinite", "not tested"}
-        Whether the map lowers the score on new cases, raises it, is not shown to do either, changes nothing, leaves it
-        infinite, or was not tested.
+        Whether the map lowers the score on new cases, raises it (also to infinity), is not shown to do either, changes
+        nothing, leaves it infinite, or was not tested.
     gain, low, high : float
         Score of the reference minus that of the map, and its interval.
     before, after : float
@@ -50,6 +52,11 @@ class RecalibrationVerdict:
     before: float
     after: float
     reference: Literal["none", "floored"]
+
+    @property
+    def is_immaterial(self) -> bool:
+        """Whether the score is shown to change, but by less than 0.01%."""
+        return self.outcome in ("gain", "loss") and abs(self.gain) < IMMATERIAL * self.before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -173,6 +180,11 @@ def _verdict_words(found: Recalibration) -> str:
     share = f", {percent(verdict.gain / verdict.before)}" if verdict.before > 0.0 else ""
     said = ""
     match verdict.outcome:
+        case _ if verdict.is_immaterial:
+            gain = f"the gain is {_signed(verdict.gain)} ({interval})"
+            said = f"Recalibration leaves the {score} of {before} practically unchanged: {gain}"
+        case "loss" if math.isinf(verdict.after):
+            said = f"Recalibration raises the {score} from {before} to infinity: do not use it"
         case "gain":
             gain = f"a gain of {number(verdict.gain)}{share} ({interval})"
             said = f"Recalibration lowers the {score} from {before} to {after}: {gain}"

@@ -26,6 +26,7 @@ OUTCOMES: dict[Gain, str] = {
     "infinite": "leaves it infinite",
     "not tested": "not tested",
 }
+IMMATERIAL = "leaves it practically unchanged"
 NOTE = (
     "A positive gain lowers the {score}. The map is a monotone curve, shrunk towards the forecasts where the evidence "
     "against them is weak. The gain is out of sample ({folds}): every case is recalibrated by a map fitted without it."
@@ -53,7 +54,7 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
             headline.label: [one.before for one in verdicts],
             "gain": [None if one.outcome == "unchanged" else Estimate(one.gain, one.low, one.high) for one in verdicts],
             "share of the score": [_share(one) for one in found.values()],
-            "recalibration": [OUTCOMES[one.outcome] for one in verdicts],
+            "recalibration": [IMMATERIAL if one.is_immaterial else OUTCOMES[one.outcome] for one in verdicts],
         },
         call=call,
         note=" ".join([NOTE.format(score=headline.label, folds=folds), *_notes(found)]),
@@ -74,7 +75,7 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
 def _share(found: Recalibration) -> str:
     """Return the gain as a share of the score."""
     before, gain = found.verdict.before, found.verdict.gain
-    known = 0.0 < before < math.inf and found.verdict.outcome != "unchanged"
+    known = 0.0 < before < math.inf and math.isfinite(gain) and found.verdict.outcome != "unchanged"
     return percent(gain / before, 2) if known else "\N{EN DASH}"
 
 
