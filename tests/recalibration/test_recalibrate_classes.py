@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputValueError
-from propriety.recalibration import CLASS_METHODS, ClassRows, TemperatureMap, VectorMap
+from propriety.recalibration import CLASS_METHODS, ClassRows, MatrixMap, TemperatureMap, VectorMap
 from propriety.recalibration.folds import folds_of
 
 NAMES = ["auto", "temperature", "vector", "matrix", "one-vs-rest isotonic"]
@@ -206,6 +206,28 @@ def test_maps_as_expressions_and_sql_give_what_they_give_in_python(method):
     rows = duckdb.from_arrow(both.to_native().to_arrow()).project(texts).pl()
     np.testing.assert_allclose(rows[:-2].to_numpy(), wanted, rtol=1e-12, atol=1e-300)
     assert rows[-2:].null_count().row(0) == (2, 2, 2)
+
+
+STEEP = {
+    "temperature": TemperatureMap(slope=972.0, floor=1e-12),
+    "falling": TemperatureMap(slope=-972.0, floor=1e-12),
+    "vector": VectorMap(slopes=[972.0, 980.0, 900.0], intercepts=[0.0, 1.0, -80.0], floor=1e-12),
+    "matrix": MatrixMap(matrix=900.0 * np.eye(3) + 30.0, intercepts=[0.0, 1.0, 0.0], floor=1e-12),
+}
+
+
+@pytest.mark.parametrize("own", STEEP.values(), ids=STEEP)
+def test_maps_of_almost_equal_forecasts_give_elsewhere_what_they_give_in_python(own):
+    duckdb = pytest.importorskip("duckdb")
+    given = np.vstack([softmax(0.002 * np.random.default_rng(2).normal(size=(50, 3)), axis=1), np.eye(3)])
+    wanted = own(given)
+    assert wanted[:50].std() > 0.1
+    frame = pl.DataFrame(given, schema=["a", "b", "c"])
+    selected = nw.from_native(frame).select(**dict(zip("abc", own.expression(list("abc")), strict=True)))
+    np.testing.assert_allclose(selected.to_numpy(), wanted, rtol=1e-9, atol=1e-300)
+    texts = ", ".join(f"{sql} as q_{name}" for sql, name in zip(own.to_sql(list("abc")), "abc", strict=True))
+    found = duckdb.from_arrow(frame.to_arrow()).project(texts).pl().to_numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-300)
 
 
 def test_columns_are_as_many_as_classes():

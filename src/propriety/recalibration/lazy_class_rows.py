@@ -25,7 +25,7 @@ from propriety.tables.validation import Labels, Missing
 
 __all__ = ["LazyClassRows"]
 
-FARTHEST = 700.0  # Scores whose exponential does not overflow.
+FARTHEST = 700.0  # Of a score below the largest of its row, so that its exponential is not 0.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,19 +146,19 @@ def _added(
     columns = {"w": weight * weight if squared else weight}
     columns |= {f"y_{k}": cases.happened(Event("class", k)) for k in range(size)}
     columns |= {f"x_{k}": own.clip(floor, 1.0).log() for k, own in enumerate(cases.forecasts(0))}
-    scores = {f"e_{k}": (slopes[k] * nw.col(f"x_{k}") + intercepts[k]).clip(-FARTHEST, FARTHEST) for k in range(size)}
-    powers = {f"q_{k}": nw.col(f"e_{k}").exp() for k in range(size)}
+    scores = {f"e_{k}": slopes[k] * nw.col(f"x_{k}") + intercepts[k] for k in range(size)}
+    powers = {f"q_{k}": (nw.col(f"e_{k}") - nw.col("top")).clip(-FARTHEST, 0.0).exp() for k in range(size)}
 
     def each(letter: str) -> list[nw.Expr]:
         return [nw.col(f"{letter}_{k}") for k in range(size)]
 
     def of_rows(rows: Lazy) -> Lazy:
         rows = rows.select(**columns).filter(nw.col("w") > 0.0)
-        rows = rows.with_columns(**scores).with_columns(**powers)
+        rows = rows.with_columns(**scores).with_columns(top=nw.max_horizontal(*each("e"))).with_columns(**powers)
         rows = rows.with_columns(total=reduce(add, each("q")))
         hit = reduce(add, [y * e for y, e in zip(each("y"), each("e"), strict=True)])
         shares = {f"q_{k}": nw.col(f"q_{k}") / nw.col("total") for k in range(size)}
-        rows = rows.with_columns(lost=nw.col("total").log() - hit).with_columns(**shares)
+        rows = rows.with_columns(lost=nw.col("total").log() + nw.col("top") - hit).with_columns(**shares)
         return rows.select(**(_temperature_parts if scaling == "temperature" else _vector_parts)(each))
 
     rows = row_by_row(cases.lawful_rows(), of_rows)

@@ -124,6 +124,9 @@ class _Graph:
     def clip(self, x: _Column, low: float, high: float) -> _Column:
         return self.node("Clip", x, low, high)
 
+    def greatest(self, columns: Sequence[_Column]) -> _Column:
+        return self.node("Max", *columns)
+
     def where(self, condition: _Column, yes: _Column, no: _Column, *, output: str = "") -> _Column:
         return self.node("Where", condition, yes, no, output=output)
 

@@ -48,6 +48,9 @@ class Written(Protocol):
     def clip(self, x: Column, low: float, high: float) -> Column:
         """Clip x to [low, high]."""
 
+    def greatest(self, columns: Sequence[Column]) -> Column:
+        """Return the largest of two or more columns in each row."""
+
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         """`yes` if the condition holds, else `no`."""
 
@@ -64,6 +67,9 @@ class _Expressions:
 
     def clip(self, x: nw.Expr, low: float, high: float) -> nw.Expr:
         return x.clip(low, high)
+
+    def greatest(self, columns: Sequence[nw.Expr]) -> nw.Expr:
+        return nw.max_horizontal(*columns)
 
     def where(self, condition: nw.Expr, yes: nw.Expr, no: nw.Expr) -> nw.Expr:
         return nw.when(condition).then(yes).otherwise(no)
@@ -137,6 +143,9 @@ class _Sql:
 
     def clip(self, x: Column, low: float, high: float) -> _Text:
         return _Text(f"LEAST(GREATEST({_text(x)}, {_text(low)}), {_text(high)})")
+
+    def greatest(self, columns: Sequence[Column]) -> _Text:
+        return _Text(f"GREATEST({', '.join(_text(one) for one in columns)})")
 
     def where(self, condition: Column, yes: Column, no: Column) -> _Text:
         return _Text(f"CASE WHEN {_text(condition)} THEN {_text(yes)} ELSE {_text(no)} END")
@@ -231,7 +240,11 @@ def log_probabilities_of(p: Sequence[Column], floor: float, ops: Written) -> lis
 
 def softmax_of(scores: Sequence[Column], farthest: float, ops: Written) -> list[Column]:
     """Return the softmax of scores, whose absolute values are at most `farthest`."""
-    return normalised([ops.exp(one if farthest <= FARTHEST else ops.clip(one, -FARTHEST, FARTHEST)) for one in scores])
+    if farthest > FARTHEST:
+        # Only differences within a row matter; below the largest score by 700, a probability is 0 but for 1e-304.
+        largest = ops.greatest(scores)
+        scores = [ops.clip(one - largest, -FARTHEST, 0.0) for one in scores]
+    return normalised([ops.exp(one) for one in scores])
 
 
 def normalised(parts: Sequence[Column]) -> list[Column]:
