@@ -1,5 +1,7 @@
 """Binned and cumulative calibration errors: by definition, against torchmetrics, and for calibrated forecasts."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -158,9 +160,24 @@ def test_weights_of_the_same_size_change_nothing():
     )
 
 
+@pytest.mark.parametrize("weight", [[1.0, 1.0, 1.0], [1.0, 3.0, 0.5]])
+def test_the_debiased_square_of_equal_calibrated_forecasts_is_zero_on_average(weight):
+    p, mean = 0.3, 0.0
+    for y in itertools.product([0, 1], repeat=3):
+        chance = p ** sum(y) * (1 - p) ** (3 - sum(y))
+        mean += chance * pr.expected_calibration_error(y, [p] * 3, sample_weight=weight).debiased_square
+    assert mean == pytest.approx(0.0, abs=1e-14)
+
+
+def test_without_noise_there_is_no_note():
+    for norm in ("l1", "l2", "max"):
+        assert pr.expected_calibration_error([0, 1], [0.0, 1.0], norm=norm).note == ""
+
+
 def test_a_note_says_how_large_the_noise_is():
     y, p = sample()
     assert "an ECE of 0.05" in pr.expected_calibration_error(y, p).note
+    assert "the root mean square of this error would be 0.0" in pr.expected_calibration_error(y, p, norm="l2").note
     assert "a maximum calibration error of" in pr.expected_calibration_error(y, p, norm="max").note
     assert pr.expected_calibration_error(np.zeros(5000), np.full(5000, 0.9)).note == ""
 

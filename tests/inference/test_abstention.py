@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from brute_clusters import brute_errors
 from hypothesis import given, settings
@@ -143,7 +144,7 @@ def test_forecasts_of_an_event_are_answers_with_the_probability_of_the_answer():
     rng = np.random.default_rng(4)
     p = rng.random(300).round(2)
     y = rng.random(300) < p
-    right, confidence = (p >= 0.5) == y, np.where(p >= 0.5, p, 1.0 - p)
+    right, confidence = (p >= 0.5) == y, np.where(p >= 0.5, p, 1.0 - p).round(2)
     for area in AREAS:
         one, other = pr.estimate(y, p, area()), pr.estimate(right, confidence, area(0.0))
         assert (one.value, one.standard_error) == pytest.approx((other.value, other.standard_error), rel=1e-9)
@@ -186,6 +187,26 @@ def test_a_wrong_answer_without_any_confidence_stays_wrong():
     assert dict(zip(found.model.tolist(), found.value.tolist(), strict=True)) == pytest.approx(expected)
 
 
+def test_confidences_that_are_almost_zero_keep_their_order():
+    right, confidence = sample(decimals=15)
+    tiny = {"a": 1e-30 * (1.0 - confidence), "b": 1e-25 * confidence}
+    found = pr.compare_answers({"a": right, "b": right}, tiny)
+    values = dict(zip(found.standings.model.tolist(), found.standings.value.tolist(), strict=True))
+    expected = {name: areas(right, own)[0] for name, own in tiny.items()}
+    assert values == pytest.approx(expected, abs=1e-12)
+    assert found.standings.model.tolist() == ["b", "a"]
+
+
+@pytest.mark.parametrize("p", [0.01, 0.07, 0.08, 0.13, 0.3, 0.45])
+def test_a_probability_and_its_complement_are_the_same_confidence(p):
+    table = pr.ForecastTable.from_predictions([1] * 20, [p] * 10 + [round(1 - p, 2)] * 10)
+    assert CoverageAtAccuracy(0.9).value(table) == 0.0
+    assert AreaUnderRiskCoverage().value(table) == pytest.approx(0.5, abs=1e-12)
+    assert (
+        CoverageAtAccuracy(0.9, threshold=0).value(pr.ForecastTable.from_predictions([0, 1], [0.5, 0.5 + 1e-15])) == 0.5
+    )
+
+
 def test_groups_and_evaluations_of_classes_have_the_measure():
     y, models = classes()
     group = np.arange(600) % 2
@@ -213,6 +234,46 @@ def test_few_wrong_answers_are_noted():
     told = pr.compare_answers({"a": few, "b": right}, {"a": confidence, "b": confidence}).note
     assert told.startswith(f"Based on {wrong} wrong answers")
     assert "event" not in told
+
+
+@pytest.mark.parametrize("measure", [AccuracyAtCoverage, CoverageAtAccuracy])
+def test_few_wrong_answers_are_noted_with_draws(measure):
+    y, p = np.arange(1000) >= 3, np.linspace(0.999, 0.5, 1000)
+    found = pr.estimate(y, p, measure(0.998, threshold=0), n_resamples=50, seed=1)
+    assert found.note == "based on 3 wrong answers: the interval may be too narrow"
+    rows = np.stack([p, (1 - p) / 2, (1 - p) / 2], axis=1)
+    assert pr.estimate(np.where(y, 0, 1), rows, measure(0.998), n_resamples=50, seed=1).note == found.note
+    drawn = pr.estimate(y, p, AreaUnderRiskCoverage(0), method="bootstrap", n_resamples=50, seed=1)
+    assert drawn.note == found.note
+
+
+@pytest.mark.parametrize(("area", "largest"), [(AreaUnderRiskCoverage, 1.0), (AreaUnderGeneralizedRiskCoverage, 0.5)])
+def test_areas_do_not_exceed_their_largest_value(area, largest):
+    confidence = np.linspace(0, 1, 60)
+    found = pr.estimate(np.zeros(60), confidence, area(0))
+    assert (found.value, found.standard_error) == (pytest.approx(largest), 0.0)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    found = pr.estimate(np.arange(60) % 30 == 0, confidence, area(0))
+    assert found.value < found.high <= largest
+
+
+def test_keys_and_labels_have_plain_numbers():
+    for measure in (AccuracyAtCoverage(np.float64(0.8)), CoverageAtAccuracy(np.float32(0.5))):
+        assert "np." not in measure.key + measure.label
+
+
+def test_comparisons_of_answers_do_not_speak_of_events():
+    right, confidence = sample()
+    few = right | (np.arange(400) > 60)
+    told = str(pr.compare_answers({"a": few, "b": few}, {"a": confidence, "b": np.roll(confidence, 5)}))
+    assert "not distinguishable on 400 cases." in told
+    assert "event" not in told
+
+
+def test_chow_s_threshold_includes_equal_confidences_in_single_precision():
+    found = pr.risk_coverage_curve([1, 1, 0], np.array([0.9, 0.7, 0.2], dtype=np.float32)).reject_threshold(0.3)
+    assert found.chow_coverage == pytest.approx(2 / 3)
 
 
 def test_answers_that_are_all_right_have_no_risk():
@@ -315,7 +376,7 @@ def test_errors_say_what_is_wrong():
         pr.risk_coverage_curve([1, 0], [3.2, 0.4])
     with pytest.raises(InputTypeError, match=r"confidence must be one number per case; got rows of 2 classes"):
         pr.risk_coverage_curve([1, 0], [[0.2, 0.8], [0.5, 0.5]])
-    with pytest.raises(InputTypeError, match=r"pass it without cluster"):
+    with pytest.raises(InputTypeError, match=r"does not identify clusters"):
         pr.risk_coverage_curve(pr.ForecastTable.from_predictions([1, 0], [0.9, 0.4]), cluster=[1, 2])
     with pytest.raises(InputValueError, match="same models in the same order"):
         pr.compare_answers({"a": [1, 0], "b": [1, 0]}, {"a": [0.1, 0.2]})
@@ -323,6 +384,63 @@ def test_errors_say_what_is_wrong():
         pr.compare_answers({"a": [1, 0], "b": [1]}, {"a": [0.1, 0.2], "b": [0.3]})
     with pytest.raises(InputTypeError, match="measure must be a measure of abstention; got Brier"):
         pr.compare_answers({"a": [1, 0], "b": [1, 0]}, {"a": [0.1, 0.2], "b": [0.3, 0.1]}, pr.Brier())
+
+
+ONE = pr.risk_coverage_curve
+
+
+def two(correct, confidence, **options):
+    return pr.compare_answers({"a": [1, 0, 1], "b": correct}, {"a": [0.1, 0.2, 0.3], "b": confidence}, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "correct", "confidence"), [(ONE, "correct", "confidence"), (two, "correct['b']", "confidence['b']")]
+)
+def test_errors_name_the_arguments_and_the_model(call, correct, confidence):
+    def told(*data, **options):
+        with pytest.raises((InputValueError, InputTypeError)) as caught:
+            call(*data, **options)
+        return str(caught.value)
+
+    high = told([1, 0, 1], [0.5, 0.2, 3.2])
+    assert high.startswith(f"{confidence} must lie in [0, 1]; row 2 is 3.2")
+    assert "scipy.stats.rankdata(score) / len(score)" in high
+    assert told([1, 0, 1], [0.5, 0.2, 1 + 1e-12]).endswith(f"numpy.clip({confidence}, 0, 1) yourself.")
+    lost = told([1, 0, 1], [0.5, 0.2, math.nan])
+    assert lost.startswith(f"{confidence} must not hold missing values")
+    assert ('missing="drop"' in lost) == (call is ONE)
+    assert told([1, 0, 0.5], [0.5, 0.2, 0.1]).endswith(f"are {correct} and {confidence} swapped?")
+    assert told([1, 0, 1], [0.5, 0.2]).startswith(f"{correct} and {confidence} must be equally long")
+    assert told([1, 0, 1], ["x", "y", "z"]).startswith(f"{confidence} must hold real numbers")
+    assert told(["C", "I", "C"], [0.5, 0.2, 0.1]).endswith("pass pos_label=, the label of right answers.")
+    assert f"pass {correct} as a single column" in told([[1], [0], [1]], [0.5, 0.2, 0.1])
+    assert told([1, 0, 1], [0.5, 0.2, 0.1], sample_weight=[1, 2]).startswith("correct and sample_weight must be")
+    known = told([1, 0, 1], [0.5, 0.2, 0.1], sample_weight=[1, 2, math.nan])
+    assert ('missing="drop"' in known) == (call is ONE)
+
+
+def test_comparisons_of_answers_need_mappings_of_two_models():
+    with pytest.raises(InputValueError, match=r"^correct must hold two models or more; got 0"):
+        pr.compare_answers({}, {})
+    with pytest.raises(InputTypeError, match=r"^correct must map the names of models to arrays; got ndarray"):
+        pr.compare_answers(np.arange(20) % 2, np.linspace(0, 1, 20))
+    with pytest.raises(InputTypeError, match=r"^confidence must map the names of models to arrays; got list"):
+        pr.compare_answers({"a": [1, 0], "b": [1, 0]}, [0.1, 0.2])
+
+
+def test_frames_have_a_model_in_each_column():
+    right, confidence = sample()
+    models = {"a": right, "b": right[::-1]}, {"a": confidence, "b": confidence[::-1] ** 2}
+    found = pr.compare_answers(*map(pd.DataFrame, models))
+    assert found.difference[0] == pr.compare_answers(*models).difference[0]
+
+
+def test_the_answer_of_classes_has_no_threshold():
+    y, models = classes(100)
+    with pytest.raises(
+        InputValueError, match=r"threshold must be 0.5 for class probabilities, whose answer is the most"
+    ):
+        pr.compare(y, models, AreaUnderRiskCoverage(0.0))
 
 
 def test_tables_and_their_weights_give_the_error_of_independent_cases():

@@ -163,3 +163,54 @@ def test_classes_in_groups(measure):
 
 def test_few_times_are_not_called_clusters():
     assert slices(Y, P, by=SITE, time=np.arange(N) % 5).note.tolist()[0] == "too few to test: 5 times"
+
+
+def answers_in_groups(wrong, size=60, seed=3):
+    """Return outcomes and probabilities of three classes, and groups with given numbers of wrong answers."""
+    rng = np.random.default_rng(seed)
+    top = rng.uniform(0.4, 1.0, (len(wrong), size))
+    y = np.zeros((len(wrong), size), dtype=int)
+    for group, number in enumerate(wrong):
+        y[group, rng.choice(size, number, replace=False)] = 1
+    p = np.stack([top, (1 - top) / 2, (1 - top) / 2], axis=-1).reshape(-1, 3)
+    return y.ravel(), p, np.repeat(np.arange(len(wrong)), size)
+
+
+@pytest.mark.parametrize(
+    "measure", [pr.measures.AreaUnderRiskCoverage(), pr.measures.AccuracyAtCoverage(0.8)], ids=name
+)
+def test_groups_with_few_wrong_or_right_answers_are_not_tested(measure):
+    y, p, by = answers_in_groups([0, 1, 9, 10, 20, 55])
+    found = slices(y, p, measure, by=by, n_resamples=50, seed=1)
+    assert np.isfinite(found.p_value).tolist() == [False, False, False, True, True, False]
+    assert np.isfinite(found.low).tolist() == np.isfinite(found.p_value).tolist()
+    told = ["0 wrong answers", "1 wrong answer", "9 wrong answers", "10 wrong answers", "20 wrong answers and 40 right"]
+    assert all(part in note for part, note in zip([*told, "5 right answers"], found.note.tolist(), strict=True))
+
+
+def test_answers_are_counted_by_model():
+    y, p, by = answers_in_groups([20, 20, 20])
+    found = slices(y, {"p": p, "sure": np.eye(3)[y]}, pr.measures.AreaUnderRiskCoverage(), by=by)
+    assert np.isfinite(found.p_value).tolist() == [True] * 3 + [False] * 3
+    assert found.note.tolist()[3:] == ["too few to test: 0 wrong answers"] * 3
+
+
+def test_events_do_not_matter_for_answers():
+    rng = np.random.default_rng(5)
+    p, by = np.where(np.arange(300) % 3 == 0, 0.4, 0.1) + rng.uniform(0, 0.05, 300), np.arange(300) // 100
+    y = (p > 0.3) & (np.arange(300) % 2 == 0)
+    for measure, noun in (
+        (pr.measures.AreaUnderRiskCoverage(), "wrong answers"),
+        (pr.measures.AreaUnderRoc(), "events"),
+    ):
+        assert all(noun in note for note in slices(y, p, measure, by=by).note)
+
+
+def test_areas_of_answers_are_tested_on_the_log_scale():
+    y, p, by = answers_in_groups([15, 25], size=100)
+    measure = pr.measures.AreaUnderRiskCoverage()
+    found = slices(y, p, measure, by=by)
+    one, other = (estimate(y[by == group], p[by == group], measure) for group in (0, 1))
+    error = math.hypot(one.standard_error / one.value, other.standard_error / other.value)
+    expected = 2 * stats.norm.sf(abs(math.log(one.value / other.value)) / error)
+    assert found.p_value == pytest.approx([expected, expected])

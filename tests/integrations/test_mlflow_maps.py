@@ -78,7 +78,7 @@ def test_an_infinite_score_is_logged_as_mlflow_stores_it():
 
 
 def test_what_is_no_recalibration_is_refused():
-    with mlflow.start_run(), pytest.raises(InputTypeError, match="recalibration must be what"):
+    with mlflow.start_run(), pytest.raises(InputTypeError, match="recalibration must be a result"):
         log_recalibration(pr.recalibrate(Y, P, seed=1).map)
     with mlflow.start_run():
         mlflow.log_text("{}", "other.json")

@@ -106,6 +106,27 @@ def test_of_a_fitted_classifier_only_the_map_is_fitted():
     assert model.recalibration_.map == METHODS["isotonic"](table)
 
 
+def test_the_labels_of_a_frozen_classifier_are_its_own():
+    words = np.where(EVENT, "churn", "stay")
+    known = frozen.FrozenEstimator(GaussianNB().fit(X, EVENT.astype(int)))
+    with pytest.raises(
+        InputValueError, match=r"y must hold classes that the frozen classifier has learnt, \[0, 1\]; row"
+    ):
+        RecalibratedClassifier(known).fit(X, words)
+    levels = np.digitize(HIDDEN + RNG.logistic(size=600), [-1.0, 1.0])
+    three = frozen.FrozenEstimator(GaussianNB().fit(X, levels))
+    model = RecalibratedClassifier(three).fit(X[levels > 0], levels[levels > 0])
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.predict_proba(X).shape == (600, 3)
+
+
+def test_nothing_is_trained_of_a_frozen_classifier():
+    known = frozen.FrozenEstimator(KNeighborsClassifier(20).fit(X, EVENT))
+    lone = np.where(EVENT)[0][:1]  # All of one class are in one fold.
+    rows = np.concatenate([np.where(~EVENT)[0][:200], lone])
+    RecalibratedClassifier(known, method="none", cv=KFold(5)).fit(X[rows], EVENT[rows], sample_weight=WEIGHT[rows])
+
+
 @pytest.mark.parametrize("method", CLASS_METHODS)
 def test_classes_have_a_map_of_rows(method):
     labels = np.array(["low", "middle", "high"])
@@ -129,7 +150,7 @@ def test_weights_reach_the_map_and_a_classifier_that_takes_them():
     )[:, 1]
     table = pr.ForecastTable.from_predictions(EVENT, held_out, sample_weight=WEIGHT)
     assert model.recalibration_.map == METHODS["logistic"](table)
-    with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.warns(UserWarning, match="KNeighborsClassifier does not accept sample_weight"):
         lone = RecalibratedClassifier(KNeighborsClassifier(), method="logistic").fit(X, EVENT, sample_weight=WEIGHT)
     held_out = cross_val_predict(KNeighborsClassifier(), X, EVENT, cv=5, method="predict_proba")[:, 1]
     table = pr.ForecastTable.from_predictions(EVENT, held_out, sample_weight=WEIGHT)
@@ -191,9 +212,9 @@ def test_what_cannot_be_fitted_is_refused():
         RecalibratedClassifier(LinearSVC()).fit(X, EVENT)
     with pytest.raises(InputValueError, match="method must be one of"):
         RecalibratedClassifier(GaussianNB(), method="platt").fit(X, EVENT)
-    with pytest.raises(InputValueError, match="cv must test every case exactly once; row 1 is tested 0 times"):
+    with pytest.raises(InputValueError, match="cv must have every case in exactly one test set; row 1 is in 0"):
         RecalibratedClassifier(GaussianNB(), cv=ShuffleSplit(3, test_size=0.2, random_state=1)).fit(X, EVENT)
-    with pytest.raises(InputValueError, match="must leave all 2 classes to train on; the training set of fold 0 has 1"):
+    with pytest.raises(InputValueError, match=r"must have all 2 classes in each training set; .* fold 0 has 1"):
         RecalibratedClassifier(GaussianNB(), cv=LeaveOneOut()).fit(X[:4], [1, 0, 0, 0])
 
 

@@ -230,7 +230,7 @@ def test_forecasts_that_are_all_equal_have_a_vector_but_no_temperature():
     found = maps.fit_vector(rows_of(y, p))
     assert found.ridge == 1.0
     np.testing.assert_allclose(found(p[:1])[0], [0.25, 0.5, 0.25], atol=0.05)
-    with pytest.raises(InputValueError, match="all are equal in every row"):
+    with pytest.raises(InputValueError, match="in every row they are equal"):
         maps.fit_temperature(rows_of(y, np.full((20, 3), 1.0 / 3.0)))
     with pytest.raises(InputValueError, match="temperature scaling has no finite fit"):
         maps.fit_temperature(rows_of([0, 1], [[0.8, 0.2], [0.3, 0.7]]))
@@ -238,7 +238,7 @@ def test_forecasts_that_are_all_equal_have_a_vector_but_no_temperature():
 
 def test_matrix_scaling_is_for_few_classes():
     p = np.full((3, 41), 1.0 / 41.0)
-    with pytest.raises(InputValueError, match="40 classes or fewer; there are 41"):
+    with pytest.raises(InputValueError, match="at most 40 classes; there are 41"):
         maps.fit_structured_matrix(rows_of([0, 1, 2], p))
 
 

@@ -131,7 +131,7 @@ def test_the_number_of_classes_is_that_of_the_map():
         with pytest.raises(InputValueError, match="must be the number of classes, a whole number of 2 or more; got"):
             found.map.to_onnx(wrong)
     assert found.map.to_onnx(np.int64(4)) == found.to_onnx()
-    with pytest.raises(InputValueError, match="classes must be 4, as the map has it; got 3"):
+    with pytest.raises(InputValueError, match="classes must be 4, as in the map; got 3"):
         CLASS_MAPS["vector"].to_onnx(3)
     assert CLASS_MAPS["vector"].to_onnx() == CLASS_MAPS["vector"].to_onnx(4)
 

@@ -126,7 +126,7 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     assert found.standard_error[1] == pytest.approx(error, rel=1e-9)
     frame = pl.DataFrame({"y": y, "p": p, "c": cluster})
     lazily = pr.recalibrate(frame.lazy(), "p", outcome="y", cluster="c", seed=1)
-    assert lazily.folds == "10 folds by a hash of c"
+    assert lazily.folds == "9 folds by a hash of c"  # One fold has no cluster.
     assert lazily.verdict.low < lazily.verdict.gain < lazily.verdict.high
 
 
@@ -168,6 +168,21 @@ def test_the_cases_of_a_table_are_dealt_without_loss(rows, folds, seed):
     parts = dealt_tables(table, folds, seed)
     assert pr.ForecastTable.merge(parts) == table
     assert len(parts) <= folds
+
+
+def test_folds_without_cases_are_not_counted():
+    y, p = [0, 1, 1, 0], np.array([0.2, 0.4, 0.6, 0.8])
+    frame = pl.DataFrame({"y": y, "p": p, "id": [1, 2, 3, 4]})
+    found = [
+        folds_of(y, p, folds=10, id=None, model=None, seed=1),
+        folds_of(y, p, folds=10, id=None, model=None, seed=1, cluster=[1, 2, 3, 4]),
+        folds_of(y, p, folds=10, id=None, model=None, seed=1, time=[1, 2, 3, 4]),
+        folds_of(y, p, folds=10, id=[1, 2, 3, 4], model=None, seed=1),
+        folds_of(frame.lazy(), "p", outcome="y", folds=10, id="id", model=None, seed=1),
+        folds_of(y, np.column_stack([1.0 - p, p]), folds=10, id=None, model=None, seed=1),
+    ]
+    assert [int(one.words.split()[0]) for one in found] == [len(one) for one in found]
+    assert max(len(one) for one in found) <= 4
 
 
 def test_folds_are_balanced_and_reproducible():
@@ -225,6 +240,8 @@ def test_what_cannot_be_fitted_is_noted_or_refused():
     assert "logistic could not be fitted" in found.note
     with pytest.raises(InputValueError, match="slope"):
         pr.recalibrate(y, p, method="logistic", seed=1)
+    with pytest.raises(InputValueError, match=r'do not separate .*in recalibrate use method="auto"'):
+        pr.recalibrate([0] * 30 + [1] * 30, np.linspace(0.1, 0.9, 60), method="logistic", seed=1)
     rare = pr.recalibrate([1] + [0] * 59, np.linspace(0.01, 0.2, 60), candidates=["intercept"], seed=1)
     assert "intercept could not be fitted" in rare.note
 
@@ -253,6 +270,69 @@ def test_improper_rules_and_unknown_methods_are_refused():
         pr.recalibrate(pl.LazyFrame({"y": y, "p": p, "s": ["a"] * 100}), "p", outcome="y", id="s")
 
 
+@pytest.mark.parametrize("folds", [None, 5.0, True, np.float64(4.5)], ids=str)
+def test_folds_of_another_type_are_named(folds):
+    y, p, _ = sample(11, n=100)
+    frame = pl.DataFrame({"y": y, "p": p})
+    named = "folds must be a whole number from 2 to 100 or the name of a column"
+    for one in (frame, frame.lazy()):
+        with pytest.raises(InputTypeError, match=named):
+            pr.recalibrate(one, "p", outcome="y", folds=folds)
+    with pytest.raises(InputTypeError, match=named):
+        pr.recalibrate(frame, "p", outcome="y", folds=np.arange(100) % 3)
+    with pytest.raises(InputTypeError, match="id must be the name of a column"):
+        pr.recalibrate(frame, "p", outcome="y", id=np.arange(100))
+    with pytest.raises(InputTypeError, match="folds must be a whole number from 2 to 100 or an array with one entry"):
+        pr.recalibrate(y, p, folds=folds)
+
+
+@pytest.mark.parametrize("method", ["platt", None, ["auto"]], ids=str)
+def test_an_unknown_method_is_named_by_its_argument(method):
+    y, p, _ = sample(11, n=100)
+    with pytest.raises(InputValueError, match=r'^method must be one of "none"'):
+        pr.recalibrate(y, p, method=method)
+    with pytest.raises(InputValueError, match=r'^candidates must be one of "none"'):
+        pr.recalibrate(y, p, candidates=[method])
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_identifiers_beyond_63_bits_are_hashed_on_the_engine(engine):
+    y, p, _ = sample(12, n=200)
+    frame = pl.DataFrame({"y": y, "p": p, "id": np.arange(200, dtype=np.uint64) * 7 + np.uint64(2**63)})
+    lazy = frame.lazy() if engine == "polars" else pytest.importorskip("duckdb").sql("SELECT * FROM frame")
+    own, eager = (folds_of(one, "p", outcome="y", folds=4, id="id", model=None, seed=1) for one in (lazy, frame))
+    assert [table.n for table in own.tables] == [table.n for table in eager.tables]
+
+
+BESIDE = {
+    "forecasts": np.full(100, 0.5),
+    "cluster": np.arange(100),
+    "time": np.arange(100),
+    "sample_weight": np.ones(100),
+    "id": np.arange(100),
+    "pos_label": 1,
+    "labels": [0, 1],
+}
+
+
+@pytest.mark.parametrize("name", [*BESIDE, "folds", "model"])
+def test_condensed_data_are_passed_alone(name):
+    y, p, _ = sample(11, n=100)
+    beside = {"folds": 5, "model": "a"} | BESIDE
+    halves = {
+        "a": pr.ForecastTable.from_predictions(y[:50], p[:50]),
+        2: pr.ForecastTable.from_predictions(y[50:], p[50:]),
+    }
+    pr.recalibrate(halves)
+    with pytest.raises(InputTypeError, match=f"a mapping of ForecastTables holds .* pass it without {name}\\."):
+        pr.recalibrate(halves, **{name: beside[name]})
+    if name in BESIDE:
+        with pytest.raises(InputTypeError, match=f"a Ledger holds .* pass it without {name}\\."):
+            pr.recalibrate(pr.condense(y, p), **{name: beside[name]})
+        with pytest.raises(InputTypeError, match=f"a ForecastTable holds .* pass it without {name}\\."):
+            pr.recalibrate(halves["a"], **{name: beside[name]})
+
+
 WORDS = {
     "gain": (0.4, 3000, "lowers the log score"),
     "not shown": (0.85, 400, "not shown to change"),
@@ -279,7 +359,7 @@ def test_a_gain_that_many_candidates_might_have_by_chance_is_said_to_be():
     y, p, _ = sample(1, n=300)
     found = pr.recalibrate(y, p, candidates=["slope", "beta"], seed=1)
     verdict = replace(found.verdict, outcome="not shown", low=0.001, high=0.02)
-    assert "once 3 candidates are tested" in str(replace(found, verdict=verdict))
+    assert "after adjustment for 3 candidates" in str(replace(found, verdict=verdict))
     assert "candidates" not in str(replace(found, verdict=replace(verdict, low=-0.001)))
 
 
@@ -292,6 +372,38 @@ def test_a_map_that_harms_is_said_to():
     assert found.verdict.outcome == "loss"
     assert found.verdict.after == pytest.approx(0.75**3 + 0.25**3)
     assert "do not use" in str(found)
+
+
+def test_a_map_that_makes_the_score_infinite_is_not_to_be_used():
+    y, p, _ = sample(1, n=300)
+    found = pr.recalibrate(y, p, method="isotonic", seed=1)
+    assert found.verdict.outcome == "loss"
+    assert (found.verdict.after, found.verdict.gain) == (math.inf, -math.inf)
+    assert f"raises the log score from {found.verdict.before:.3f} to infinity: do not use it; out" in str(found)
+    assert "nan" not in str(found)
+    p[0] = 1.0 - y[0]
+    both = pr.recalibrate(y, p, method="isotonic", seed=1)
+    assert both.verdict.outcome == "infinite"
+
+
+@pytest.mark.parametrize("change", [1e-5, -1e-5])
+def test_a_change_that_is_shown_but_immaterial_is_said_to_be_practically_none(change):
+    y, p, _ = sample(1, n=300)
+    found = pr.recalibrate(y, p, seed=1)
+    told = {"outcome": "gain" if change > 0.0 else "loss", "gain": change, "low": 0.9 * change, "high": 1.1 * change}
+    verdict = replace(found.verdict, before=0.46, after=0.46 - change, **told)
+    words = str(replace(found, verdict=verdict))
+    signed = f"{'-' * (change < 0.0)}1.00e-05"
+    assert f"leaves the log score of 0.460 practically unchanged: the gain is {signed} (95% CI" in words
+    assert "do not use" not in words
+    assert not replace(verdict, gain=2e-4).is_immaterial
+
+
+def test_keeping_forecasts_from_certainty_costs_practically_nothing():
+    y, p, _ = sample(1, n=3000, slope=1.0)
+    found = pr.recalibrate(y, np.where((p < 0.02) & (y == 0), 0.0, p), method="floored", seed=1)
+    assert found.verdict.outcome == "loss"
+    assert "practically unchanged" in str(found)
 
 
 def expected_cost(n, samples, fit, seed=1):

@@ -122,7 +122,7 @@ def test_forecasts_of_zero_are_measured_against_the_floored_ones():
     assert found.verdict.reference == "floored"
     assert math.isinf(found.score[0])
     assert np.isfinite(found.gain[2])
-    assert "kept from certainty" in str(found)
+    assert "relative to the forecasts with a floor of" in str(found)
 
 
 def test_words_say_what_the_map_does_and_what_it_gains():
@@ -131,7 +131,7 @@ def test_words_say_what_the_map_does_and_what_it_gains():
     assert isinstance(found.map, VectorMap)
     assert "Recalibration lowers the log score from" in str(found)
     assert "The map (auto): q = softmax(a log p + b)" in str(found)
-    assert "shrinkage leaves" in str(found)
+    assert "shrinkage keeps" in str(found)
     assert "of the common slope" in str(found)
     y, p, _ = sample(7, slope=1.0)
     calm = pr.recalibrate(y, p, seed=1, folds=5)
@@ -154,6 +154,16 @@ def test_a_class_that_never_happened_has_no_one_vs_rest_line_and_the_reason_is_t
     found = pr.recalibrate(np.minimum(y, 1), p, candidates=["one-vs-rest logistic", "vector"], seed=1, folds=4)
     assert found.candidate.tolist() == ["none", "auto", "vector"]
     assert "one-vs-rest logistic could not be fitted" in found.note
+
+
+@pytest.mark.parametrize("method", ["auto", "choose"])
+def test_one_class_is_recalibrated_but_not_tested(method):
+    rows = np.random.default_rng(1).dirichlet(np.ones(3), 200)
+    found = pr.recalibrate(np.zeros(200, dtype=int), rows, method=method, seed=1)
+    assert found.verdict.outcome == "not tested"
+    assert np.isnan([found.verdict.low, found.verdict.high]).all()
+    assert "not tested" in str(found)
+    assert "All outcomes are the same." in str(found)
 
 
 def test_improper_rules_rules_of_one_event_and_unknown_methods_are_refused():

@@ -35,7 +35,7 @@ def test_the_gain_of_each_model_is_in_the_first_table(evaluation):
 
 def test_the_maps_are_shown_by_examples_and_formulas(evaluation):
     _, table = gains(evaluation)
-    examples = [pair.split(ARROW) for pair in table.columns["forecast and what to forecast instead"][1].split(", ")]
+    examples = [pair.split(ARROW) for pair in table.columns["forecast and recalibrated forecast"][1].split(", ")]
     before, after = (
         np.array([float(one.removesuffix("%")) / 100 for one in side]) for side in zip(*examples, strict=True)
     )
@@ -44,6 +44,14 @@ def test_the_maps_are_shown_by_examples_and_formulas(evaluation):
     honest, extreme = table.columns["formula"]
     assert honest.startswith("q = min(max(p, ")
     assert extreme == evaluation.recalibration["extreme"].map.formula
+
+
+def test_a_gain_that_is_shown_but_immaterial_is_called_practically_none():
+    rates = 1e6 * expit(X)
+    table = pr.ForecastTable(forecast=expit(1.01 * X), events=rates.round(), non_events=1e6 - rates.round())
+    result = pr.evaluate({"nearly": table}, seed=1)
+    assert result.recalibration["nearly"].verdict.outcome == "gain"
+    assert next(gains(result)).columns["recalibration"] == ["leaves it practically unchanged"]
 
 
 def test_gains_over_an_infinite_score_say_so():

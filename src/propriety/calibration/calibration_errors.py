@@ -1,4 +1,4 @@
-"""The expected calibration error, ECE, by bins, with the part of it that is sampling noise."""
+"""The binned expected calibration error (ECE), and the part of it that is sampling noise."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 __all__ = ["CalibrationError", "expected_calibration_error"]
 
 Norm: TypeAlias = Literal["l1", "l2", "max"]
-NAMES = {"l1": "ECE", "l2": "root mean squared calibration error", "max": "maximum calibration error"}
-NOISY = 0.25  # From this share of noise on, a note says how large it is.
+NAMES = {"l1": "an ECE", "max": "a maximum calibration error"}
+NOISY = 0.25  # If the noise is at least this share of the value, a note says how large it is.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -37,12 +37,12 @@ class CalibrationError(Result):
     weight : array of shape (bins,)
         Weight of the cases of each bin.
     value : float
-        The error as usually reported. It is too high, because the noise of each bin adds to it.
+        The error as usually reported. It is biased upwards, because the noise of each bin adds to it.
     noise : float
-        The error that is expected of calibrated forecasts with these bins, from sampling noise alone.
+        The expected error of calibrated forecasts with these bins, which is only sampling noise.
     debiased_square : float
         Unbiased estimate of the weighted mean of squared differences of the bins; it can be negative. Its square root
-        would be biased again.
+        would be biased again. With weights, it is approximately unbiased.
     norm : {"l1", "l2", "max"}
         How the differences of the bins are combined.
     of : {"event", "top label"}
@@ -52,7 +52,7 @@ class CalibrationError(Result):
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     note : str
-        How large the noise is, if it may be much of the value.
+        The size of the noise, if it may be a large part of the value.
     """
 
     forecast_min: Floats
@@ -101,41 +101,43 @@ def expected_calibration_error(
        \mathrm{MCE} = \max_b |\bar y_b - \bar p_b|
 
     with the mean forecast, the event rate and the share of the cases of each bin. For class probabilities it is the
-    top-label error: the forecast is the highest probability of a row, and the event is that its class, the first of
-    several, is the outcome. For the error of each class, pass the tables of `ForecastTable.per_class` one by one.
+    top-label error: the forecast is the highest probability of a row, and the event is that this class is the outcome;
+    among ties, the first class counts. For the error of each class, pass the tables of `ForecastTable.per_class` one by
+    one.
 
-    The value is for comparison with reports that contain it. It depends on the bins, it hides errors that cancel within
-    a bin, and sampling noise makes it positive for calibrated forecasts: `noise` is its expected value for them,
+    Use the value for comparison with published values. It depends on the bins, it hides errors that cancel within a
+    bin, and sampling noise makes it positive even for calibrated forecasts: `noise` is its expected value for them,
     :math:`\sum_b \sqrt{2 V_b / \pi} / n` for ECE with the variance :math:`V_b = \sum p (1 - p)` of the events of a bin.
     Models with different forecasts have different noise. To test calibration, use `propriety.calibration_summary`; to
-    measure it, miscalibration of `propriety.estimate`.
+    measure it, estimate the miscalibration with `propriety.estimate`.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; a ForecastTable replaces predictions of one event.
+        As in `propriety.mean_score`; a ForecastTable replaces binary predictions.
     bins : int
         Number of bins.
     norm : {"l1", "l2", "max"}
         ECE, root mean squared error, or maximum.
     strategy : {"uniform", "quantile"}
-        Bins of equal width, closed on the left, the last on both sides; or of about equal weight. Equal forecasts are
-        never split.
+        Bins of equal width, closed on the left (the last on both sides), or bins of about equal weight. Equal
+        forecasts are never split.
 
     Notes
     -----
     `debiased_square` subtracts from each squared difference the variance of the mean of outcome minus forecast within
-    the bin, :math:`\sum (r - \bar r)^2 / (n_b (n_b - 1))`. If all forecasts of a bin are equal, this is the estimator
-    of Kumar, Liang & Ma. In a bin with one case the variance is :math:`p (1 - p)`. `noise` treats the differences of
-    bins as normal; for "l2" it is the root of the expected square, and for "max" with nearly empty bins a little high.
+    the bin, :math:`\sum (r - \bar r)^2 / (n_b (n_b - 1))`, or with weights that sum to 1
+    :math:`\sum w^2 \sum w (r - \bar r)^2 / (1 - \sum w^2)`. If all forecasts of a bin are equal, this is the estimator
+    of Kumar, Liang & Ma. In a bin with one case the variance is :math:`p (1 - p)`. `noise` treats the differences as
+    normal. For "l2" it is the root of the expected square; for "max" with nearly empty bins it is slightly too high.
 
     For continuous forecasts and bins of equal width, the values are those of torchmetrics (``BinaryCalibrationError``,
     ``MulticlassCalibrationError``, same `norm`) and of other packages. They differ in these cases:
 
     - torchmetrics gives forecasts of exactly 1 a bin of their own; here they belong to the last bin. ``norm="max"``
       differs most;
-    - torchmetrics computes class probabilities in single precision, so that a forecast on the edge of a bin, such as
-      one rounded to a tenth, may fall into the other bin;
+    - torchmetrics computes class probabilities in single precision, so a forecast on the edge of a bin, such as one
+      rounded to a tenth, may fall into the neighbouring bin;
     - netcal closes bins on either side, depending on rounding; packages that close them on the right differ for
       forecasts on an edge;
     - bins of equal weight differ between all packages that have them; netcal's ACE is the unweighted mean of their
@@ -173,8 +175,6 @@ def expected_calibration_error(
     spread = np.sqrt(np.add.reduceat(_null_variance(table), start)) / weight
     value, noise = _combined(norm, share, np.abs(gap)), _noise(norm, share, spread)
     square = float(share @ (gap**2 - _variance_of_gap(table, start, gap, spread**2)))
-    note = f"calibrated forecasts would have an {NAMES[norm]} of {noise:.2g} on average with these bins"
-    note = note.replace(" an ", " a ") if norm != "l1" else note
     return CalibrationError(
         forecast_min=table.forecast[start],
         forecast_max=table.forecast[np.append(start[1:], len(table)) - 1],
@@ -189,7 +189,7 @@ def expected_calibration_error(
         strategy=strategy,
         n=table.n,
         dropped=table.dropped,
-        note=note if noise >= NOISY * value else "",
+        note=_note(norm, noise) if noise > 0.0 and noise >= NOISY * value else "",
     )
 
 
@@ -212,16 +212,27 @@ def _null_variance(table: ForecastTable) -> Floats:
 
 
 def _variance_of_gap(table: ForecastTable, start: Any, gap: Floats, null: Floats) -> Floats:
-    """Return the variance of the mean residual of each bin, unbiased; that of calibrated forecasts for one case."""
+    """Return an unbiased variance of the mean residual of each bin; with one case, that under calibration.
+
+    With weights, it is unbiased if the residuals of a bin have equal variances.
+    """
     rows = np.diff(start, append=len(table))
     of_event = 1.0 - table.forecast - np.repeat(gap, rows)
     of_other = -table.forecast - np.repeat(gap, rows)
     weight = np.add.reduceat(table.weights, start)
-    within = np.add.reduceat(table.event_squares * of_event**2 + table.non_event_squares * of_other**2, start)
-    largest = np.add.reduceat(table.event_squares + table.non_event_squares, start) / weight**2  # 1 over the number.
+    within = np.add.reduceat(table.events * of_event**2 + table.non_events * of_other**2, start) / weight
+    # One over the effective number of cases.
+    largest = np.add.reduceat(table.event_squares + table.non_event_squares, start) / weight**2
     single = largest > 1.0 - 1e-12
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(single, null, within / weight**2 / (1.0 - largest))
+        return np.where(single, null, largest * within / (1.0 - largest))
+
+
+def _note(norm: Norm, noise: float) -> str:
+    """Say which error is expected of calibrated forecasts."""
+    if norm == "l2":
+        return f"for calibrated forecasts, the root mean square of this error would be {noise:.2g} with these bins"
+    return f"calibrated forecasts would have {NAMES[norm]} of {noise:.2g} on average with these bins"
 
 
 def _combined(norm: Norm, share: Floats, distance: Floats) -> float:
@@ -235,7 +246,7 @@ def _combined(norm: Norm, share: Floats, distance: Floats) -> float:
 
 
 def _noise(norm: Norm, share: Floats, spread: Floats) -> float:
-    """Return the error expected of normal differences with these standard deviations; for l2 the root of the square."""
+    """Return the expected error if differences are normal with these standard deviations; for l2, the RMS."""
     if norm != "max":
         return _combined(norm, share, spread * (math.sqrt(2.0 / math.pi) if norm == "l1" else 1.0))
     widest = float(spread.max())

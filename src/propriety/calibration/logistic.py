@@ -109,7 +109,7 @@ def fit_logistic(design: Floats, events: Floats, non_events: Floats, offset: Flo
             break
     if not converged and _separates(move, events, non_events, slack=SEPARATION):
         law = "a logistic fit needs outcomes that the forecasts do not separate into events and non-events"
-        hint = 'such data have no finite slope; use method="corp", or more cases.'
+        hint = 'such data have no finite slope; for a curve use method="corp", in recalibrate use method="auto".'
         raise InputValueError(law, hint=hint)
     root = back @ np.linalg.inv(np.linalg.cholesky(_information(basis, fitted))).T
     return LogisticFit(coefficients=back @ coefficients, covariance=root @ root.T / total, converged=converged)

@@ -1,4 +1,4 @@
-"""Answers in order of confidence: the selective risk at every coverage, and the areas under its curves."""
+"""Answers in order of confidence: the selective risk at each coverage, and the areas under the risk curves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Answers", "answers_of"]
 class Answers:
     """Right and wrong answers by confidence, the highest first; equal confidences are one step.
 
-    Positions are weights scaled to a mean of 1, so that they are ranks if all weights are equal.
+    Positions are cumulative weights, scaled to a mean weight of 1; they are ranks if all weights are equal.
 
     Parameters
     ----------
@@ -46,19 +46,19 @@ class Answers:
 
     @property
     def coverage(self) -> Floats:
-        """Share of the cases that are answered if every step down to this one is."""
+        """Share of the cases that are answered if all steps up to this one are answered."""
         end = self.end
         share: Floats = end / end[-1]
         return share
 
     @property
     def risk(self) -> Floats:
-        """Share of wrong answers among those."""
+        """Share of wrong answers among the cases that are answered."""
         return running_sum(self.wrong) / self.end
 
     @property
     def error_rate(self) -> float:
-        """Share of wrong answers of all."""
+        """Share of wrong answers among all cases."""
         return float(self.wrong.sum() / (self.right + self.wrong).sum())
 
     def risk_at(self, coverage: float) -> float:
@@ -72,12 +72,12 @@ class Answers:
         return float(self.wrong @ self._risk_shares()) / float(self.end[-1])
 
     def mean_joint_risk(self) -> float:
-        """Return AUGRC: the integral of the share of cases that are answered, and wrongly, over the coverage."""
+        """Return AUGRC: the integral over the coverage of the share of cases that are answered wrongly."""
         size, wrong = self.right + self.wrong, running_sum(self.wrong)
         return float(size @ (wrong - self.wrong / 2.0)) / float(size.sum()) ** 2
 
     def least_mean_risk(self) -> float:
-        """Return the lowest AURC with as many errors, if all wrong answers came last."""
+        """Return the lowest AURC possible with this number of errors: all wrong answers come last."""
         n, wrong = float(self.end[-1]), float(self.wrong.sum())
         right = n - wrong
         return (wrong - right * float(digamma(n + 1.0) - digamma(right + 1.0))) / n
@@ -87,7 +87,7 @@ class Answers:
         size, end, harmonic = self._blocks()
         start, rate = end - size, self.wrong / size
         after = rate * harmonic
-        # Among equal confidences, a case precedes each of the others with an even chance, and never itself.
+        # Among equal confidences, a case precedes each other case with probability 1/2, and never itself.
         beside = rate * (1.0 - (start + np.minimum(size, 1.0)) * harmonic / size)
         return self._centred(self._risk_shares(), _below(after) + beside)
 
@@ -98,17 +98,22 @@ class Answers:
         return self._centred((n - end + size / 2.0) / n, (_below(self.wrong) + self.wrong / 2.0) / n)
 
     def _risk_shares(self) -> Floats:
-        """Return the sum of 1/j over the positions j from that of an answer on, averaged over each step."""
+        """Return the sum of 1/j over all positions j not before an answer, averaged over each step."""
         size, end, harmonic = self._blocks()
         return 1.0 + _below(harmonic) - (end - size) * harmonic / size
 
     def _blocks(self) -> tuple[Floats, Floats, Floats]:
-        """Return size and end of each step, and the sum of 1/j over its positions j."""
+        """Return the size and the end of each step, and the sum of 1/j over its positions j."""
         size, end = self.right + self.wrong, self.end
         return size, end, np.diff(digamma(np.append(0.0, end) + 1.0))
 
     def _centred(self, own: Floats, later: Floats) -> tuple[Floats, Floats]:
-        """Return the influences with mean zero: what a wrong answer adds, less the errors that it moves back."""
+        """Return influences with mean zero: what a wrong answer adds, minus the effect of moving later errors back.
+
+        They are 0 if all answers are right, or all are wrong: the sample then does not show how the area varies.
+        """
+        if not (self.right.any() and self.wrong.any()):
+            return np.zeros(len(own)), np.zeros(len(own))
         mean = float(self.wrong @ (own - later) - self.right @ later) / float(self.end[-1])
         return -later - mean, own - later - mean
 
@@ -119,7 +124,7 @@ def _below(values: Floats) -> Floats:
 
 
 def answers_of(table: ForecastTable, threshold: float) -> Answers:
-    """Return the answers that a table implies: that the event happens, if the forecast reaches the threshold, or not.
+    """Return the answers that a table implies: "event" if the forecast reaches the threshold, else "no event".
 
     The confidence is the probability of the answer. With a threshold of 0 the answer is always the event, so the
     table holds confidences, with the right answers as events.
@@ -133,6 +138,8 @@ def answers_of(table: ForecastTable, threshold: float) -> Answers:
     """
     is_event = table.forecast >= threshold
     confidence = np.where(is_event, table.forecast, 1.0 - table.forecast)
+    if threshold > 0.0:
+        confidence = np.round(confidence, 14)  # 1 - 0.07 is not quite 0.93, and both are the same confidence.
     distinct, step = np.unique(-confidence, return_inverse=True)
     scale = table.n / table.weight if table.is_weighted else 1.0
     right = scale * np.bincount(step, np.where(is_event, table.events, table.non_events)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What recalibrating each model would gain on cases that its map has not seen, and the maps."""
+"""The out-of-sample gain of recalibrating each model, and the maps."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from propriety.recalibration.result import Recalibration
 __all__ = ["FOLDS", "RecalibrationGains"]
 
 FOLDS = 5
-FEWEST = 50  # Cases; fewer do not tell what a map gains.
+FEWEST = 50  # Cases; with fewer, the gain cannot be estimated reliably.
 KEY = "recalibration_gain"
 
 
 class RecalibrationGains(Mapping[str, Recalibration]):
-    """The recalibration of each model by the default map, with its gain by cross-fitting; each is made when asked for.
+    """The recalibration of each model by the default map, with its cross-fitted gain; computed on first access.
 
-    The score is the one that ranks the models. Cases that are independent and have no weights are dealt to folds by
-    their table; others must be in memory. Models whose cases cannot be dealt are missing, and `reasons` tells why.
+    Gains are in units of the score that ranks the models. Independent cases without weights are assigned to folds from
+    their forecast table; other cases must be in memory. Models whose cases cannot be assigned are missing, and
+    `reasons` says why.
 
     Parameters
     ----------
     ledger : Ledger
-        The models; of classes there are no gains.
+        The models; there are no gains for classes.
     problem : Problem
-        With the score that ranks the models.
+        The problem, with the score that ranks the models.
     level, seed
-        The level of the intervals, and the seed of the folds.
+        Level of the intervals, and seed of the folds.
 
     Examples
     --------
@@ -63,22 +64,22 @@ class RecalibrationGains(Mapping[str, Recalibration]):
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why models have no gain."""
+        """Why models have no gain, by model."""
         return {model: found for model in self._made if isinstance(found := self._made[model], str)}
 
     def gain(self, model: str) -> RecalibrationGain | None:
-        """Return the gain for a verdict on calibration; None where it has no interval, or the score is infinite."""
+        """Return the gain for the verdict on calibration; None if it has no interval or the score is infinite."""
         found = self._made[model]
         if isinstance(found, str) or math.isnan(found.verdict.low) or found.verdict.reference != "none":
             return None
         rule, rate = self._problem.headline.rule, self._rates["event"]
         losses: Any = rule
         uncertainty = rate * losses.loss(rate, event=True) + (1.0 - rate) * losses.loss(rate, event=False)
-        label, told = self._problem.headline.label, found.verdict
-        return RecalibrationGain(label, told.before, told.gain, told.low, told.high, float(uncertainty))
+        label, verdict = self._problem.headline.label, found.verdict
+        return RecalibrationGain(label, verdict.before, verdict.gain, verdict.low, verdict.high, float(uncertainty))
 
     def numbers(self, model: str) -> dict[str, float]:
-        """Return the gain and its limits by the names that gates and experiment trackers use; NaN if it is unknown."""
+        """Return the gain and its limits under the names used by gates and experiment trackers; NaN if unknown."""
         if model not in self._made:
             return {}
         found = self.get(model)

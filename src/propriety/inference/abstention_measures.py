@@ -91,6 +91,7 @@ class AreaUnderRiskCoverage(_OfAnswers):
     label: ClassVar[str] = "area under the risk-coverage curve"
     higher_is_better: ClassVar[bool] = False
     scale: ClassVar[str] = "log"
+    largest: ClassVar[float] = 1.0
 
     def value(self, table: ForecastTable) -> float:
         """Return the area."""
@@ -136,6 +137,7 @@ class AreaUnderGeneralizedRiskCoverage(_OfAnswers):
     label: ClassVar[str] = "area under the generalized risk-coverage curve"
     higher_is_better: ClassVar[bool] = False
     scale: ClassVar[str] = "log"
+    largest: ClassVar[float] = 0.5
 
     def value(self, table: ForecastTable) -> float:
         """Return the area."""
@@ -181,12 +183,12 @@ class AccuracyAtCoverage(_OfAnswers):
     @property
     def key(self) -> str:
         """Short name of the measure with the coverage."""
-        return f"accuracy_at_coverage_{self.coverage!r}"
+        return f"accuracy_at_coverage_{float(self.coverage)!r}"
 
     @property
     def label(self) -> str:
         """Name of the measure with the coverage."""
-        return f"accuracy at a coverage of {self.coverage!r}"
+        return f"accuracy at a coverage of {float(self.coverage)!r}"
 
     def value(self, table: ForecastTable) -> float:
         """Return the accuracy."""
@@ -230,12 +232,12 @@ class CoverageAtAccuracy(_OfAnswers):
     @property
     def key(self) -> str:
         """Short name of the measure with the accuracy."""
-        return f"coverage_at_accuracy_{self.accuracy!r}"
+        return f"coverage_at_accuracy_{float(self.accuracy)!r}"
 
     @property
     def label(self) -> str:
         """Name of the measure with the accuracy."""
-        return f"coverage at an accuracy of {self.accuracy!r}"
+        return f"coverage at an accuracy of {float(self.accuracy)!r}"
 
     def value(self, table: ForecastTable) -> float:
         """Return the coverage."""

@@ -16,14 +16,20 @@ from propriety.tables.events import Event
 
 __all__ = ["as_measured", "forecasts_of_answers"]
 
+HALF = 0.5  # The threshold at which forecasts of answers are read back.
 
-def as_measured(ledger: Ledger, measure: object, model: str | None = None) -> Ledger:
-    """Return the ledger that a measure is computed from: for measures of answers and class probabilities, the answers.
 
-    Of equal probabilities, the first class is the answer. With `model`, only its answers are computed.
+def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledger:
+    """Return the ledger that a measure needs: for a measure of answers and class probabilities, the answers.
+
+    If several classes have the highest probability, the first is the answer. With `model`, only its answers are
+    computed.
     """
     if ledger.labels is None or not getattr(measure, "of_answers", False):
         return ledger
+    if getattr(measure, "threshold", HALF) != HALF:
+        law = f"must be {HALF} for class probabilities, whose answer is the most likely class"
+        raise InputValueError(law, argument="threshold", offender=f"got {measure.threshold!r}")
     cases = ledger.cases
     if cases is None:
         law = f"{getattr(measure, 'label', measure)} of class probabilities needs {ledger.where_cases_are}"
@@ -41,19 +47,23 @@ def forecasts_of_answers(
 ) -> tuple[NDArray[np.bool_], dict[str, Floats]]:
     """Return answers of several models as forecasts of one event, "the first model is right".
 
-    A forecast is above one half if the model is right exactly when the event happens, and the further from it the
-    higher the confidence, so that measures with a threshold of one half read the answers back, in the same order.
+    The forecast is above one half if the model and the first model are both right or both wrong, and below otherwise.
+    The higher the confidence, the further the forecast is from one half. Measures with a threshold of one half
+    therefore recover the answers, in the same order. The distance is by rank, because confidences such as probabilities
+    of long texts can differ by less than floats do between one half and one.
 
     Examples
     --------
-    >>> right = {"a": np.array([True, False]), "b": np.array([True, True])}
-    >>> event, forecasts = forecasts_of_answers(right, {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])})
+    >>> right = {"a": np.array([True, False, True]), "b": np.array([True, True, True])}
+    >>> confidence = {"a": np.array([1.0, 1e-30, 1e-20]), "b": np.array([0.2, 0.3, 0.9])}
+    >>> event, forecasts = forecasts_of_answers(right, confidence)
     >>> event, forecasts["a"], forecasts["b"]
-    (array([ True, False]), array([1.  , 0.75]), array([0.75, 0.  ]))
+    (array([ True, False,  True]), array([0.875, 0.625, 0.75 ]), array([0.625, 0.25 , 0.875]))
     """
     event = next(iter(right.values()))
     forecasts = {}
     for model, own in right.items():
-        probability = 0.75 + np.asarray(confidence[model], dtype=np.float64) / 4.0
+        distinct, rank = np.unique(np.asarray(confidence[model]), return_inverse=True)
+        probability = 0.5 + (rank + 1) / (2 * (len(distinct) + 1))
         forecasts[model] = np.where(own == event, probability, 1.0 - probability)
     return event, forecasts

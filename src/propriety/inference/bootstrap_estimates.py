@@ -59,9 +59,8 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
             method += (
                 f", in {len(units.count):,} cells of the loss with {units.share_inside:.1g} of its variance inside"
             )
-        return _percentiles(
-            ledger, measure, formula.value, measure.sign * units.resampled(drawing), level, method, drawing
-        )
+        draws = measure.sign * units.resampled(drawing)
+        return _percentiles(ledger, measure, formula.value, draws, level, method, drawing, few(ledger))
     table = ledger.table(model)
     value = measure.value(table)
     if plain:
@@ -74,7 +73,9 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
     if units_there == 1:
         return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=1)
     draws = values_of_draws(draw, lambda tables: np.array([measure.value(tables[0])]), 1, drawing)[:, 0]
-    return _percentiles(ledger, measure, value, draws, level, method, drawing)
+    caveat = getattr(measure, "caveat", None)
+    note = few(ledger) if caveat is None else "; ".join(filter(None, (caveat(table), few(ledger, fewest=0))))
+    return _percentiles(ledger, measure, value, draws, level, method, drawing, note)
 
 
 def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> Units:
@@ -101,14 +102,22 @@ def check_percentiles(n_resamples: int, level: float) -> None:
 
 
 def _percentiles(
-    ledger: Ledger, measure: Measure, value: float, draws: Floats, level: float, method: str, drawing: Drawing
+    ledger: Ledger,
+    measure: Measure,
+    value: float,
+    draws: Floats,
+    level: float,
+    method: str,
+    drawing: Drawing,
+    note: str,
 ) -> Estimate:
+    """Return the estimate with the percentiles of the draws as limits; `note` is for an interval that exists."""
     facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
     units = units_of(ledger)
     if math.isinf(value):
         return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=units, **facts)
     defined = draws[~np.isnan(draws)]
-    lost, note = len(draws) - len(defined), few(ledger)
+    lost = len(draws) - len(defined)
     low = high = error = math.nan
     if lost > UNDEFINED * len(draws) or math.isnan(value):
         note = f"{lost:,} of {len(draws):,} draws have no value"

@@ -249,7 +249,7 @@ def _by_value(pair: Pair) -> tuple[str, str]:
 
 def _planned(pair: Pair, tested: VerdictBasis) -> str:
     """Say how many cases would distinguish the models if the true difference is as observed, and over its interval."""
-    if math.isnan(pair.needed_low):
+    if math.isnan(pair.needed_low) or getattr(tested.measure, "of_answers", False):
         return ""
     low, high = (
         _about(number) if math.isfinite(number) else "no limit" for number in (pair.needed_low, pair.needed_high)

@@ -163,6 +163,9 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
         found = replace(found, note="events and non-events do not overlap", standard_error=error)
     if caveat is not None and not math.isnan(found.low):
         found = replace(found, note="; ".join(filter(None, (caveat(table), found.note))))
+    largest = getattr(measure, "largest", None)
+    if largest is not None and found.high > largest:
+        found = replace(found, high=largest)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a verdict on calibration needs to know about recalibration: by how much it would lower a score."""
+"""The gain of recalibration, as the verdict on calibration reports it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["RecalibrationGain"]
 
 
 class RecalibrationGain(NamedTuple):
-    """What recalibration gains on cases that its map has not seen.
+    """The out-of-sample gain of recalibration.
 
     Parameters
     ----------
     label : str
-        The score.
+        Name of the score.
     before : float
-        The score of the forecasts as they are.
+        The score of the original forecasts.
     value, low, high : float
-        By how much the map lowers it, and the limits of the interval.
+        How much the map lowers the score, and the limits of its interval.
     uncertainty : float
         The score of the constant event rate.
 
@@ -40,7 +40,7 @@ class RecalibrationGain(NamedTuple):
     uncertainty: float
 
     def is_within(self, share: float) -> bool:
-        """Whether the whole interval is at most a share of the uncertainty."""
+        """Whether the upper limit is at most this share of the uncertainty."""
         return self.high <= share * self.uncertainty
 
     def __str__(self) -> str:

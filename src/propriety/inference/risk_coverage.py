@@ -19,15 +19,17 @@ from propriety.inference.abstention_measures import (
     AreaUnderRiskCoverage,
     CoverageAtAccuracy,
 )
+from propriety.inference.answer_arguments import about_answers, read_answers
 from propriety.inference.answers_ledger import forecasts_of_answers
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.influence import estimate_from_influence
+from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import Missing
 
 __all__ = ["RejectThreshold", "RiskCoverageCurve", "compare_answers", "risk_coverage_curve"]
 
@@ -41,16 +43,16 @@ class RejectThreshold(Result):
     Parameters
     ----------
     threshold : float
-        Answer from this confidence on; the threshold with the lowest mean cost in the sample. Infinite if it is
+        Lowest confidence at which to answer: the threshold with the lowest mean cost in the sample. Infinite if it is
         cheapest never to answer.
     cost, coverage, risk : float
         Mean cost of a case at this threshold, share of cases answered, and share of wrong answers among them.
     chow_threshold : float
-        Chow's threshold, 1 - reject_cost / error_cost, which is the best if confidences are calibrated.
+        Chow's threshold, 1 - reject_cost / error_cost, which is optimal if confidences are calibrated.
     chow_cost, chow_coverage, chow_risk : float
         The same numbers at Chow's threshold.
     cost_of_answering, cost_of_abstaining : float
-        Mean cost of a case if all are answered, and if none is.
+        Mean cost of a case if all cases are answered, and if none is.
     reject_cost, error_cost : float
         Costs of abstaining and of a wrong answer; a right answer costs nothing.
     n : int
@@ -85,12 +87,12 @@ class RiskCoverageCurve(Result):
     risk : array of shape (rows,)
         Share of wrong answers among them.
     generalized_risk : array of shape (rows,)
-        Share of all cases that are answered, and wrongly: risk times coverage.
+        Share of all cases that are answered wrongly: risk times coverage.
     aurc, augrc : Estimate
         Areas under the curve of the risk and of the generalized risk, with intervals; lower is better.
     excess_aurc : float
-        AURC less the lowest possible with this accuracy, if every wrong answer had a lower confidence than every right
-        one.
+        AURC minus the lowest value possible with this accuracy, reached if every wrong answer has a lower confidence
+        than every right answer.
     accuracy : float
         Accuracy of all answers.
     level : float
@@ -113,7 +115,7 @@ class RiskCoverageCurve(Result):
     answers: Answers = field(metadata={"hidden": True})
 
     def accuracy_at(self, coverage: float) -> float:
-        """Return the accuracy of the most confident answers, a share `coverage` of all.
+        """Return the accuracy of the most confident answers; `coverage` is their share of all cases.
 
         Equal confidences are taken in random order, and the expected accuracy is returned. For an interval, use
         ``estimate(correct, confidence, measures.AccuracyAtCoverage(coverage, threshold=0))``.
@@ -126,7 +128,7 @@ class RiskCoverageCurve(Result):
         return AccuracyAtCoverage(coverage).value_of(self.answers)
 
     def coverage_at(self, accuracy: float) -> float:
-        """Return the largest share of cases that can be answered with an accuracy; equal confidences go together.
+        """Return the largest share of cases that can be answered with this accuracy; equal confidences are not split.
 
         Examples
         --------
@@ -138,14 +140,14 @@ class RiskCoverageCurve(Result):
     def reject_threshold(self, reject_cost: float, error_cost: float = 1.0) -> RejectThreshold:
         r"""Return the confidence below which abstaining is cheaper than answering.
 
-        With a cost of d for abstaining and of e for a wrong answer, answering is cheaper if the probability of being
-        right is at least :math:`1 - d / e`, Chow's rule. If confidences are such probabilities, that is the threshold.
-        If they are not, the threshold with the lowest mean cost in the sample is better:
+        If abstaining costs d and a wrong answer costs e, answering is cheaper if the probability of being right is at
+        least :math:`1 - d / e` (Chow's rule). If the confidences are calibrated probabilities, that is the best
+        threshold. Otherwise, the threshold with the lowest mean cost in the sample is better:
 
         .. math:: d\,(1 - c(t)) + e\, r(t)\, c(t)
 
-        with coverage c and risk r. It is chosen and evaluated on the same cases, so its cost is optimistic; of several
-        such thresholds, the highest is returned.
+        with coverage c and risk r. It is chosen and evaluated on the same cases, so its cost is optimistic. If
+        several thresholds have the lowest cost, the highest is returned.
 
         Parameters
         ----------
@@ -174,7 +176,8 @@ class RiskCoverageCurve(Result):
         chow = 1.0 - reject_cost / error_cost
         # Rounding must not decide between thresholds of equal cost.
         best = int(np.flatnonzero(cost <= cost.min() + 1e-12 * max(reject_cost, error_cost))[0])
-        by_chow = int(np.count_nonzero(self.threshold >= chow - 1e-12))
+        # A confidence of 0.7 in single precision is below 0.7 by 1e-8.
+        by_chow = int(np.count_nonzero(self.threshold >= chow - 1e-7))
         risk = np.append(math.nan, self.risk)
         return RejectThreshold(
             threshold=float(np.append(math.inf, self.threshold)[best]),
@@ -208,7 +211,7 @@ def risk_coverage_curve(
     pos_label: Hashable | None = None,
     missing: Missing = "raise",
 ) -> RiskCoverageCurve:
-    r"""Compute the risk of the answers that are kept, if the least confident ones are withheld.
+    r"""Compute the risk of the answers that are kept if the least confident answers are withheld.
 
     .. math:: r(t) = P(\text{wrong} \mid \text{confidence} \ge t), \qquad c(t) = P(\text{confidence} \ge t)
 
@@ -254,18 +257,8 @@ def risk_coverage_curve(
     (array([0.25, 0.5 , 1.  ]), array([0.  , 0.  , 0.25]))
     """
     check_level(level)
-    if isinstance(correct, ForecastTable):
-        if cluster is not None:
-            raise InputTypeError("a ForecastTable does not say which cases form a cluster; pass it without cluster")
-        table = ForecastTable.of(correct, confidence, sample_weight=sample_weight, pos_label=pos_label)
-        ledger = open_ledger(table)
-    else:
-        options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
-        ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
-        if ledger.labels is not None:
-            law = "must be one number per case"
-            raise InputTypeError(law, argument="confidence", offender=f"got rows of {len(ledger.labels)} classes")
-        table = ledger.table()
+    with about_answers():
+        ledger, table = _read(correct, confidence, cluster, sample_weight, pos_label, missing)
     answers = answers_of(table, 0.0)
     (model,) = ledger.models
     aurc, augrc = (
@@ -288,6 +281,23 @@ def risk_coverage_curve(
     )
 
 
+def _read(
+    correct: Any, confidence: Any, cluster: Any, sample_weight: Any, pos_label: Any, missing: Missing
+) -> tuple[Ledger, ForecastTable]:
+    """Read the answers of one model, or a table of them."""
+    if isinstance(correct, ForecastTable):
+        if cluster is not None:
+            raise InputTypeError("a ForecastTable does not identify clusters; pass the cases, or omit cluster")
+        table = ForecastTable.of(correct, confidence, sample_weight=sample_weight, pos_label=pos_label)
+        return open_ledger(table), table
+    options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
+    ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
+    if ledger.labels is not None:
+        law = "must be one number per case"
+        raise InputTypeError(law, argument="confidence", offender=f"got rows of {len(ledger.labels)} classes")
+    return ledger, ledger.table()
+
+
 def compare_answers(
     correct: Mapping[str, ArrayLike],
     confidence: Mapping[str, ArrayLike],
@@ -303,8 +313,8 @@ def compare_answers(
 ) -> Comparison:
     """Compare models that answered the same cases by a measure of abstention, with a paired test.
 
-    It is for answers that are only known to be right or wrong, each with a confidence, such as those of language
-    models. For class probabilities, ``compare(y, forecasts, measures.AreaUnderRiskCoverage())`` finds the answers.
+    Use it for answers that are only known to be right or wrong, each with a confidence, such as those of language
+    models. For class probabilities, use ``compare(y, forecasts, measures.AreaUnderRiskCoverage())``.
 
     Parameters
     ----------
@@ -315,14 +325,14 @@ def compare_answers(
     reference : str, optional
         The model with which the others are compared; by default every pair is compared.
     cluster, level, n_resamples, seed, sample_weight
-        As in `propriety.compare`; draws are needed for accuracy at a coverage and coverage at an accuracy only.
+        As in `propriety.compare`; only accuracy at a coverage and coverage at an accuracy need resamples.
     pos_label : label, optional
         As in `risk_coverage_curve`.
 
     Notes
     -----
-    The answers of a case are paired: the error of a difference comes from the difference of their influences. In
-    `studies/abstention.py`, 4 to 6% of tests of two equally good models at 5% rejected.
+    The answers of a case are paired: the standard error of a difference comes from the difference of their influences.
+    In `studies/abstention.py`, tests at the 5% level rejected in 4 to 6% of samples with two equally good models.
 
     Examples
     --------
@@ -342,19 +352,8 @@ def compare_answers(
         raise InputTypeError(
             "must be a measure of abstention", argument="measure", offender=f"got {type(measure).__name__}", hint=hint
         )
-    if list(correct) != list(confidence):
-        told = f"they have {list(correct)} and {list(confidence)}"
-        raise InputValueError("correct and confidence must have the same models in the same order", offender=told)
-    read = {
-        name: read_cases(own, confidence[name], pos_label=pos_label, kind="event").gathered()
-        for name, own in correct.items()
-    }
-    sizes = {name: len(own.outcome) for name, own in read.items()}
-    if len(set(sizes.values())) > 1:
-        raise InputValueError("all models must have answered the same cases", offender=f"their numbers are {sizes}")
-    event, forecasts = forecasts_of_answers(
-        {name: own.outcome for name, own in read.items()}, {name: own.forecast for name, own in read.items()}
-    )
-    ledger = open_ledger(event, forecasts, cluster=cluster, sample_weight=sample_weight, fewest=2)
+    event, forecasts = forecasts_of_answers(*read_answers(correct, confidence, pos_label))
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    return compare_of(ledger, replace(measure, threshold=0.5), reference=reference, level=level, drawing=drawing)
+    with about_answers(drops=False):
+        ledger = open_ledger(event, forecasts, cluster=cluster, sample_weight=sample_weight)
+        return compare_of(ledger, replace(measure, threshold=0.5), reference=reference, level=level, drawing=drawing)

@@ -66,9 +66,9 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]  # known at run time only
 
     - `forecasts` names the columns instead of `predictions`: a list with one column per model, or a mapping of each
       model to its column, or to the columns of its classes in order.
-    - `metric_prefix` is put before the name of every metric and of the report.
+    - `metric_prefix` is prepended to the name of every metric and of the report.
 
-    If `evaluators` names none, MLflow runs every installed evaluator. If the table is then unsuitable and the
+    Without `evaluators`, MLflow runs every installed evaluator. If the table is then unsuitable and the
     configuration has no option of this evaluator, it logs a warning with the reason and leaves the run to the others.
 
     Examples
@@ -129,7 +129,7 @@ def _evaluation(model: Any, dataset: Any, config: Mapping[str, Any]) -> Evaluati
         raise InputValueError(law, hint=hint)
     unknown = sorted(config.keys() - OWN - SHARED)
     if unknown:
-        law = "must have options of this evaluator"
+        law = "must only have options of this evaluator"
         raise InputValueError(
             law, argument="evaluator_config", offender=f"got {unknown}", hint=f"they are {sorted(OWN | SHARED)}."
         )

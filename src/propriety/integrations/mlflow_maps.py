@@ -1,6 +1,6 @@
-"""MLflow: recalibration maps logged to a run and loaded again.
+"""MLflow: log recalibration maps to a run, and load them again.
 
-Both functions are offered by `propriety.integrations.mlflow`.
+Import both functions from `propriety.integrations.mlflow`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def log_recalibration(recalibration: Recalibration, *, metric_prefix: str = "") 
     Parameters
     ----------
     recalibration : Recalibration
-        What `propriety.recalibrate` returned, or `recalibration_` of a `RecalibratedClassifier`.
+        The result of `propriety.recalibrate`, or `recalibration_` of a `RecalibratedClassifier`.
     metric_prefix : str
-        Goes before the name of every metric, parameter and artifact.
+        Prefix of the name of every metric, parameter and artifact.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def log_recalibration(recalibration: Recalibration, *, metric_prefix: str = "") 
     'mlflow-artifacts:/0/7bd6/artifacts/recalibration.json'
     """
     if not isinstance(recalibration, Recalibration):
-        law = "must be what propriety.recalibrate returns"
+        law = "must be a result of propriety.recalibrate"
         raise InputTypeError(law, argument="recalibration", offender=f"got {type(recalibration).__name__}")
     verdict, name = recalibration.verdict, f"{metric_prefix}{NAME}"
     gain = {"gain": verdict.gain, "gain_low": verdict.low, "gain_high": verdict.high}

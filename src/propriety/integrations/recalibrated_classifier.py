@@ -1,6 +1,6 @@
 """scikit-learn: a classifier whose probabilities are recalibrated, and a recalibration map as a transformer.
 
-Both are offered by `propriety.integrations.sklearn`.
+Import both from `propriety.integrations.sklearn`.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ validation: Any = load_library("sklearn.utils.validation", extra="sklearn")
 
 
 class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base.BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A classifier whose probabilities are recalibrated by a map that it learns from held-out forecasts.
+    """A classifier whose probabilities are recalibrated by a map fitted to held-out forecasts.
 
-    The classifier is fitted to all but one fold of the data and forecasts that fold, for each fold. One recalibration
-    map is fitted to all these forecasts, and the classifier is fitted once more to all the data. This is
-    `sklearn.calibration.CalibratedClassifierCV` with ``ensemble=False``, with the maps of `propriety.recalibrate` and
-    an estimate of what the map gains on cases that it has not seen.
+    For each fold, the classifier is fitted to the other folds and forecasts the fold. One recalibration map is fitted
+    to all these forecasts, and the classifier is then fitted to all the data. This works like
+    `sklearn.calibration.CalibratedClassifierCV` with ``ensemble=False``, but with the maps of `propriety.recalibrate`
+    and an estimate of the gain on new cases.
 
-    A classifier that is already fitted is passed as ``FrozenEstimator(classifier)``. Then only the map is fitted, and
-    the data should be those that the classifier has not seen.
+    Pass a classifier that is already fitted as ``FrozenEstimator(classifier)``. Then only the map is fitted, and the
+    data should be cases that the classifier was not trained on.
 
     Parameters
     ----------
     estimator : classifier
-        With `fit` and `predict_proba`.
+        A classifier with `fit` and `predict_proba`.
     method : str
-        The map, as in `propriety.recalibrate`: of the second class if there are two, and else of rows of classes.
+        The map, as in `propriety.recalibrate`: with two classes for the second one, otherwise for rows of classes.
     cv : int, splitter, or iterable of pairs of train and test indices
         The folds. Every case must be in exactly one of the test sets. A number means stratified folds.
     n_jobs : int, optional
@@ -55,13 +55,13 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The labels. Of two, the event is the second.
+        The labels, those of the classifier if it is frozen. With two classes, the event is the second.
     estimator_ : classifier
         The classifier, fitted to all the data, or as it was passed if frozen.
     recalibration_ : Recalibration
-        The map with its gain, estimated by the same folds. ``print(recalibration_)`` says it in words.
+        The map with its gain, estimated with the same folds. ``print(recalibration_)`` describes it in words.
     n_features_in_, feature_names_in_
-        As in the classifier, where it has them.
+        As in the classifier, if it has them.
 
     Examples
     --------
@@ -91,31 +91,31 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         Parameters
         ----------
         X : array-like of shape (n, features)
-            Whatever the classifier takes.
+            Features that the classifier accepts.
         y : array-like of shape (n,)
             Labels of the classes.
         sample_weight : array-like of shape (n,), optional
-            Weights, for the map and for the classifier if its `fit` takes them. With metadata routing the classifier
-            has them if it asks for them.
+            Weights for the map, and for the classifier if its `fit` accepts them. With metadata routing, the classifier
+            receives them if it requests them.
         **params
             For the `fit` of the classifier; with metadata routing also for the `split` of the splitter.
 
         Returns
         -------
         RecalibratedClassifier
-            Itself.
+            The fitted classifier.
         """
         X, y = utils.indexable(X, y)  # noqa: N806  (scikit-learn's name)
         multiclass.check_classification_targets(y)
         y = utils.column_or_1d(y, warn=True)
         self._check_estimator()
-        self.classes_, codes = _classes(y)
+        self.estimator_, frozen = base.clone(self.estimator), _is_frozen(self.estimator)
+        self.classes_, codes = _classes(y, self.estimator_.classes_ if frozen else None)
         for_fit, for_split = self._routed(sample_weight, params)
         splitter = model_selection.check_cv(self.cv, y, classifier=True)
         splits = list(splitter.split(X, y, **for_split))
-        folds = _checked_folds(splits, codes)
-        self.estimator_ = base.clone(self.estimator)
-        if _is_frozen(self.estimator):
+        folds = _checked_folds(splits, codes, trained=not frozen)
+        if frozen:
             rows = self.estimator_.predict_proba(X)
         else:
             rows = model_selection.cross_val_predict(
@@ -138,19 +138,19 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         return self
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
-        """Return the recalibrated probabilities, one column for each of `classes_`."""
+        """Return the recalibrated probabilities, with one column per class in the order of `classes_`."""
         validation.check_is_fitted(self)
         found = self.recalibration_(self._forecasts(self.estimator_.predict_proba(X)))
         return np.column_stack([1.0 - found, found]) if found.ndim == 1 else found
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
-        """Return the most probable class."""
+        """Return the most likely class."""
         places = self.predict_proba(X).argmax(axis=1)
         found: NDArray[Any] = self.classes_[places]
         return found
 
     def get_metadata_routing(self) -> Any:
-        """Return where metadata go: weights here and to the classifier, groups to the splitter."""
+        """Return the routing of metadata: weights to this object and the classifier, groups to the splitter."""
         mapping = routing.MethodMapping
         router = routing.MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=mapping().add(caller="fit", callee="fit"))
@@ -166,7 +166,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
     def _check_estimator(self) -> None:
         if not hasattr(self.estimator, "predict_proba"):
             law = f"must have predict_proba; {type(self.estimator).__name__} does not"
-            hint = "a classifier of scores alone is calibrated by sklearn.calibration.CalibratedClassifierCV."
+            hint = "for a classifier with decision_function only, use sklearn.calibration.CalibratedClassifierCV."
             raise InputTypeError(law, argument="estimator", hint=hint)
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -174,28 +174,28 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         if load_library("sklearn", extra="sklearn").get_config()["enable_metadata_routing"]:
             routed = routing.process_routing(self, "fit", sample_weight=sample_weight, **params)
             return dict(routed.estimator.fit), dict(routed.splitter.split) if "splitter" in routed else {}
-        if sample_weight is None:
+        if sample_weight is None or _is_frozen(self.estimator):
             return params, {}
         if validation.has_fit_parameter(self.estimator, "sample_weight"):
             return {**params, "sample_weight": sample_weight}, {}
         name = type(self.estimator).__name__
-        law = f"fit of {name} takes no sample_weight, so that only the recalibration map is weighted."
-        warnings.warn(f"{law} Enable metadata routing if a part of {name} takes weights.", stacklevel=3)
+        law = f"fit of {name} does not accept sample_weight, so only the recalibration map is weighted."
+        warnings.warn(f"{law} Enable metadata routing if a step of {name} accepts weights.", stacklevel=3)
         return params, {}
 
     def _forecasts(self, rows: Any) -> Floats:
-        """Return the probabilities in double precision: of two classes those of the second."""
+        """Return the probabilities in double precision; with two classes, only those of the second."""
         columns, number = np.asarray(rows, dtype=np.float64), len(self.classes_)
         if columns.ndim != 2 or columns.shape[1] != number:
-            law = f"predict_proba must return a column for each of {number} classes"
+            law = f"predict_proba must return one column for each of {number} classes"
             raise InputValueError(law, offender=f"its shape is {columns.shape}")
         return columns[:, 1] if number == 2 else columns
 
 
 class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]  # as above
-    """A recalibration map as a transformer of columns of probabilities, made by `to_sklearn` of the map.
+    """A recalibration map as a transformer of columns of probabilities; `to_sklearn` of a map returns it.
 
-    There is nothing to fit. A map of one event maps every column by itself, and a map of classes all of them together.
+    There is nothing to fit. A binary map is applied to each column, and a class map to all columns together.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
         return self
 
     def transform(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
-        """Return the recalibrated probabilities in the shape of those given."""
+        """Return the recalibrated probabilities, in the shape of X."""
         rows = _columns(X)
         return self.map(rows) if isinstance(self.map, ClassMap) else self.map(rows.ravel()).reshape(rows.shape)
 
@@ -236,35 +236,46 @@ def _columns(X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
     return found
 
 
-def _classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes, sorted, and the place of each case's among them."""
+def _classes(y: NDArray[Any], learnt: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes, sorted or as a fitted classifier has them, and the index of the class of each case."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        law = "must hold two classes or more"
-        raise InputValueError(law, argument="y", offender=f"it holds one class, {classes.tolist()}")
-    return classes, codes
+        law = "must have at least two classes"
+        raise InputValueError(law, argument="y", offender=f"it has one class, {classes.tolist()}")
+    if learnt is None:
+        return classes, codes
+    places = {label: place for place, label in enumerate(learnt.tolist())}
+    unknown = [label not in places for label in classes.tolist()]
+    if any(unknown):
+        row = int(np.array(unknown)[codes].argmax())
+        law = f"must hold classes that the frozen classifier has learnt, {learnt.tolist()}"
+        raise InputValueError(law, argument="y", row=row, offender=f"is {y.tolist()[row]!r}")
+    return learnt, np.array([places[label] for label in classes.tolist()], dtype=np.intp)[codes]
 
 
-def _checked_folds(splits: list[tuple[Any, Any]], codes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the fold of each case; every case is tested once, by a classifier that has seen all classes."""
+def _checked_folds(splits: list[tuple[Any, Any]], codes: NDArray[np.intp], *, trained: bool) -> NDArray[np.intp]:
+    """Return the fold of each case; check that test sets cover each case once.
+
+    If the classifier is `trained`, also check that training sets have all classes.
+    """
     fold, times, number = np.zeros_like(codes), np.zeros_like(codes), codes.max() + 1
     for place, (train, test) in enumerate(splits):
         fold[test] = place
         np.add.at(times, np.arange(len(codes))[test], 1)
         seen = len(np.unique(codes[train]))
-        if seen < number:
-            law = f"must leave all {number} classes to train on"
+        if trained and seen < number:
+            law = f"must have all {number} classes in each training set"
             hint = "use fewer or stratified folds."
             raise InputValueError(
                 law, argument="cv", offender=f"the training set of fold {place} has {seen}", hint=hint
             )
     if (times != 1).any():
         row = int((times != 1).argmax())
-        law = "must test every case exactly once"
-        raise InputValueError(law, argument="cv", row=row, offender=f"is tested {times[row]} times")
+        law = "must have every case in exactly one test set"
+        raise InputValueError(law, argument="cv", row=row, offender=f"is in {times[row]}")
     return fold
 
 
 def _is_frozen(estimator: Any) -> bool:
-    """Whether an estimator is a `FrozenEstimator`, which scikit-learn has from 1.6 on."""
+    """Whether an estimator is a `FrozenEstimator`, which exists in scikit-learn 1.6 and later."""
     return isinstance(estimator, getattr(sys.modules.get("sklearn.frozen"), "FrozenEstimator", ()))

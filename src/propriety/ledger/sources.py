@@ -18,7 +18,7 @@ from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
 from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
 
-__all__ = ["open_ledger"]
+__all__ = ["check_condensed", "open_ledger"]
 
 
 def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
@@ -120,11 +120,16 @@ def _condensed(y_true: object, forecasts: object, beside: Mapping[str, Any]) -> 
         what, found = "ForecastTables", Ledger.of_tables(y_true)
     else:
         return None
-    given = [name for name, value in {"forecasts": forecasts, **beside}.items() if value is not None]
+    check_condensed(what, {"forecasts": forecasts, **beside})
+    return found
+
+
+def check_condensed(what: str, beside: Mapping[str, Any]) -> None:
+    """Raise an error if condensed data are passed beside arguments that describe cases."""
+    given = [name for name, value in beside.items() if value is not None]
     if given:
         law = f"{what} holds outcomes, forecasts, weights and keys already; pass it without {given[0]}"
         raise InputTypeError(law)
-    return found
 
 
 def _is_frame(value: object) -> bool:

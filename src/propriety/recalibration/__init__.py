@@ -1,4 +1,4 @@
-"""Recalibration: maps from forecast to forecast, of one event or of classes, and their gain out of sample."""
+"""Recalibration maps for binary forecasts and for class probabilities."""
 
 from propriety.recalibration.class_fits import fit_structured_matrix, fit_temperature, fit_vector
 from propriety.recalibration.class_maps import (

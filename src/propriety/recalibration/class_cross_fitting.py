@@ -1,4 +1,4 @@
-"""Cross-fitting of maps of classes: each case is recalibrated by maps that were fitted to the other folds."""
+"""Cross-fitting of class maps: each case is recalibrated by maps fitted to the other folds."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["ClassCrossFit"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassCrossFit:
-    """The maps of each method, one for each fold and fitted to all others."""
+    """The maps of each method: one per fold, fitted to all other folds."""
 
     folds: ClassFolds
     maps: dict[str, tuple[ClassMap, ...]]
 
     def recalibrated(self, method: str) -> Floats:
-        """Return the rows of all cases by a method, each by the map that has not seen it."""
+        """Return the rows of all cases, each recalibrated by a method's map that was fitted without it."""
         rows, codes = self.folds.whole.forecast, self.folds.codes
         found = np.empty_like(rows)
         for place, own in enumerate(self.maps[method]):
@@ -33,7 +33,7 @@ class ClassCrossFit:
         return found
 
     def table(self, method: str) -> ForecastTable:
-        """Return the table of the probabilities of all classes together, each by a map that has not seen its case."""
+        """Return one table of the probabilities of all classes, recalibrated by maps fitted without their cases."""
         rows, whole = self.recalibrated(method), self.folds.whole
         weight = None if self.folds.cases.weight is None else whole.weight
         tables = (
@@ -42,7 +42,7 @@ class ClassCrossFit:
         )
         return replace(ForecastTable.merge(tables), dropped=self.folds.dropped)
 
-    def ledger(self, rule: ClassRule) -> Ledger:  # noqa: ARG002  (as of one event, whose moments depend on it)
+    def ledger(self, rule: ClassRule) -> Ledger:  # noqa: ARG002  (the binary version needs it for its moments)
         """Return the ledger of the methods as models on the same cases."""
         forecasts = {method: self.recalibrated(method) for method in self.maps}
         cases = replace(self.folds.cases, forecasts=forecasts)
@@ -53,10 +53,10 @@ class ClassCrossFit:
         return ledger.moments(rule).means[: len(self.maps)]
 
     def noise(self, rule: ClassRule, method: str, reference: str) -> float:
-        """Return the variance that the noise of the maps of a method adds; see `map_noise`."""
+        """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
         whole = self.folds.whole
         own, others = (np.stack([self._losses(rule, one) for one in self.maps[name]]) for name in (method, reference))
-        with np.errstate(invalid="ignore"):  # Infinite losses have no difference.
+        with np.errstate(invalid="ignore"):  # The difference of infinite losses is undefined.
             losses = own - others
             parts = losses - losses.mean(axis=0)
         parts = np.where(np.isfinite(parts), parts, 0.0) * whole.weight

@@ -1,4 +1,4 @@
-"""Fits of temperature, vector and structured matrix scaling by maximum likelihood, and the shrunken one."""
+"""Temperature, vector and structured matrix scaling, fitted by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from propriety.result import Floats
 
 __all__ = ["fit_structured_matrix", "fit_temperature", "fit_vector"]
 
-MOST_CLASSES = 40  # Of matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
-RIDGE = 1.0  # Of vector scaling whose likelihood has no maximum, in cases.
-FLAT = 1e-9  # Log-probabilities that differ by no more are equal.
+MOST_CLASSES = 40  # For matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
+RIDGE = 1.0  # Penalty in cases, for vector scaling whose likelihood has no maximum.
+FLAT = 1e-9  # Smaller differences of log-probabilities count as 0.
 
 
 def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap:
@@ -26,7 +26,7 @@ def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap
     rows : ClassRows or LazyClassRows
         A weight of w counts as w cases.
     floor : float, optional
-        The floor under probabilities, above 0; by default that of the cases, see `floor_of_classes`.
+        Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
 
     Returns
     -------
@@ -48,16 +48,16 @@ def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap
 def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
     r"""Fit a slope and an intercept for each class by maximum likelihood; the intercepts sum to 0.
 
-    Where the likelihood has no maximum, because a class never happened or the forecasts separate the classes, or no
-    unique one, half the sum of :math:`(a_k - 1)^2` and :math:`b_k^2`, in units of a case, is added to the negative
-    log-likelihood; `VectorMap.ridge` is then its weight, and otherwise 0.
+    The likelihood may have no maximum, because a class never occurred or the forecasts separate the classes, or no
+    unique one. Then a penalty is added to the negative log-likelihood: half the sum of :math:`(a_k - 1)^2` and
+    :math:`b_k^2`, times the weight of one case. `VectorMap.ridge` is this weight, or 0 without a penalty.
 
     Parameters
     ----------
     rows : ClassRows or LazyClassRows
         A weight of w counts as w cases.
     floor : float, optional
-        The floor under probabilities, above 0; by default that of the cases, see `floor_of_classes`.
+        Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
     least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
     size, likelihood = rows.classes, rows.likelihood("vector", least)
     identity = np.append(np.ones(size), np.zeros(size))
-    # Intercepts matter up to a constant; this leaves the likelihood alone where they sum to 0.
+    # A constant added to all intercepts changes nothing; this term is 0 where they sum to 0.
     sum_to_zero = np.zeros((2 * size, 2 * size))
     sum_to_zero[size:, size:] = rows.total / size**2
     ridge, found = 0.0, None
@@ -88,22 +88,23 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
 
 
 def fit_structured_matrix(rows: Rows, *, floor: float | None = None) -> MatrixMap:
-    r"""Fit structured matrix scaling: a matrix near a multiple of the identity, by penalised maximum likelihood.
+    r"""Fit structured matrix scaling by penalised maximum likelihood: a matrix close to a multiple of the identity.
 
-    With :math:`z = \beta \log p`, the log-probabilities at the temperature that fits best, the map is
-    :math:`\operatorname{softmax}(V z + b)`. To the negative log-likelihood is added, in units of a case,
+    With :math:`z = \beta \log p`, the log-probabilities scaled by the best temperature, the map is
+    :math:`\operatorname{softmax}(V z + b)`. The penalty added to the negative log-likelihood, in units of one case, is
 
     .. math:: K \sum_k (V_{kk} - \bar v)^2 + K \sum_k b_k^2 + K (K - 1) \sum_{k \ne l} V_{kl}^2,
 
-    with the mean :math:`\bar v` of the diagonal: the scale is free, a slope or an intercept of one class costs, and an
-    entry off the diagonal, of which there are most, costs more. `MatrixMap.matrix` is :math:`\beta V`.
+    with the mean :math:`\bar v` of the diagonal. The overall scale is not penalised, the slope and intercept of each
+    class are, and the off-diagonal entries, which are the most numerous, are penalised most. `MatrixMap.matrix` is
+    :math:`\beta V`.
 
     Parameters
     ----------
     rows : ClassRows
         A weight of w counts as w cases; at most 40 classes.
     floor : float, optional
-        The floor under probabilities, above 0; by default that of the cases, see `floor_of_classes`.
+        Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
 
     Returns
     -------
@@ -126,11 +127,11 @@ def fit_structured_matrix(rows: Rows, *, floor: float | None = None) -> MatrixMa
     """
     size = rows.classes
     if size > MOST_CLASSES:
-        law = f"matrix scaling is fitted to {MOST_CLASSES} classes or fewer; there are {size}"
+        law = f"matrix scaling supports at most {MOST_CLASSES} classes; there are {size}"
         raise InputValueError(law, hint='use "vector" or "temperature".')
     least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
     likelihood, slope = rows.likelihood("matrix", least), _slope(rows, least)
-    scale = np.tile(np.append(np.full(size, slope), 1.0), size)  # Of V, each row followed by its b.
+    scale = np.tile(np.append(np.full(size, slope), 1.0), size)  # The rows of V, each followed by its b.
     start = scale * np.eye(size, size + 1).reshape(-1)
     penalty = rows.unit * structured_penalty(size) / np.outer(scale, scale)
     table = _found(maximised(likelihood, start, penalty, start), "matrix").reshape(size, size + 1)
@@ -154,9 +155,10 @@ def structured_penalty(size: int) -> Floats:
 def _slope(rows: Rows, floor: float) -> float:
     """Return the slope of temperature scaling."""
     likelihood = rows.likelihood("temperature", floor)
-    # With a slope of 0 the curvature is the variance of log-probabilities among the classes.
+    # At a slope of 0, the curvature is the variance of the log-probabilities between classes.
     if float(likelihood(np.zeros(1)).hessian[0, 0]) <= FLAT**2 * rows.total:
-        raise InputValueError("temperature scaling needs forecasts that tell classes apart; all are equal in every row")
+        law = "temperature scaling needs probabilities that differ between classes; in every row they are equal"
+        raise InputValueError(law)
     (slope,) = _found(maximised(likelihood, np.zeros(1), np.zeros((1, 1)), np.zeros(1)), "temperature").tolist()
     return float(slope)
 
@@ -168,6 +170,6 @@ def _centred(intercepts: Floats) -> Floats:
 
 def _found(parameters: Floats | None, method: str) -> Floats:
     if parameters is None:
-        law = f"{method} scaling has no finite fit: is every forecast right, or are all forecasts equal?"
+        law = f"{method} scaling has no finite fit: the forecasts may all be right, or all equal"
         raise InputValueError(law)
     return parameters

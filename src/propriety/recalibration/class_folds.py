@@ -1,4 +1,4 @@
-"""Cases of classes by fold."""
+"""Cases with class probabilities, by fold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ClassFolds"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClassFolds:
-    """Cases of classes by one model, with the fold of each; maps of classes cannot be fitted to tables of one event.
+    """Cases with class probabilities of one model, and their folds; class maps cannot be fitted to binary tables.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class ClassFolds:
     whole : ClassRows
         Their rows.
     codes : array of shape (cases,)
-        The fold of each case, from 0 on; two folds or more.
+        The fold of each case, counted from 0; at least two folds.
     words : str
         How the folds were made.
     dropped : int
@@ -47,7 +47,7 @@ class ClassFolds:
 
     @property
     def has_certain(self) -> bool:
-        """Whether a class was called impossible."""
+        """Whether a probability is 0."""
         return bool((self.whole.forecast == 0.0).any())
 
     def without(self, fold: int) -> ClassRows:

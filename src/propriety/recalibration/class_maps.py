@@ -1,4 +1,4 @@
-"""What a recalibration map of classes is: a function from rows of probabilities to such rows."""
+"""Base class of recalibration maps for class probabilities: functions from rows of probabilities to such rows."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["ClassIdentityMap", "ClassMap", "fit_classes_as_they_are", "fit_class
 
 
 class ClassMap(StoredMap):
-    """Base of the maps of classes: frozen dataclasses whose fields are their parameters.
+    """Base class of the class maps: frozen dataclasses whose fields are their parameters.
 
-    A map is called with rows of probabilities and returns the rows to forecast in their place. `to_dict` stores it as
-    plain data, and `ClassMap.from_dict` makes it again, whatever its kind.
+    A map is called with rows of probabilities and returns the recalibrated rows. `to_dict` stores it as plain data,
+    and `ClassMap.from_dict` restores a map of any kind.
     """
 
     __slots__ = ()
@@ -34,27 +34,27 @@ class ClassMap(StoredMap):
         """Return the recalibrated rows of array-like rows of probabilities, shape (n, K)."""
         forecast, _ = read_forecast(y_proba)
         if self.classes is not None and len(forecast) != self.classes:
-            law = f"must have {self.classes} columns, as the rows that the map was fitted to"
+            law = f"must have {self.classes} columns, like the rows that the map was fitted to"
             raise InputValueError(law, argument="y_proba", offender=f"it has {len(forecast)}")
         return self.recalibrated(np.ascontiguousarray(forecast.T))
 
     @property
     @abstractmethod
     def classes(self) -> int | None:
-        """Number of classes; None where any number will do."""
+        """Number of classes; None if the map works for any number."""
 
     @abstractmethod
     def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the recalibrated rows of an array of valid ones, shape (n, K)."""
+        """Return the recalibrated rows of an array of valid rows, shape (n, K)."""
 
     @abstractmethod
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
-        """Return the map of the columns of all classes, written in operations that engines have."""
+        """Return the map applied to the columns of all classes, in operations that engines support."""
 
     def expression(self, columns: Sequence[str | nw.Expr]) -> list[nw.Expr]:
-        """Return the map of the columns of all classes as narwhals expressions, one for each class.
+        """Return the map applied to the columns of all classes, as one narwhals expression per class.
 
-        Rows that hold a value that is missing or not in [0, 1] become null.
+        Rows with a value that is missing or outside [0, 1] become null.
 
         Examples
         --------
@@ -68,20 +68,20 @@ class ClassMap(StoredMap):
         return written_expressions(self.written, columns, self.classes)
 
     def to_sql(self, columns: Sequence[str], *, dialect: Dialect = "duckdb") -> list[str]:
-        """Return the map as SQL, a text for each class; see `RecalibrationMap.to_sql`."""
+        """Return the map as SQL, one expression per class; see `RecalibrationMap.to_sql`."""
         return sqls_of(self.written, columns, self.classes, dialect)
 
     def to_onnx(self, classes: int | None = None) -> Any:
         """Return the map as an ONNX model of rows, of shape (cases, K); see `RecalibrationMap.to_onnx`.
 
-        Maps for any number of classes need `classes`, the number.
+        Maps that work for any number of classes need that number, `classes`.
         """
         from propriety.recalibration.onnx_maps import onnx_class_model
 
         return onnx_class_model(self, classes)
 
     def to_sklearn(self) -> Any:
-        """Return the map as a transformer of scikit-learn; see `propriety.integrations.sklearn.MapTransformer`."""
+        """Return the map as a scikit-learn transformer; see `propriety.integrations.sklearn.MapTransformer`."""
         from propriety.integrations.recalibrated_classifier import MapTransformer
 
         return MapTransformer(self)
@@ -89,12 +89,12 @@ class ClassMap(StoredMap):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClassIdentityMap(ClassMap):
-    r"""The rows as they are, or kept from certainty: :math:`q_k = \max(p_k, \epsilon) / \sum_j \max(p_j, \epsilon)`.
+    r"""The rows as they are, or with a floor: :math:`q_k = \max(p_k, \epsilon) / \sum_j \max(p_j, \epsilon)`.
 
     Parameters
     ----------
     floor : float
-        The floor :math:`\epsilon`; 0 leaves every row as it is.
+        The floor :math:`\epsilon`; 0 leaves all rows unchanged.
 
     Examples
     --------
@@ -111,11 +111,11 @@ class ClassIdentityMap(ClassMap):
 
     @property
     def classes(self) -> None:
-        """None: any number of classes will do."""
+        """None: the map works for any number of classes."""
         return
 
     def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the rows, with no probability below the floor before they are made to sum to one."""
+        """Return the rows with probabilities raised to the floor, then normalised."""
         if self.floor == 0.0:
             return forecast
         raised = np.maximum(forecast, self.floor)
@@ -123,13 +123,13 @@ class ClassIdentityMap(ClassMap):
         return found
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
-        """Return the map of the columns of all classes."""
+        """Return the map applied to the columns of all classes."""
         return normalised([ops.clip(one, self.floor, 1.0) for one in p]) if self.floor else list(p)
 
     @property
     def formula(self) -> str:
         """The map in one line."""
-        return "p" if self.floor == 0.0 else f"max(p, {self.floor:.4g}), made to sum to one"
+        return "p" if self.floor == 0.0 else f"max(p, {self.floor:.4g}), normalised to sum to 1"
 
 
 def fit_classes_as_they_are(rows: ClassRows) -> ClassIdentityMap:
@@ -138,7 +138,7 @@ def fit_classes_as_they_are(rows: ClassRows) -> ClassIdentityMap:
     Parameters
     ----------
     rows : ClassRows
-        Any; they do not matter.
+        Ignored.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def fit_classes_as_they_are(rows: ClassRows) -> ClassIdentityMap:
 
 
 def fit_classes_floored(rows: ClassRows) -> ClassIdentityMap:
-    """Keep the rows from certainty, at the floor of the cases; see `floor_of_classes`.
+    """Raise probabilities to the floor computed from the cases; see `floor_of_classes`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The methods of recalibration of classes by name."""
+"""The recalibration methods for class probabilities, by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CLASS_METHODS", "ClassFit"]
 
 ClassFit: TypeAlias = Callable[[ClassRows], ClassMap]
 
-# From the simplest to the most flexible; of methods that score alike the first is chosen.
+# From the simplest to the most flexible; among methods with similar scores, the first is chosen.
 CLASS_METHODS: Mapping[str, ClassFit] = MappingProxyType(
     {
         "none": fit_classes_as_they_are,

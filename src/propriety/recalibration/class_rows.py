@@ -1,4 +1,4 @@
-"""Cases of classes as rows of log-probabilities, which maps of classes are fitted to."""
+"""Cases with class probabilities, to which class maps are fitted."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from propriety.tables.validation import Labels, Missing, read_cases
 
 __all__ = ["ClassRows", "Rows", "Scaling", "floor_of_classes", "log_probabilities"]
 
-LOWEST = 1e-12  # No floor under probabilities is lower.
+LOWEST = 1e-12  # The lowest floor.
 Scaling: TypeAlias = Literal["temperature", "vector", "matrix"]
 SUMS = {"temperature": temperature_sums, "vector": vector_sums, "matrix": matrix_sums}
 
 
 class Rows(Protocol):
-    """What the fits need to know about cases of classes, in memory or in a lazy frame."""
+    """What the fits need from cases with class probabilities, in memory or in a lazy frame."""
 
     @property
     def classes(self) -> int:
@@ -33,30 +33,30 @@ class Rows(Protocol):
 
     @property
     def unit(self) -> float:
-        """What one case weighs, the sum of the squared weights over that of the weights."""
+        """Weight of one case: the sum of the squared weights divided by the sum of the weights."""
 
     @property
     def nearest(self) -> float:
-        """The smallest distance of a probability to 0 or 1 but for those that are 0 or 1; 0 if there is none."""
+        """The smallest distance to 0 or 1 of the probabilities strictly between them; 0 if there are none."""
 
     @property
     def happened(self) -> NDArray[np.bool_]:
-        """Which classes happened."""
+        """Which classes occurred."""
 
     def likelihood(self, scaling: Scaling, floor: float, *, squared: bool = False) -> Likelihood:
-        """Return the likelihood of a scaling of log-probabilities; with the weights, or with their squares."""
+        """Return the likelihood of a scaling of log-probabilities, with the weights or their squares."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassRows:
-    """Rows of class probabilities with the classes that happened, as `fit_temperature` and its like take them.
+    """Rows of class probabilities and the observed classes, the input of `fit_temperature` and the other fits.
 
     Parameters
     ----------
     forecast : array of shape (n, K)
         Probabilities.
     outcome : array of shape (n,)
-        The place of the class that happened.
+        Index of the observed class.
     weight : array of shape (n,)
         Weights, all positive.
 
@@ -87,7 +87,7 @@ class ClassRows:
 
     @classmethod
     def of_cases(cls, cases: Cases) -> Self:
-        """Return the rows of cases of classes by one model; those without weight are left out."""
+        """Return the rows of the cases of one model; cases with a weight of 0 are left out."""
         forecast, outcome, weight = cases.gathered()
         if weight is None:
             return cls(np.ascontiguousarray(forecast.T), outcome, np.ones(len(outcome)))
@@ -109,35 +109,35 @@ class ClassRows:
 
     @property
     def unit(self) -> float:
-        """What one case weighs, the sum of the squared weights over that of the weights."""
+        """Weight of one case: the sum of the squared weights divided by the sum of the weights."""
         return float((self.weight**2).sum()) / self.total
 
     @property
     def nearest(self) -> float:
-        """The smallest distance of a probability to 0 or 1 but for those that are 0 or 1; 0 if there is none."""
+        """The smallest distance to 0 or 1 of the probabilities strictly between them; 0 if there are none."""
         distance = np.minimum(self.forecast, 1.0 - self.forecast)
         return float(distance.min(initial=1.0, where=distance > 0.0)) % 1.0
 
     @property
     def happened(self) -> NDArray[np.bool_]:
-        """Which classes happened."""
+        """Which classes occurred."""
         return np.bincount(self.outcome, minlength=self.classes) > 0
 
     def likelihood(self, scaling: Scaling, floor: float, *, squared: bool = False) -> Likelihood:
-        """Return the likelihood of a scaling of log-probabilities; with the weights, or with their squares."""
+        """Return the likelihood of a scaling of log-probabilities, with the weights or their squares."""
         x = log_probabilities(self.forecast, floor)
         return SUMS[scaling](x, self.outcome, self.weight**2 if squared else self.weight)
 
     def where(self, kept: NDArray[np.bool_]) -> ClassRows:
-        """Return some of the rows."""
+        """Return the rows that a mask selects."""
         return ClassRows(self.forecast[kept], self.outcome[kept], self.weight[kept])
 
 
 def floor_of_classes(rows: Rows) -> float:
-    """Return what probabilities of 0 count as in logarithms: half the smallest distance of the others to 0 or 1.
+    """Return the value that replaces probabilities of 0 in logarithms: half the smallest distance of others to 0 or 1.
 
-    It is at least 1e-12, which is lower than for one event: the log-probability of a class stays accurate where that of
-    an event that is all but certain does not, and networks that are too sure give many classes less than 1e-6.
+    It is at least 1e-12. This is lower than for binary forecasts, because log-probabilities of classes stay accurate
+    where log-odds near 1 do not, and overconfident networks give many classes less than 1e-6.
 
     Parameters
     ----------
@@ -158,6 +158,6 @@ def floor_of_classes(rows: Rows) -> float:
 
 
 def log_probabilities(forecast: Floats, floor: float) -> Floats:
-    """Return the logarithms of the probabilities, which count as no lower than the floor."""
+    """Return the logarithms of the probabilities, after raising them to the floor."""
     found: Floats = np.log(np.maximum(forecast, floor))
     return found

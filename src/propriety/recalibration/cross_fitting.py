@@ -1,4 +1,4 @@
-"""Cross-fitting: each fold is recalibrated by maps that were fitted to the others, and its losses are compared."""
+"""Cross-fitting: the cases of each fold are recalibrated by maps fitted to the other folds."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["CrossFit", "fitted_maps", "maps_by_fold"]
 
-Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Of a table, or of rows.
+Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Functions of a table or of rows.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFit:
-    """The maps of each method, one for each fold and fitted to all others, with the table of all cases."""
+    """The maps of each method, one per fold and fitted to all other folds, with the table of all cases."""
 
     folds: Folds
     whole: ForecastTable
@@ -37,7 +37,7 @@ class CrossFit:
     _tables: dict[str, ForecastTable] = field(default_factory=dict)
 
     def table(self, method: str) -> ForecastTable:
-        """Return the table of all cases with the forecasts of a method, each case's by a map that has not seen it."""
+        """Return the table of all cases recalibrated by a method, each by a map that was fitted without it."""
         if method not in self._tables:
             parts = self.folds.tables
             if method != "none":
@@ -49,7 +49,7 @@ class CrossFit:
     def ledger(self, rule: BinaryRule) -> Ledger:
         """Return the ledger of the methods as models on the same cases, with the moments of a rule.
 
-        Those of independent cases are had from the tables of the folds; cases that depend on each other must be known.
+        For independent cases, the tables of the folds give the moments. Correlated cases must be available themselves.
         """
         folds = self.folds
         if folds.dependence is not None and folds.cases is not None and folds.codes is not None:
@@ -66,11 +66,11 @@ class CrossFit:
         return replace(tables, _moments={rule: self._moments(rule)})
 
     def scores(self, ledger: Ledger, rule: BinaryRule) -> Floats:
-        """Return the mean score of each method, from their tables."""
+        """Return the mean score of each method, from its table."""
         return np.array([MeanScore(rule).value(ledger.table(method)) for method in self.maps])
 
     def noise(self, rule: BinaryRule, method: str, reference: str) -> float:
-        """Return the variance that the noise of the maps of a method adds; see `map_noise`."""
+        """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
         return map_noise(self.folds, self.whole, rule, self.maps[method], self.maps[reference])
 
     def _moments(self, rule: BinaryRule) -> Moments:
@@ -102,7 +102,7 @@ class CrossFit:
 
 
 def fitted_maps(cases: Any, fits: Fits) -> tuple[dict[str, Any], dict[str, InputValueError]]:
-    """Return the maps of the methods that can be fitted to cases, and why the others cannot."""
+    """Return the maps of the methods that can be fitted, and the errors of the others."""
     maps, failed = {}, {}
     for method, fit in fits.items():
         try:
@@ -115,7 +115,7 @@ def fitted_maps(cases: Any, fits: Fits) -> tuple[dict[str, Any], dict[str, Input
 def maps_by_fold(
     folds: Folds | ClassFolds, fits: Fits
 ) -> tuple[dict[str, tuple[Any, ...]], dict[str, InputValueError]]:
-    """Fit each method to the cases of all folds but one, for each of them; one that cannot be fitted has a reason."""
+    """Fit each method once per fold, to all other folds; also return the errors of methods that cannot be fitted."""
     maps: dict[str, tuple[Any, ...]] = dict.fromkeys(fits, ())
     failed: dict[str, InputValueError] = {}
     for fold in range(len(folds)):
@@ -128,13 +128,13 @@ def maps_by_fold(
 def _cell(n: int, weight: Floats, squares: Floats, losses: Sequence[Floats], outcome: int) -> tuple[object, ...]:
     """Return the moments of the rows of one fold and outcome; `losses` are those of non-events and of events."""
     total = float(weight.sum())
-    # Exact where the cases of a row and outcome weigh the same.
+    # Exact if the cases of a row and outcome have equal weights.
     cubes = squares * squares / weight
     means, leans, spreads, evens, thirds = [], [], [], [], []
     series = zip(blocks_of_series(losses[0]), blocks_of_series(losses[1]), strict=True)
     for place, sides in enumerate(series):
         own = sides[outcome]
-        with np.errstate(invalid="ignore", over="ignore"):  # Of infinite losses.
+        with np.errstate(invalid="ignore", over="ignore"):  # Losses may be infinite.
             mean = (weight * own).sum(axis=1) / total
             deviation = own - mean[:, None]
             square = -sides[0] * sides[1] if place else np.zeros_like(own)

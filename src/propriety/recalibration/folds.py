@@ -1,4 +1,4 @@
-"""Forecast tables by fold. Folds are a key: random, from a hash of an identifier, or given."""
+"""Forecast tables by fold. Folds are drawn at random, computed from a hash of an identifier, or given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import check_condensed, open_ledger
 from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.grouped_forecasts import grouped_tables, grouping_of
@@ -23,11 +23,12 @@ from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
 
-__all__ = ["Folds", "folds_of"]
+__all__ = ["DEFAULT_FOLDS", "Folds", "folds_of"]
 
 PRIME = 2**31 - 1
 FOLD, ID = "fold", "id"
-MOST = 100
+DEFAULT_FOLDS, MOST = 10, 100
+OF_CASES = ("outcome", "cluster", "time", "sample_weight", "pos_label", "labels")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -96,29 +97,28 @@ def folds_of(
     assigned to folds at random, which is equivalent to assigning the original cases. Forecasts of classes need the
     cases themselves.
     """
+    number = _number(folds)
+    beside = {"forecasts": forecasts, "id": id, **{name: options.get(name) for name in OF_CASES}}
     if isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
+        given = {"folds": None if number == DEFAULT_FOLDS else folds, "model": model}
+        check_condensed("a mapping of ForecastTables", beside | given)
         tables = grouped_tables(y_true.values())
         return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
-    number = _number(folds)
     if isinstance(y_true, Ledger):
+        check_condensed("a Ledger", beside)
         return _of_ledger(y_true, folds if number is None else FOLD, number, model, seed, key=number is None)
-    if id is not None and (number is None or options.get("cluster") is not None or options.get("time") is not None):
-        law = Wording("{id=} determines the folds, and so do {folds=}, {cluster=} and {time=}")
-        raise InputValueError(law, hint="pass only one of them.")
+    if isinstance(y_true, ForecastTable):
+        check_condensed("a ForecastTable", beside | {"folds": None if number is not None else folds})
+    key = _key_of(folds if number is None else None, id, given=number is None, **options)
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):
         return _of_lazy(frame, forecasts, number, id, seed, **options)
-    key: object = None
-    if number is None:
-        key = folds if options.get("outcome") is not None else {FOLD: folds}
-    elif id is not None:
-        key = id if options.get("outcome") is not None else {ID: id}
     ledger = open_ledger(y_true, forecasts, by=key, **options)
     if number is None:
         return _of_key(ledger, ledger.index.names[0], model)
     if id is not None and isinstance(ledger.source, Cases):
         (ids,) = ledger.source.keys.values()
-        return _of_cases(ledger, hashed(ids.labels, number, seed)[ids.codes], model, f"{number} folds by a hash of id")
+        return _of_cases(ledger, hashed(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
     return _of_ledger(ledger, FOLD, number, model, seed, key=False)
 
 
@@ -175,19 +175,38 @@ def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastT
         rows = (events[:, fold] + others[:, fold]) > 0
         if rows.any():
             columns = {"events": events[rows, fold], "non_events": others[rows, fold]}
-            # A refined table cannot be added to others; its parts are tables of their rows.
+            # A refined table cannot be added to others, so its parts are plain tables of their rows.
             cells = None if table.refined else table.cells
             parts.append(ForecastTable(forecast=table.forecast[rows], **columns, cells=cells))
     return tuple(parts)
 
 
 def _number(folds: object) -> int | None:
-    """Return a number of folds; None for anything that gives the folds themselves."""
+    """Return the number of folds; None if the argument gives the folds themselves."""
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool):
         return None
     if not 2 <= folds <= MOST:
         raise InputValueError(f"must be a whole number from 2 to {MOST}", argument="folds", offender=f"got {folds!r}")
     return int(folds)
+
+
+def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object:  # noqa: A002  (as above)
+    """Return the key that cases are split by, if any: folds if they are given, or identifiers."""
+    named = options.get("outcome") is not None
+    if id is not None and (given or options.get("cluster") is not None or options.get("time") is not None):
+        law = Wording("{id=} determines the folds, and so do {folds=}, {cluster=} and {time=}")
+        raise InputValueError(law, hint="pass only one of them.")
+    if id is None and not given:
+        return None
+    argument, value = ("folds", folds) if given else ("id", id)
+    number = f"a whole number from 2 to {MOST} or " if given else ""
+    if named and not isinstance(value, str):
+        law = Wording(f"must be {number}the name of a column, as {{outcome=}} says that there is a frame")
+        raise InputTypeError(law, argument=argument, offender=f"got {type(value).__name__}")
+    if not named and (value is None or isinstance(value, int | float | np.generic)):
+        law = Wording(f"must be {number}an array with one entry per case")
+        raise InputTypeError(law, argument=argument, offender=f"got {type(value).__name__}")
+    return value if named else {FOLD if given else ID: value}
 
 
 def _is_eager(frame: object) -> bool:
@@ -221,38 +240,40 @@ def _of_ledger(
         return _of_table(ledger.table(model), number, seed, ledger.dropped)
     units = cases.time or cases.cluster
     if units is None:
-        return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, f"{number} random folds")
+        return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, "random folds")
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
-    words = f"{number} folds of neighbouring times" if cases.time else f"{number} random folds of whole clusters"
+    words = "folds of neighbouring times" if cases.time else "random folds of whole clusters"
     return _of_cases(ledger, dealt(counts, number, None if cases.time else seed)[units.codes], model, words)
 
 
 def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
-    """Deal the cases of a table to folds at random."""
+    """Assign the cases of a table to folds at random."""
     (grouped,) = grouped_tables([table])
-    return Folds(tables=dealt_tables(grouped, number, seed), words=f"{number} random folds", dropped=dropped)
+    tables = dealt_tables(grouped, number, seed)
+    return Folds(tables=tables, words=f"{len(tables)} random folds", dropped=dropped)
 
 
 def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds | ClassFolds:
     """Split the cases by a key; other keys are added up."""
     ledger.index.place(name)
     own = ledger.over(*(other for other in ledger.index.names if other != name))
-    words = f"{len(own.index)} folds as given"
     if (own.dependence is not None or own.labels is not None) and own.cases is not None:
-        return _of_cases(own, own.cases.keys[name].codes, model, words)
+        return _of_cases(own, own.cases.keys[name].codes, model, "folds as given")
     _check_event(own)
     keyed = own.keyed_tables(own.one_model(model), Event("event"))
     tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
+    words = f"{len(tables)} folds as given"
     return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
 
 
 def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words: str) -> Folds | ClassFolds:
-    """Split cases by their folds; folds without cases are left out."""
+    """Split cases by their folds; folds without cases are left out. `words` follow the number of folds."""
     cases = ledger.cases
     assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
     name = ledger.one_model(model)
     own = cases.of(name)
     present, places = np.unique(codes, return_inverse=True)
+    words = f"{len(present)} {words}"
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
     if own.labels is not None:
         rows = ClassRows.of_cases(own)
@@ -299,9 +320,17 @@ def _of_lazy(
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
     factor, term = _factors(seed)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
-    place = ((nw.col(unit).cast(nw.Int64).abs() % PRIME) * factor + term) % PRIME % number
+    place = (_remainder(unit, schema[unit]) * factor + term) % PRIME % number
     keyed = open_ledger(frame.with_columns(place.alias(name)).to_native(), forecasts, by=name, **options)
-    return replace(_of_key(keyed, name, None), words=f"{number} folds by a hash of {unit}")
+    found = _of_key(keyed, name, None)
+    return replace(found, words=f"{len(found)} folds by a hash of {unit}")
+
+
+def _remainder(column: str, kind: nw.dtypes.DType) -> nw.Expr:
+    """Return the remainder of the absolute value of whole numbers; those that may exceed Int64 are cast afterwards."""
+    if kind in (nw.UInt64, nw.UInt128, nw.Int128):
+        return (nw.col(column).abs() % PRIME).cast(nw.Int64)
+    return nw.col(column).cast(nw.Int64).abs() % PRIME
 
 
 def _check_event(ledger: Ledger) -> None:

@@ -1,8 +1,9 @@
-"""What candidates gain over the forecasts as they are, by paired comparison of their cross-fitted losses."""
+"""Gains of candidates over the original forecasts, by paired comparison of cross-fitted losses."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -24,8 +25,8 @@ __all__ = ["Gains", "gains_of", "simplest_of"]
 
 Reference: TypeAlias = Literal["none", "floored"]
 
-NEAR = 0.5  # Standard errors by which a simpler method may be behind the best and is still chosen.
-DRAWING = Drawing()  # Nothing is drawn in a comparison of mean losses.
+NEAR = 0.5  # A simpler method is chosen if it is within this many standard errors of the best.
+DRAWING = Drawing()  # Comparisons of mean losses need no resamples.
 OUTCOMES: dict[str, Gain] = {
     "better": "gain",
     "worse": "loss",
@@ -39,7 +40,7 @@ OUTCOMES: dict[str, Gain] = {
 class Gains:
     """Cross-fitted scores of candidates, and their gains; see `propriety.recalibration.result.Recalibration`.
 
-    `tested` and `adjusted` are what each gain is by its own p-value, and by that adjusted for all candidates.
+    `tested` classifies each gain by its own p-value, and `adjusted` by the p-value adjusted for all candidates.
     """
 
     candidate: NDArray[np.str_]
@@ -60,7 +61,7 @@ class Gains:
         return {name: getattr(self, name) for name in names}
 
     def verdict(self, candidate: str, *, adjusted: bool) -> RecalibrationVerdict:
-        """Return what can be said about a candidate."""
+        """Return the verdict on a candidate."""
         place, before = (self.candidate.tolist().index(name) for name in (candidate, self.reference))
         return RecalibrationVerdict(
             outcome=(self.adjusted if adjusted else self.tested)[place],
@@ -78,8 +79,8 @@ def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains
     ledger, names, measure = fitted.ledger(rule), list(fitted.maps), MeanScore(rule)
     score = fitted.scores(ledger, rule)
     reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
-    if len(names) == 1 or not _is_known(ledger):
-        why = "" if _is_known(ledger) else f"Gains have no intervals, which need {ledger.where_cases_are}."
+    why = _why_untested(fitted, ledger)
+    if len(names) == 1 or why:
         return _untested(names, score, reference, why)
     compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
     noise = np.array([fitted.noise(rule, method, reference) for method in compared.model.tolist()])
@@ -91,8 +92,9 @@ def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains
         return np.append(of_pairs, of_reference)[rows]
 
     def outcomes(p_value: Floats) -> tuple[Gain, ...]:
-        verdicts = verdicts_of(compared.difference, wide.standard_error, p_value, compared.tested).tolist()
-        return tuple(OUTCOMES.get([*verdicts, "same"][row], "not tested") for row in rows)
+        verdicts = verdicts_of(compared.difference, wide.standard_error, p_value, compared.tested)
+        known = (OUTCOMES.get([*verdicts.tolist(), "same"][row], "not tested") for row in rows)
+        return _with_infinite_losses(known, score, score[names.index("none")])
 
     return Gains(
         candidate=np.array(names),
@@ -110,7 +112,7 @@ def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains
 
 
 def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
-    """Return the errors, limits and p-values of differences once the noise of the maps is added to their variance."""
+    """Return standard errors, limits and p-values of differences, with the noise of the maps added to the variance."""
     error = compared.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(error > 0.0, np.sqrt(1.0 + noise / error**2), 1.0)
@@ -123,11 +125,11 @@ def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
 
 
 def simplest_of(fitted: CrossFit | ClassCrossFit, rule: Any, gains: Gains, level: float) -> str:
-    """Return the first of the methods whose score is within half a standard error of the best."""
+    """Return the first method whose score is within half a standard error of the best."""
     names: list[str] = gains.candidate.tolist()
     best = names[int(np.argmin(gains.score))]
     ledger, measure = fitted.ledger(rule), MeanScore(rule)
-    if len(names) == 1 or not _is_known(ledger):
+    if len(names) == 1 or _why_untested(fitted, ledger):
         return best
     compared = compare_of(ledger, measure, reference=best, level=level, drawing=DRAWING)
     columns = (column.tolist() for column in (compared.model, compared.difference, compared.standard_error))
@@ -135,19 +137,32 @@ def simplest_of(fitted: CrossFit | ClassCrossFit, rule: Any, gains: Gains, level
     return next(name for name in names if name in near or name == best)
 
 
-def _is_known(ledger: Ledger) -> bool:
-    """Return whether the differences of losses have errors: those of cases that depend on each other need the cases."""
-    return ledger.dependence is None or ledger.source is not None
+def _why_untested(fitted: CrossFit | ClassCrossFit, ledger: Ledger) -> str:
+    """Return why there are no standard errors: correlated cases are not available, or only one class happened.
+
+    For one event, `compare_of` itself reports outcomes that are all the same.
+    """
+    if ledger.dependence is not None and ledger.source is None:
+        return f"Gains have no intervals; these need {ledger.where_cases_are}."
+    outcomes = fitted.folds.whole.outcome if isinstance(fitted, ClassCrossFit) else None
+    return "" if outcomes is None or (outcomes != outcomes[0]).any() else "All outcomes are the same."
+
+
+def _with_infinite_losses(outcomes: Iterable[Gain], score: Floats, before: float) -> tuple[Gain, ...]:
+    """Call it a loss if a map makes a finite score infinite; no test is needed."""
+    harmful = (np.isinf(score) & np.isfinite(before)).tolist()
+    return tuple("loss" if harms else outcome for outcome, harms in zip(outcomes, harmful, strict=True))
 
 
 def _untested(names: list[str], score: Floats, reference: Reference, why: str) -> Gains:
-    """Return the gains without intervals, of cases that depend on each other and are not at hand."""
+    """Return the gains without intervals or tests."""
     place = names.index(reference)
     own = np.arange(len(names)) == place
-    with np.errstate(invalid="ignore"):  # Of infinite scores.
+    with np.errstate(invalid="ignore"):  # Scores may be infinite.
         gain = np.where(own, 0.0, score[place] - score)
     unknown = np.where(own, 0.0, math.nan)
-    outcomes: tuple[Gain, ...] = tuple("unchanged" if name == reference else "not tested" for name in names)
+    untested: list[Gain] = ["unchanged" if name == reference else "not tested" for name in names]
+    outcomes = _with_infinite_losses(untested, score, score[names.index("none")])
     return Gains(
         candidate=np.array(names),
         score=score,

@@ -1,4 +1,4 @@
-"""Neighbouring forecasts put together, so that fitting a map for every fold does not take longer with more cases."""
+"""Groups of neighbouring forecasts, which bound the time to fit a map for each fold."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["Grouping", "grouped_tables", "grouping_of"]
 
-MOST_ROWS = 2**12  # Of tables that stay as they are.
-GROUPS = 2**11  # Of equal shares of the weight times the standard deviation of the outcome.
-WIDTH = 1.0 / 16.0  # Of a group in log-odds at most.
+MOST_ROWS = 2**12  # Tables with at most this many rows are not grouped.
+GROUPS = 2**11  # With equal shares of the weight times the standard deviation of the outcome.
+WIDTH = 1.0 / 16.0  # Largest width of a group in log-odds.
 STEPS = np.append(expit(WIDTH * np.arange(-745 * 16, 37 * 16)), [5e-324, 1.0])  # From the smallest double to 1.
 
 
 class Grouping(NamedTuple):
-    """Groups of neighbouring forecasts: the lowest and the mean of each."""
+    """Groups of neighbouring forecasts: the lowest forecast and the mean of each group."""
 
     low: Floats
     mean: Floats
 
     def moved(self, forecast: Floats) -> Floats:
-        """Return the mean of the group of each forecast."""
-        # A case without weight may have a forecast below all others of the table.
+        """Return the group mean of each forecast."""
+        # A case with a weight of 0 may have a forecast below all those of the table.
         place = np.maximum(np.searchsorted(self.low, forecast, side="right") - 1, 0)
         return self.mean[place]
 
 
 def grouping_of(table: ForecastTable) -> Grouping | None:
-    r"""Return some 2,048 groups of the forecasts of a table; None if it has at most 4,096 rows.
+    r"""Return about 2,048 groups of the forecasts of a table; None if it has at most 4,096 rows.
 
-    Groups have equal shares of :math:`\sum w \sqrt{p (1 - p)}`, so that they are fine where scores are decided, and are
-    cut at every 1/16 of log-odds, so that they are fine near 0 and 1. Forecasts of 0 and 1 stay by themselves.
+    Groups have equal shares of :math:`\sum w \sqrt{p (1 - p)}`, so they are narrow where the score varies most. They
+    are also cut at every 1/16 of log-odds, so they are narrow near 0 and 1. Forecasts of 0 and 1 are groups of their
+    own.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def grouping_of(table: ForecastTable) -> Grouping | None:
     p, weights = table.forecast, table.weights
     spread = weights * np.sqrt(p * (1.0 - p))
     share = np.cumsum(spread)
-    # The rows are in order, so that groups begin where the row of a limit is.
+    # The rows are sorted, so a group starts at the row that contains its limit.
     limits = np.arange(GROUPS) / GROUPS * share[-1]
     start = np.union1d(np.searchsorted(share - spread / 2.0, limits), np.searchsorted(p, STEPS))
     start = np.union1d(start[start < len(p)], 0)
@@ -59,7 +60,7 @@ def grouping_of(table: ForecastTable) -> Grouping | None:
 
 
 def grouped_tables(tables: Iterable[ForecastTable]) -> tuple[ForecastTable, ...]:
-    """Return tables whose forecasts are those of the groups of all of them together."""
+    """Return the tables with each forecast replaced by the mean of its group, formed from all tables together."""
     parts = tuple(tables)
     grouping = grouping_of(ForecastTable.merge(parts)) if sum(map(len, parts)) > MOST_ROWS else None
     return parts if grouping is None else tuple(one.moved(grouping.moved(one.forecast)) for one in parts)

@@ -1,4 +1,4 @@
-"""Isotonic recalibration: the rates of pooled blocks, linear between them, with or without corrected ends."""
+"""Isotonic recalibration: event rates of pooled blocks with linear interpolation, optionally with corrected ends."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["IsotonicMap", "fit_isotonic", "fit_isotonic_corrected"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IsotonicMap(RecalibrationMap):
-    """A rising broken line between points, constant beyond the first and the last.
+    """A nondecreasing piecewise linear map, constant before the first point and after the last.
 
     Parameters
     ----------
     forecast : array of shape (points,)
-        Forecasts, strictly rising: the first and the last of each pooled block.
+        Forecasts, strictly increasing: the first and the last of each pooled block.
     event_rate : array of shape (points,)
-        What becomes of them, not falling.
+        Their recalibrated forecasts, nondecreasing.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class IsotonicMap(RecalibrationMap):
         return np.interp(forecast, self.forecast, self.event_rate)
 
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column."""
+        """Return the map applied to a column."""
         starts, rates = self.forecast, self.event_rate
         slopes = np.diff(rates) / np.diff(starts)
 
@@ -71,14 +71,14 @@ class IsotonicMap(RecalibrationMap):
     @property
     def formula(self) -> str:
         """The map in one line."""
-        return f"a rising broken line of {len(self.forecast):,} points"
+        return f"a nondecreasing piecewise linear function with {len(self.forecast):,} points"
 
 
 def fit_isotonic(table: ForecastTable) -> IsotonicMap:
-    """Fit isotonic regression: the map of the reliability curve, best in the sample under every proper rule.
+    """Fit isotonic regression: the reliability curve, which is optimal in the sample under every proper rule.
 
-    Forecasts of 0 and 1 are forecasts like any other. Blocks at the ends whose cases all have one outcome become 0 or
-    1, so that the log score of new cases can be infinite; see `fit_isotonic_corrected`.
+    Forecasts of 0 and 1 are treated like any other. If all cases of the first or last block have the same outcome,
+    their forecasts become 0 or 1, and the log score of new cases can be infinite; see `fit_isotonic_corrected`.
 
     Parameters
     ----------
@@ -105,11 +105,11 @@ def fit_isotonic(table: ForecastTable) -> IsotonicMap:
 
 
 def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
-    r"""Fit isotonic regression with ends that are not certain.
+    r"""Fit isotonic regression without forecasts of 0 and 1 at its ends.
 
-    A block of weight w without events has the rate :math:`\frac{1/2}{w + 1}`, or that of the next block if this is
-    lower; a block without non-events the same from above. These are the rates of half a case more of either outcome,
-    the means under Jeffreys' prior.
+    A block of weight w without events gets the rate :math:`\frac{1/2}{w + 1}`, or that of the next block if this is
+    lower. A block without non-events is treated symmetrically. These are the rates with half a case of each outcome
+    added, the posterior means under Jeffreys' prior.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
 
 
 def _through(table: ForecastTable, start: NDArray[np.intp], rate: Floats) -> IsotonicMap:
-    """Return the broken line through the first and the last forecast of each block."""
+    """Return the piecewise linear map through the first and the last forecast of each block."""
     first, last = start[:-1], start[1:] - 1
     places = np.column_stack([first, last]).ravel()
     kept = np.append(True, np.diff(places) > 0)

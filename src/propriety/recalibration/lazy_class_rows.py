@@ -1,4 +1,4 @@
-"""Cases of classes in a lazy frame: the engine computes the likelihoods, one query for each step of a fit."""
+"""Class probabilities in a lazy frame: the engine computes the likelihood, with one query per step of a fit."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ FARTHEST = 700.0  # Of a score below the largest of its row, so that its exponen
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LazyClassRows:
-    """Rows of class probabilities in a lazy frame, which `fit_temperature`, `fit_vector` and the default map fit to.
+    """Rows of class probabilities in a lazy frame, for `fit_temperature`, `fit_vector` and `fit_shrunk_classes`.
 
-    The gradient and the Hessian of a likelihood are sums, so that each step of Newton's method is one aggregate query,
+    The gradient and the Hessian of the likelihood are sums, so each step of Newton's method is one aggregate query,
     with about 2 K^2 sums for vector scaling.
 
     Parameters
     ----------
     cases : LazyCases
-        The cases of one model, whose rows have been checked.
+        The cases of one model, already checked.
     total, unit, nearest : float
-        Sum of the weights; what one case weighs; and the smallest distance of a probability to 0 or 1, see `ClassRows`.
+        Sum of the weights, weight of one case, and smallest distance of a probability to 0 or 1; see `ClassRows`.
     happened : array of shape (K,)
-        Which classes happened.
+        Which classes occurred.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class LazyClassRows:
         Parameters
         ----------
         frame : lazy frame
-            Of an engine that narwhals knows.
+            From an engine that narwhals supports.
         forecasts : list of str
             The columns of the probabilities, in the order of `labels`.
         outcome, sample_weight : str
@@ -88,7 +88,7 @@ class LazyClassRows:
         ledger = open_ledger(frame, named, outcome=outcome, sample_weight=sample_weight, labels=labels, missing=missing)
         cases = ledger.source
         if not isinstance(cases, LazyCases) or cases.labels is None:
-            law = "must be a lazy frame with two columns of forecasts or more"
+            law = "must be a lazy frame with at least two columns of forecasts"
             raise InputTypeError(law, argument="frame", hint="use ClassRows.from_predictions for arrays.")
         happened = np.array([rate > 0.0 for rate in ledger.rates.values()])
         return cls(cases, *_totals(cases), happened)
@@ -99,9 +99,9 @@ class LazyClassRows:
         return len(self.cases.labels or ())
 
     def likelihood(self, scaling: Scaling, floor: float, *, squared: bool = False) -> Likelihood:
-        """Return the likelihood of temperature or vector scaling; with the weights, or with their squares."""
+        """Return the likelihood of temperature or vector scaling, with the weights or their squares."""
         if scaling == "matrix":
-            law = "matrix scaling is fitted to rows in memory"
+            law = "matrix scaling can only be fitted to rows in memory"
             raise UnsupportedOperationError(law, hint="use fit_vector, or a sample of the rows.")
 
         def sums(parameters: Floats) -> Sums:
@@ -117,7 +117,7 @@ class LazyClassRows:
 
 
 def _totals(cases: LazyCases) -> tuple[float, float, float]:
-    """Return the sum of the weights, what one case weighs, and the smallest distance of a probability to 0 or 1."""
+    """Return the sum of the weights, the weight of one case, and the smallest distance of a probability to 0 or 1."""
     weight = nw.col("weight") if cases.weighted else cases.forecasts(0)[0] * 0.0 + 1.0
     columns = {"w": weight, **{f"p_{place}": own for place, own in enumerate(cases.forecasts(0))}}
 
@@ -140,7 +140,7 @@ def _totals(cases: LazyCases) -> tuple[float, float, float]:
 def _added(
     cases: LazyCases, floor: float, slopes: list[float], intercepts: list[float], scaling: Scaling, *, squared: bool
 ) -> dict[str, float]:
-    """Return what the engine adds up over the rows, at some parameters."""
+    """Return the sums over all rows at the given parameters, computed by the engine."""
     size = len(slopes)
     weight = nw.col("weight") if cases.weighted else cases.forecasts(0)[0] * 0.0 + 1.0
     columns = {"w": weight * weight if squared else weight}

@@ -1,4 +1,4 @@
-"""Maps that are lines or simple curves in log-odds: intercept, slope, both, beta and quadratic."""
+"""Maps that are lines or simple curves in log-odds: intercept, slope, logistic, beta and quadratic."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ __all__ = [
 class LogisticMap(RecalibrationMap):
     r"""A line in log-odds, :math:`\operatorname{logit} q = a + b \operatorname{logit} p`.
 
-    With :math:`b = 1` it shifts the prior, with :math:`a = 0` it is a temperature of :math:`1 / b`, and with both free
-    it is Platt scaling of the log-odds.
+    With :math:`b = 1` it is a prior shift, with :math:`a = 0` temperature scaling with a temperature of :math:`1 / b`,
+    and with both free it is Platt scaling of the log-odds.
 
     Parameters
     ----------
     intercept, slope : float
         a and b.
     floor : float
-        Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
+        Forecasts closer to 0 or 1 than this are moved to this distance; see `floor_of`.
 
     References
     ----------
@@ -70,13 +70,13 @@ class LogisticMap(RecalibrationMap):
         return found
 
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column."""
+        """Return the map applied to a column."""
         reach = abs(self.intercept) + abs(self.slope) * farthest_of(self.floor)
         return expit_of(self.intercept + self.slope * log_odds_of(p, self.floor, ops), reach, ops)
 
     @property
     def is_monotone(self) -> bool:
-        """Whether the slope is not negative."""
+        """Whether the slope is nonnegative."""
         return self.slope >= 0.0
 
     @property
@@ -87,14 +87,14 @@ class LogisticMap(RecalibrationMap):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BetaMap(RecalibrationMap):
-    r"""Beta calibration, :math:`\operatorname{logit} q = c + a \log p - b \log(1 - p)` with a and b not negative.
+    r"""Beta calibration, :math:`\operatorname{logit} q = c + a \log p - b \log(1 - p)` with nonnegative a and b.
 
     Parameters
     ----------
     a, b, c : float
         The coefficients.
     floor : float
-        Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
+        Forecasts closer to 0 or 1 than this are moved to this distance; see `floor_of`.
 
     References
     ----------
@@ -116,7 +116,7 @@ class BetaMap(RecalibrationMap):
     def __post_init__(self) -> None:
         _settle(self)
         if self.a < 0.0 or self.b < 0.0:
-            raise InputValueError("a and b must not be negative", offender=f"they are {self.a!r} and {self.b!r}")
+            raise InputValueError("a and b must not be negative", offender=f"got {self.a!r} and {self.b!r}")
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts."""
@@ -125,7 +125,7 @@ class BetaMap(RecalibrationMap):
         return found
 
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column; with the log-odds x it is c + a x + (a - b) log(1 - p)."""
+        """Return the map applied to a column; with the log-odds x it is c + a x + (a - b) log(1 - p)."""
         x = log_odds_of(p, self.floor, ops)
         inside = ops.clip(p, self.floor, 1.0 - self.floor)
         reach = abs(self.c) + (self.a + self.b) * farthest_of(self.floor)
@@ -133,7 +133,7 @@ class BetaMap(RecalibrationMap):
 
     @property
     def is_monotone(self) -> bool:
-        """True, because a and b are not negative."""
+        """True, because a and b are nonnegative."""
         return True
 
     @property
@@ -144,14 +144,14 @@ class BetaMap(RecalibrationMap):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class QuadraticMap(RecalibrationMap):
-    r"""A parabola in log-odds, :math:`\operatorname{logit} q = a + b x + c x^2` of :math:`x = \operatorname{logit} p`.
+    r"""A parabola in log-odds, :math:`\operatorname{logit} q = a + b x + c x^2`, :math:`x = \operatorname{logit} p`.
 
     Parameters
     ----------
     intercept, slope, curvature : float
         a, b and c.
     floor : float
-        Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
+        Forecasts closer to 0 or 1 than this are moved to this distance; see `floor_of`.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class QuadraticMap(RecalibrationMap):
         return found
 
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column."""
+        """Return the map applied to a column."""
         x, far = log_odds_of(p, self.floor, ops), farthest_of(self.floor)
         reach = abs(self.intercept) + far * (abs(self.slope) + far * abs(self.curvature))
         return expit_of(self.intercept + x * (self.slope + x * self.curvature), reach, ops)
@@ -201,7 +201,7 @@ def fit_intercept(table: ForecastTable, *, floor: float | None = None) -> Logist
     table : ForecastTable
         Cases with and without the event; a weight of w counts as w cases.
     floor : float, optional
-        The floor under log-odds; by default that of the table, see `floor_of`.
+        Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def fit_slope(table: ForecastTable, *, floor: float | None = None) -> LogisticMa
     table : ForecastTable
         Cases with and without the event; a weight of w counts as w cases.
     floor : float, optional
-        The floor under log-odds; by default that of the table, see `floor_of`.
+        Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def fit_logistic(table: ForecastTable, *, floor: float | None = None) -> Logisti
     table : ForecastTable
         Cases with and without the event; a weight of w counts as w cases.
     floor : float, optional
-        The floor under log-odds; by default that of the table, see `floor_of`.
+        Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
 
     Returns
     -------
@@ -274,14 +274,14 @@ def fit_logistic(table: ForecastTable, *, floor: float | None = None) -> Logisti
 def fit_beta(table: ForecastTable, *, floor: float | None = None) -> BetaMap:
     """Fit beta calibration by maximum likelihood under its constraints.
 
-    A coefficient that would be negative is 0, and the others are fitted again.
+    A coefficient that would be negative is set to 0, and the others are fitted again.
 
     Parameters
     ----------
     table : ForecastTable
         Cases with and without the event; a weight of w counts as w cases.
     floor : float, optional
-        The floor under log-odds; by default that of the table, see `floor_of`.
+        Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
 
     Returns
     -------
@@ -298,7 +298,7 @@ def fit_beta(table: ForecastTable, *, floor: float | None = None) -> BetaMap:
     up, down, constant = np.log(inside.forecast), -np.log1p(-inside.forecast), np.ones(len(inside))
     a, b, c = _coefficients(inside, up, down, constant)
     if a < 0.0 or b < 0.0:
-        # The likelihood is concave, so that its constrained maximum is on an edge that the free one lies beyond.
+        # The likelihood is concave, so its constrained maximum is on a bound that the unconstrained maximum violates.
         tried = [(0.0, 0.0, *_coefficients(inside, constant))]
         if b < 0.0:
             slope, level = _coefficients(inside, up, constant)
@@ -318,7 +318,7 @@ def fit_quadratic(table: ForecastTable, *, floor: float | None = None) -> Quadra
     table : ForecastTable
         Cases with and without the event; a weight of w counts as w cases.
     floor : float, optional
-        The floor under log-odds; by default that of the table, see `floor_of`.
+        Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
 
     Returns
     -------
@@ -338,7 +338,7 @@ def fit_quadratic(table: ForecastTable, *, floor: float | None = None) -> Quadra
 
 
 def log_likelihood(log_odds_of_rows: Floats, events: Floats, non_events: Floats) -> float:
-    """Return the log-likelihood of rows of events and non-events, accurate where rates are all but certain."""
+    """Return the log-likelihood of rows of events and non-events, accurately for rates close to 0 and 1."""
     far = np.abs(log_odds_of_rows)
     lost = (events + non_events) * np.log1p(np.exp(-far)) + np.where(log_odds_of_rows < 0.0, events, non_events) * far
     return -float(lost.sum())
@@ -365,7 +365,7 @@ def _likelihood(table: ForecastTable, log_odds_of_rows: Floats) -> float:
 
 
 def _settle(fitted: LogisticMap | BetaMap | QuadraticMap) -> None:
-    """Check the parameters, and make plain floats of them."""
+    """Check the parameters and convert them to plain floats."""
     for field in fields(fitted):
         object.__setattr__(fitted, field.name, checked_number(field.name, getattr(fitted, field.name)))
     checked_floor(fitted.floor)

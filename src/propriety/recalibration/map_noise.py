@@ -1,4 +1,4 @@
-"""The noise of cross-fitted maps, of which the spread of the losses shows only half."""
+"""The estimation noise of cross-fitted maps, only half of which shows in the spread of the losses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def map_noise(
     own: Sequence[RecalibrationMap],
     others: Sequence[RecalibrationMap],
 ) -> float:
-    r"""Return what the noise of the maps of a method adds to the variance of its mean loss, relative to other maps.
+    r"""Return how much the noise of a method's maps adds to the variance of its mean loss, relative to other maps.
 
     Each case is scored by a map fitted to the cases of the other folds, and contributes to the maps that score those.
     So the errors of two folds are correlated through the maps, and the spread of the losses shows only half of this.
@@ -40,7 +40,7 @@ def map_noise(
         forecast, happened, weight = folds.cases.gathered()
         parts = np.where(happened, *_deviations(rule, own, others, forecast)) * (1.0 if weight is None else weight)
         units = folds.cases.time or folds.cases.cluster
-        assert units is not None  # noqa: S101  (for the type checker; the cases depend on each other within them)
+        assert units is not None  # noqa: S101  (for the type checker; cases are correlated within them)
         total = sum(float((np.bincount(units.codes, part) ** 2).sum()) for part in parts)
     else:
         total = 0.0

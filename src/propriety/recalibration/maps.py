@@ -1,4 +1,4 @@
-"""What a recalibration map of one event is: a function from forecast to forecast that is fitted, called and stored."""
+"""Base class of recalibration maps for binary forecasts, the identity map, and the floor under forecasts."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ __all__ = [
     "log_odds",
 ]
 
-LOWEST = 1e-6  # No floor under the log-odds is lower.
+LOWEST = 1e-6  # The lowest floor.
 
 
 class RecalibrationMap(StoredMap):
-    """Base of the maps of one event: frozen dataclasses whose fields are their parameters.
+    """Base class of the maps for binary forecasts: frozen dataclasses whose fields are their parameters.
 
-    A map is called with forecasts and returns what to forecast in their place. `to_dict` stores it as plain data, and
-    `RecalibrationMap.from_dict` makes it again, whatever its kind.
+    A map is called with forecasts and returns the recalibrated forecasts. `to_dict` stores it as plain data, and
+    `RecalibrationMap.from_dict` restores a map of any kind.
     """
 
     __slots__ = ()
 
     def __call__(self, y_proba: object) -> Floats:
-        """Return the recalibrated forecasts of array-like forecasts, or of one, in [0, 1]."""
+        """Return the recalibrated forecasts of an array-like of forecasts in [0, 1], or of a single one."""
         return self.recalibrated(read_event_forecast(y_proba))
 
     @abstractmethod
     def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the recalibrated forecasts of an array of valid ones."""
+        """Return the recalibrated forecasts of an array of valid forecasts."""
 
     @abstractmethod
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column, written in operations that engines have."""
+        """Return the map applied to a column, in operations that engines support."""
 
     @property
     @abstractmethod
     def is_monotone(self) -> bool:
-        """Whether a higher forecast never becomes a lower one."""
+        """Whether the map is nondecreasing."""
 
     def expression(self, column: str | nw.Expr) -> nw.Expr:
-        """Return the map of a column as a narwhals expression, for any engine that narwhals knows.
+        """Return the map applied to a column as a narwhals expression, for any engine that narwhals supports.
 
-        Rows that hold no forecast, missing or not in [0, 1], become null.
+        Values that are missing or outside [0, 1] become null.
 
         Examples
         --------
@@ -76,9 +76,9 @@ class RecalibrationMap(StoredMap):
         return written_expression(self.written, column)
 
     def to_sql(self, column: str, *, dialect: Dialect = "duckdb") -> str:
-        """Return the map of a column as SQL for DuckDB, PostgreSQL, Spark, BigQuery or Snowflake.
+        """Return the map applied to a column as SQL for DuckDB, PostgreSQL, Spark, BigQuery or Snowflake.
 
-        Rows that hold no forecast, missing or not in [0, 1], become NULL. Dialects other than DuckDB need SQLGlot.
+        Values that are missing or outside [0, 1] become NULL. Dialects other than DuckDB need SQLGlot.
 
         Examples
         --------
@@ -89,22 +89,22 @@ class RecalibrationMap(StoredMap):
         return sql_of(self.written, column, dialect)
 
     def to_onnx(self) -> Any:
-        """Return the map as an ONNX model, which runtimes in other languages compute.
+        """Return the map as an ONNX model, for runtimes in other languages.
 
         The model has one input, `forecast`, and one output, `recalibrated`, both arrays of doubles of shape (cases,).
-        What is no forecast, NaN or not in [0, 1], becomes NaN. It needs the extra `onnx`.
+        Values that are NaN or outside [0, 1] become NaN. This needs the extra `onnx`.
 
         Returns
         -------
         onnx.ModelProto
-            The model, of opset 13; its `SerializeToString()` is what files hold.
+            The model, with opset 13; `SerializeToString()` returns the contents of a model file.
         """
         from propriety.recalibration.onnx_maps import onnx_model
 
         return onnx_model(self)
 
     def to_sklearn(self) -> Any:
-        """Return the map as a transformer of scikit-learn; see `propriety.integrations.sklearn.MapTransformer`."""
+        """Return the map as a scikit-learn transformer; see `propriety.integrations.sklearn.MapTransformer`."""
         from propriety.integrations.recalibrated_classifier import MapTransformer
 
         return MapTransformer(self)
@@ -112,12 +112,12 @@ class RecalibrationMap(StoredMap):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IdentityMap(RecalibrationMap):
-    r"""The forecasts as they are, or kept from certainty: :math:`\min(\max(p, \epsilon), 1 - \epsilon)`.
+    r"""The forecasts as they are, or with a floor: :math:`\min(\max(p, \epsilon), 1 - \epsilon)`.
 
     Parameters
     ----------
     floor : float
-        The floor :math:`\epsilon`; 0 leaves every forecast as it is.
+        The floor :math:`\epsilon`; 0 leaves all forecasts unchanged.
 
     Examples
     --------
@@ -133,11 +133,11 @@ class IdentityMap(RecalibrationMap):
         object.__setattr__(self, "floor", checked_floor(self.floor))
 
     def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the forecasts, not below the floor nor above one minus it."""
+        """Return the forecasts, clipped to [floor, 1 - floor]."""
         return floored(forecast, self.floor)
 
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column."""
+        """Return the map applied to a column."""
         return ops.clip(p, self.floor, 1.0 - self.floor) if self.floor else p
 
     @property
@@ -157,7 +157,7 @@ def fit_none(table: ForecastTable) -> IdentityMap:
     Parameters
     ----------
     table : ForecastTable
-        Any; it does not matter.
+        Ignored.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def fit_none(table: ForecastTable) -> IdentityMap:
 
 
 def fit_floored(table: ForecastTable) -> IdentityMap:
-    """Keep the forecasts from certainty, at the floor of the table; see `floor_of`.
+    """Clip the forecasts at the floor computed from the table; see `floor_of`.
 
     Parameters
     ----------
@@ -195,10 +195,10 @@ def fit_floored(table: ForecastTable) -> IdentityMap:
 
 
 def floor_of(table: ForecastTable) -> float:
-    """Return what forecasts of 0 count as in log-odds: half the smallest distance of the others to 0 or 1.
+    """Return the value that replaces forecasts of 0 in log-odds: half the smallest distance of the others to 0 or 1.
 
-    It is at least 1e-6. Forecasts of 1 count as one minus it, and forecasts in between are moved inside. Where
-    forecasts are 0 or 1, this number matters more than the method.
+    It is at least 1e-6. Forecasts are clipped to the range from this value to one minus it. If some forecasts are 0 or
+    1, this value matters more than the method.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def floor_of(table: ForecastTable) -> float:
 
 
 def floored(forecast: Floats, floor: float) -> Floats:
-    """Return the forecasts, not below the floor nor above one minus it."""
+    """Return the forecasts, clipped to [floor, 1 - floor]."""
     return np.minimum(np.maximum(forecast, floor), 1.0 - floor)
 
 
@@ -254,11 +254,11 @@ def checked_number(name: str, value: object, *, low: float = -math.inf, high: fl
 def checked_column(
     name: str, values: object, *, size: int | None = None, strictly: bool | None = None, low: float, high: float
 ) -> Floats:
-    """Return parameters as a read-only array; they must be within the limits and rise, strictly or not, if asked."""
+    """Return parameters as a read-only array; they must be within the limits and, if requested, increasing."""
     found = column(name, values).copy()
     if not len(found) or (size is not None and len(found) != size):
         raise InputValueError(f"must have {size or 'some'} entries", argument=name, offender=f"it has {len(found)}")
-    within = (found >= low) & (found <= high)  # What is not a number is not.
+    within = (found >= low) & (found <= high)  # False for NaN.
     law = f"must be finite numbers in [{low:g}, {high:g}]"
     if within.all() and strictly is not None:
         steps = np.diff(found, prepend=-np.inf)

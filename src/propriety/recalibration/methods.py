@@ -1,4 +1,4 @@
-"""The methods of recalibration by name."""
+"""The recalibration methods for binary forecasts, by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["METHODS", "Fit"]
 
 Fit: TypeAlias = Callable[[ForecastTable], RecalibrationMap]
 
-# From the simplest to the most flexible; of methods that score alike the first is chosen.
+# From the simplest to the most flexible; among methods with similar scores, the first is chosen.
 METHODS: Mapping[str, Fit] = MappingProxyType(
     {
         "none": fit_none,

@@ -1,4 +1,4 @@
-"""One-vs-rest recalibration: each class by a map of its own event, made to sum to one."""
+"""One-vs-rest recalibration: a binary map for each class, normalised to sum to one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["OneVsRestMap", "fit_one_vs_rest"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OneVsRestMap(ClassMap):
-    r"""A map of one event for each class, made to sum to one: :math:`q_k = g_k(p_k) / \sum_j g_j(p_j)`.
+    r"""A binary map for each class, normalised to sum to one: :math:`q_k = g_k(p_k) / \sum_j g_j(p_j)`.
 
-    A row in which every map gives 0 is left as it is.
+    A row in which every map gives 0 is left unchanged.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class OneVsRestMap(ClassMap):
             return np.where(total > 0.0, found / total, forecast)
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
-        """Return the map of the columns of all classes."""
+        """Return the map applied to the columns of all classes."""
         parts = [own.written(one, ops) for own, one in zip(self.maps, p, strict=True)]
         total = reduce(add, parts)
         some = ops.where(total > 0.0, total, ops.constant(1.0))
@@ -75,11 +75,11 @@ class OneVsRestMap(ClassMap):
     @property
     def formula(self) -> str:
         """The map in one line."""
-        return f"{len(self.maps)} maps, made to sum to one; the first: {self.maps[0].formula}"
+        return f"{len(self.maps)} maps, normalised to sum to 1; the first: {self.maps[0].formula}"
 
 
 def fit_one_vs_rest(rows: ClassRows, *, method: str = "logistic") -> OneVsRestMap:
-    """Fit a method of one event to the events "y is this class", each by itself.
+    """Fit a binary method to the event "y is this class", separately for each class.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def fit_one_vs_rest(rows: ClassRows, *, method: str = "logistic") -> OneVsRestMa
 
 
 def _checked(maps: object) -> Sequence[RecalibrationMap]:
-    """Return the maps of each class, made again of what `to_dict` stored."""
+    """Return the maps of all classes, restored from what `to_dict` returned."""
     if not isinstance(maps, list | tuple) or len(maps) < 2:
-        raise InputTypeError("must hold a map for each class", argument="maps", offender=f"got {maps!r}")
+        raise InputTypeError("must have a map for each class", argument="maps", offender=f"got {maps!r}")
     return [own if isinstance(own, RecalibrationMap) else RecalibrationMap.from_dict(own) for own in maps]

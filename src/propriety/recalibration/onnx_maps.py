@@ -1,4 +1,4 @@
-"""Maps as ONNX models: the formula that engines have, and a search by halving for maps of many pieces."""
+"""Maps as ONNX models: the formulas written for engines, and a binary search for maps with many pieces."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from propriety.result import Floats
 
 __all__ = ["onnx_class_model", "onnx_model"]
 
-# The first opset with all that is used, and the format of files of its time, so that old runtimes read the model, too.
+# The first opset with all operations used here, and its file format, so that old runtimes can read the model.
 OPSET, FORMAT = 13, 7
 INPUT, OUTPUT = "forecast", "recalibrated"
 
 
 def onnx_model(own: RecalibrationMap) -> Any:
-    """Return a map of one event as an ONNX model in double precision; see `RecalibrationMap.to_onnx`."""
+    """Return a binary map as an ONNX model in double precision; see `RecalibrationMap.to_onnx`."""
     graph = _Graph()
     p = _Column(graph, INPUT)
     graph.where(_valid(p), _written(own, p, graph), graph.constant(math.nan), output=OUTPUT)
@@ -34,13 +34,13 @@ def onnx_model(own: RecalibrationMap) -> Any:
 
 
 def onnx_class_model(own: ClassMap, classes: int | None) -> Any:
-    """Return a map of classes as an ONNX model in double precision; see `ClassMap.to_onnx`."""
+    """Return a class map as an ONNX model in double precision; see `ClassMap.to_onnx`."""
     number = own.classes or classes
     if not isinstance(number, int | np.integer) or number < 2:
         law = "must be the number of classes, a whole number of 2 or more"
         raise InputValueError(law, argument="classes", offender=f"got {classes!r}")
     if classes is not None and classes != number:
-        raise InputValueError(f"must be {number}, as the map has it", argument="classes", offender=f"got {classes!r}")
+        raise InputValueError(f"must be {number}, as in the map", argument="classes", offender=f"got {classes!r}")
     graph = _Graph()
     rows = _Column(graph, INPUT)
     p = [graph.node("Gather", rows, graph.constant(place, np.int64), axis=1) for place in range(number)]
@@ -56,7 +56,7 @@ def _valid(p: _Column) -> _Column:
 
 
 def _written(own: RecalibrationMap, p: _Column, graph: _Graph) -> _Column:
-    """Return the map of a column; the operations are those of Python, in their order."""
+    """Return the map applied to a column, with the same operations in the same order as in Python."""
     if isinstance(own, IsotonicMap):
         place = graph.search(own.forecast, p, right=True)
         slopes = np.diff(own.event_rate) / np.diff(own.forecast)
@@ -72,7 +72,7 @@ def _written(own: RecalibrationMap, p: _Column, graph: _Graph) -> _Column:
 
 
 def _written_classes(own: ClassMap, p: Sequence[_Column], graph: _Graph) -> list[_Column]:
-    """Return the map of the columns of all classes."""
+    """Return the map applied to the columns of all classes."""
     if not isinstance(own, OneVsRestMap):
         return own.written(p, graph)
     parts = [_written(one, column, graph) for one, column in zip(own.maps, p, strict=True)]
@@ -81,20 +81,20 @@ def _written_classes(own: ClassMap, p: Sequence[_Column], graph: _Graph) -> list
 
 
 class _Graph:
-    """Nodes and constants of a model, in which formulas are written; see `written_maps.Written`."""
+    """Nodes and constants of a model that implements the operations of `written_maps.Written`."""
 
     def __init__(self) -> None:
         try:
             import onnx
         except ImportError as error:
-            law = "a map as an ONNX model needs onnx, which is not installed"
+            law = "writing an ONNX model needs onnx, which is not installed"
             raise MissingDependencyError(law, hint='pip install "propriety[onnx]".') from error
         self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def model(self, shape: Sequence[str | int], about: str) -> Any:
-        """Return the checked model of all that was added, with an input and an output of one shape."""
+        """Return the checked model of all nodes, with an input and an output of the same shape."""
         helper, kind = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         ends = [helper.make_tensor_value_info(name, kind, shape) for name in (INPUT, OUTPUT)]
         made = helper.make_graph(self.nodes, "recalibration", ends[:1], ends[1:], initializer=self.constants)
@@ -105,14 +105,14 @@ class _Graph:
         return model
 
     def node(self, operation: str, *inputs: _Column | float, output: str = "", **attributes: Any) -> _Column:
-        """Add an operation, and return its result."""
+        """Add an operation and return its result."""
         names = [one.name if isinstance(one, _Column) else self.constant(one).name for one in inputs]
         made = output or f"{operation.lower()}_{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operation, names, [made], **attributes))
         return _Column(self, made)
 
     def constant(self, value: float | Sequence[float] | Floats, kind: type = np.float64) -> _Column:
-        """Add numbers of double precision, or of another kind."""
+        """Add constants, by default in double precision."""
         name = f"constant_{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value, dtype=kind), name))
         return _Column(self, name)
@@ -133,17 +133,18 @@ class _Graph:
         return self.node("Where", condition, yes, no, output=output)
 
     def gather(self, values: Sequence[float], place: _Column) -> _Column:
-        """Return the value at each place."""
+        """Return the value at each index."""
         return self.node("Gather", self.constant(values), place)
 
     def search(self, rising: Floats, p: _Column, *, right: bool) -> _Column:
-        """Return how many of some rising numbers are below each forecast, or equal to it if `right`.
+        """Return how many of the sorted numbers are below each forecast, or also equal to it if `right`.
 
-        The place is found by halving, one comparison for each power of two. TreeEnsembleRegressor would be shorter, but
-        compares in single precision.
+        This is a binary search, with one comparison for each power of two. TreeEnsembleRegressor would be shorter, but
+        it compares in single precision.
         """
         powers = [2**power for power in reversed(range(len(rising).bit_length()))]
-        padded = self.constant(np.append(rising, np.full(2 * powers[0] - 1 - len(rising), np.nan)))  # Below nothing.
+        # Comparisons with NaN are false.
+        padded = self.constant(np.append(rising, np.full(2 * powers[0] - 1 - len(rising), np.nan)))
         place = self.constant(0, np.int64)
         for power in powers:
             ahead = self.node("Add", place, self.constant(power, np.int64))

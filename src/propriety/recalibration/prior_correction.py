@@ -1,4 +1,4 @@
-"""Undoing a sampling scheme: forecasts of a model that was trained with class weights or on sampled cases."""
+"""Correction of forecasts from a model that was trained with class weights or on sampled cases."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["OddsMap", "prior_correction"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OddsMap(RecalibrationMap):
-    r"""The odds times a factor, :math:`q / (1 - q) = r \, p / (1 - p)`; forecasts of 0 and 1 stay.
+    r"""The odds times a factor, :math:`q / (1 - q) = r \, p / (1 - p)`; forecasts of 0 and 1 do not change.
 
     Parameters
     ----------
     factor : float
-        r, above 0.
+        r, positive.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class OddsMap(RecalibrationMap):
         return raised / (raised + (1.0 - forecast))
 
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column."""
+        """Return the map applied to a column."""
         del ops
         raised = self.factor * p
         return raised / (raised + (1.0 - p))
@@ -68,35 +68,35 @@ def prior_correction(
 ) -> OddsMap:
     r"""Return the map that undoes class weights or the sampling of cases by their outcome.
 
-    A model that was trained at an event rate of :math:`\tau` and is used at one of :math:`\pi` has, by Bayes' theorem,
-    the odds
+    For a model that was trained at an event rate of :math:`\tau` and is used at an event rate of :math:`\pi`, Bayes'
+    theorem gives the corrected odds
 
     .. math:: \frac{q}{1 - q} = \frac{p}{1 - p} \cdot \frac{\pi / (1 - \pi)}{\tau / (1 - \tau)},
 
-    provided that cases were drawn or weighted by their outcome alone. Events of weight w, relative to non-events,
-    multiply the odds by w, and so do non-events of which the share 1 / w was kept. The map divides by it.
+    provided that sampling and weights depended only on the outcome. Giving events w times the weight of non-events
+    multiplies the odds by w, and so does keeping a share of 1 / w of the non-events. The map divides the odds by w.
 
     Parameters
     ----------
     prior : float
-        The event rate among the cases on which the forecasts are used.
+        The event rate among the cases for which the forecasts are used.
     sampled_at : float
         The event rate in training, as sampled and weighted.
     event_weight : float
-        In place of the rates: the weight of an event in training relative to that of a non-event, such as
+        Instead of the rates: the weight of an event in training relative to that of a non-event, such as
         ``scale_pos_weight``, a ratio of class weights, or the number of copies of each event.
     non_events_kept : float
-        In place of the rates: the share of the non-events that training has kept. It may go with `event_weight`.
+        Instead of the rates: the share of the non-events kept in training. It can be combined with `event_weight`.
 
     Returns
     -------
     OddsMap
-        The map, which is called with forecasts, and written as an expression or SQL. There is nothing to fit.
+        The map. It can be called with forecasts or written as an expression or SQL; there is nothing to fit.
 
     Notes
     -----
-    The map corrects what the sampling has changed and nothing else. Evaluate the corrected forecasts on cases that were
-    not sampled; see `evaluate` and `recalibrate`.
+    The map corrects only the effect of the sampling. Evaluate the corrected forecasts on cases that were not sampled;
+    see `evaluate` and `recalibrate`.
 
     References
     ----------
@@ -113,8 +113,8 @@ def prior_correction(
     """
     rates, scheme = (prior, sampled_at), (event_weight, non_events_kept)
     if any(one is None for one in rates) if scheme == (None, None) else rates != (None, None):
-        law = "pass prior= and sampled_at=, or else event_weight= or non_events_kept= or both of these"
-        raise InputValueError(law, hint="such as prior=0.01, sampled_at=0.5.")
+        law = "pass prior= and sampled_at=, or else event_weight=, non_events_kept=, or both"
+        raise InputValueError(law, hint="for example prior=0.01, sampled_at=0.5.")
     if prior is not None and sampled_at is not None:
         check_inside("prior", prior)
         check_inside("sampled_at", sampled_at)

@@ -9,7 +9,7 @@ from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
 from propriety.calibration.score_parts import check_proper, proper_binary_rule
-from propriety.checks import check_level, fresh_seed
+from propriety.checks import check_choice, check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.class_cross_fitting import ClassCrossFit
@@ -17,7 +17,7 @@ from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.cross_fitting import CrossFit, Fits, fitted_maps, maps_by_fold
-from propriety.recalibration.folds import Folds, folds_of
+from propriety.recalibration.folds import DEFAULT_FOLDS, Folds, folds_of
 from propriety.recalibration.gains import gains_of, simplest_of
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.result import Recalibration
@@ -33,7 +33,7 @@ NONE, FLOORED, CHOOSE = "none", "floored", "choose"
 CHOSEN = "It was chosen with the same folds, so its gain is slightly overestimated."
 
 
-def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the methods, and how cases are read)
+def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and how cases are read)
     y_true: ArrayLike | IntoFrame | ForecastTable | Mapping[Any, ForecastTable] | Ledger,
     forecasts: Forecasts | None = None,
     *,
@@ -41,7 +41,7 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     method: str = "auto",
     candidates: Sequence[str] = (),
     rule: Rule = LOG,
-    folds: object = 10,
+    folds: object = DEFAULT_FOLDS,
     id: ArrayLike | None = None,  # noqa: A002  (what users call it)
     model: str | None = None,
     cluster: ArrayLike | None = None,
@@ -55,34 +55,33 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
 ) -> Recalibration:
     r"""Fit a recalibration map, and estimate its gain on new cases by cross-fitting.
 
-    The map is fitted to all cases. Its gain is estimated by folds: the cases of each fold are recalibrated by a map
-    fitted to the others, from sums of forecast tables. The gain is the mean difference between the losses of the
-    forecasts and of the recalibrated forecasts, with the interval of a paired comparison; see `compare`. The interval
-    is widened by the variation of the maps between folds, because the cases that one map scores were used to fit the
-    others.
+    The map is fitted to all cases. Its gain is estimated by cross-fitting: the cases of each fold are recalibrated by a
+    map fitted to the other folds. The gain is the mean loss of the forecasts minus that of the recalibrated forecasts,
+    with the interval of a paired comparison; see `compare`. The interval is widened to allow for the variation of the
+    maps between folds, because the cases that one map scores were used to fit the others.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), data frame, Ledger, ForecastTable, or mapping of folds to ForecastTables
         Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or condensed data.
     forecasts : array-like of shape (n,) or (n, K), or str or mapping of str to list of str with a frame
-        Probabilities of the event by one model, or rows of those of K classes; with a frame, the name of the column, or
-        those of the columns of the classes, ``{"model": ["a", "b", "c"]}``.
+        Probabilities of the event by one model, or rows of probabilities of K classes; with a frame, the name of the
+        column, or of the columns of the classes, ``{"model": ["a", "b", "c"]}``.
     outcome : str, optional
         With a frame, the column of the outcomes.
     method : str
-        The map: "auto", a monotone spline in log-odds, shrunk towards the forecasts unless there is evidence against
-        them; "intercept", "slope", "logistic", "beta", "quadratic", "spline", "venn-abers", "isotonic", "isotonic
-        corrected"; "none" or "floored", which leave the forecasts as they are or keep them from 0 and 1; or "choose",
-        the simplest of the candidates that is within half a standard error of the best. For classes: "auto",
-        temperature, vector and matrix scaling, each shrunk unless there is evidence for it; "temperature", "vector",
-        "matrix"; "one-vs-rest auto", "one-vs-rest logistic", "one-vs-rest beta", "one-vs-rest isotonic"; "none",
-        "floored" or "choose".
+        The map: "auto", a monotone spline in log-odds, shrunk towards the forecasts if the evidence of miscalibration
+        is weak; "intercept", "slope", "logistic", "beta", "quadratic", "spline", "venn-abers", "isotonic", "isotonic
+        corrected"; "none" or "floored", which leave the forecasts as they are or keep them away from 0 and 1; or
+        "choose", the simplest candidate within half a standard error of the best. For classes: "auto", temperature,
+        vector and matrix scaling, each shrunk if the evidence for it is weak; "temperature", "vector", "matrix";
+        "one-vs-rest auto", "one-vs-rest logistic", "one-vs-rest beta", "one-vs-rest isotonic"; "none", "floored" or
+        "choose".
     candidates : sequence of str
         Further methods to evaluate; with ``method="choose"``, those to choose from, by default all.
     rule : Rule
-        A proper rule for one event or for classes, as the forecasts are, by which gains are measured and methods
-        chosen, such as ``Brier()``, or ``BoundedLog(low=0.05, high=0.2)`` for a range of decision thresholds.
+        The proper rule, for binary or class forecasts, by which gains are measured and methods are chosen, such as
+        ``Brier()``, or ``BoundedLog(low=0.05, high=0.2)`` for a range of decision thresholds.
     folds : int, array-like of shape (n,), or str
         Number of folds; or the fold of each case, a column of the frame, or a key of the ledger.
     id : array-like of shape (n,), or str with a frame, optional
@@ -91,7 +90,8 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     model : str, optional
         The model, if a ledger has several.
     cluster, time : array-like of shape (n,), or str with a frame, optional
-        Clusters are kept within one fold, and times are split in blocks of neighbours; gains allow for the correlation.
+        Each cluster is kept in one fold, and times are split into contiguous blocks; intervals allow for the
+        correlation.
     sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`.
     level : float
@@ -108,14 +108,14 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
     -----
     Forecasts of 0 and 1 have no log-odds. Maps in log-odds replace them by the floor of the table and one minus the
     floor; see `propriety.recalibration.floor_of`. "floored" is a candidate if there are such forecasts.
-    Probabilities of classes have a floor of their own, see `propriety.recalibration.floor_of_classes`.
+    Class probabilities have their own floor; see `propriety.recalibration.floor_of_classes`.
 
-    Maps of classes are fitted to cases, not to tables. A lazy frame of classes is collected if it has at most 2**22
-    values; `propriety.recalibration.LazyClassRows` fits temperature and vector scaling to larger ones.
+    Class maps are fitted to cases, not to tables. A lazy frame of class probabilities is collected if it has at most
+    2**22 values; `propriety.recalibration.LazyClassRows` fits temperature and vector scaling to larger ones.
 
-    More than 4,096 distinct forecasts are grouped with their neighbours. The groups are so small that gains by smooth
-    rules change by less than a hundredth of their standard error. The functions of `propriety.recalibration` fit every
-    row of a table.
+    If there are more than 4,096 distinct forecasts, neighbouring ones are grouped. The groups are so small that gains
+    under smooth rules change by less than a hundredth of their standard error. The functions of
+    `propriety.recalibration` do not group.
 
     The interval is for the maps of the folds, each fitted to fewer cases than the returned map. In
     `studies/recalibration_gain.py`, 95% intervals from 2,000 miscalibrated cases contained the gain of these maps in 93
@@ -124,8 +124,7 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
 
     References
     ----------
-    Bayle, Bayle, Janson & Mackey (2020), arXiv:2007.12671, for intervals of cross-validated scores where maps vary
-    little.
+    Bayle, Bayle, Janson & Mackey (2020), arXiv:2007.12671, for intervals of cross-validated scores if maps vary little.
 
     Examples
     --------
@@ -197,13 +196,13 @@ def recalibrate(  # noqa: PLR0913  (the data, what their cases share, the method
 
 
 def _asked(rule: Rule, parts: Folds | ClassFolds) -> Rule:
-    """Return the rule, which must be proper, and of one event or of classes as the forecasts are."""
+    """Return the rule, which must be proper and of the same kind as the forecasts, binary or for classes."""
     if isinstance(parts, Folds):
         return proper_binary_rule(rule)
     check_proper(rule, parts.cases.classes)
     if isinstance(rule, ClassRule):
         return rule
-    law = f"{rule!r} scores the forecast of one event; the forecasts are rows of {parts.cases.classes} classes"
+    law = f"{rule!r} is a rule for binary forecasts; the forecasts are rows of {parts.cases.classes} classes"
     raise InputValueError(law, hint="use a rule for classes, such as Brier() or Log().")
 
 
@@ -211,9 +210,8 @@ def _candidates(method: object, candidates: object, methods: Fits) -> list[str]:
     """Return the methods to evaluate, the simplest first; the unchanged forecasts are always one of them."""
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
         raise InputTypeError("must be a list of methods", argument="candidates", hint='such as ["logistic", "beta"].')
-    asked = [*candidates] if method == CHOOSE else [*candidates, method]
-    unknown = next((one for one in asked if one not in methods), None)
-    if unknown is not None:
-        known = [*methods, CHOOSE] if unknown == method else [*methods]
-        raise InputValueError(f"must be one of {known}", argument="method", offender=f"got {unknown!r}")
-    return [name for name in methods if name == NONE or name in asked or (method == CHOOSE and not asked)]
+    check_choice("method", method, [*methods, CHOOSE])
+    for one in candidates:
+        check_choice("candidates", one, [*methods])
+    asked = [*candidates, method]
+    return [name for name in methods if name == NONE or name in asked or (method == CHOOSE and not candidates)]

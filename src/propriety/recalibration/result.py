@@ -1,4 +1,4 @@
-"""What `recalibrate` returns: the map, what each candidate gains out of sample, and the verdict."""
+"""The result of `recalibrate`: the map, the out-of-sample gain of each candidate, and the verdict."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ __all__ = ["Gain", "Recalibration", "RecalibrationVerdict", "formula_of"]
 
 Gain: TypeAlias = Literal["gain", "loss", "not shown", "unchanged", "infinite", "not tested"]
 
+IMMATERIAL = 1e-4  # Of the score; a smaller change is called practically none, also if it is shown.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalibrationVerdict:
-    """What the cross-fitted scores allow to be said about a map.
+    """The verdict on a map from its cross-fitted scores.
 
     Parameters
     ----------
     outcome : {"gain", "loss", "not shown", "unchanged", "infinite", "not tested"}
-        Whether the map lowers the score of new cases, raises it, is not shown to do either, changes nothing, leaves it
-        infinite, or was not tested.
+        Whether the map lowers the score on new cases, raises it (also to infinity), is not shown to do either, changes
+        nothing, leaves it infinite, or was not tested.
     gain, low, high : float
         Score of the reference minus that of the map, and its interval.
     before, after : float
         The two scores.
     reference : {"none", "floored"}
-        What gains are over: the forecasts as they are or, where their score is infinite, kept from certainty.
+        The reference of the gain: the original forecasts or, if their score is infinite, those with a floor.
     """
 
     outcome: Gain
@@ -51,32 +53,37 @@ class RecalibrationVerdict:
     after: float
     reference: Literal["none", "floored"]
 
+    @property
+    def is_immaterial(self) -> bool:
+        """Whether the score is shown to change, but by less than 0.01%."""
+        return self.outcome in ("gain", "loss") and abs(self.gain) < IMMATERIAL * self.before
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Recalibration(Result):
-    """A recalibration map and what it gains on cases that it has not seen; see `propriety.recalibrate`.
+    """A recalibration map and its gain on new cases; see `propriety.recalibrate`.
 
-    It is called as its map is, with forecasts. `str` says what was found in plain words.
+    Call it with forecasts to apply the map. `str` describes the result in plain words.
 
     Parameters
     ----------
     candidate : ndarray of shape (candidates,)
-        The methods that were tried; "none" are the forecasts as they are.
+        The methods that were tried; "none" stands for the original forecasts.
     score : ndarray of shape (candidates,)
-        Cross-fitted mean score of each: every case is recalibrated by a map fitted to the other folds.
+        Cross-fitted mean score of each; every case is recalibrated by a map fitted to the other folds.
     gain, low, high, standard_error : ndarray of shape (candidates,)
-        Score of the forecasts as they are minus that of the candidate, the limits of its paired interval, and its
-        standard error. Where the score of the forecasts is infinite, that of "floored" takes its place.
+        Score of the original forecasts minus that of the candidate, the limits of its paired interval, and its standard
+        error. If the score of the original forecasts is infinite, the reference is "floored".
     p_value : ndarray of shape (candidates,)
-        Two-sided p-value of no gain, of this candidate alone.
+        Two-sided p-value of no gain, not adjusted for the number of candidates.
     method : str
-        The candidate that the map is of.
+        The method of the map.
     map : RecalibrationMap or ClassMap
-        The map, fitted to all cases; of rows of probabilities if the forecasts are of classes.
+        The map, fitted to all cases; for class forecasts, it maps rows of probabilities.
     maps : mapping of str to RecalibrationMap or ClassMap
         The maps of all candidates, fitted to all cases.
     verdict : RecalibrationVerdict
-        What can be said about the gain.
+        The verdict on the gain.
     rule : Rule
         The scoring rule.
     folds, level : str, float
@@ -84,9 +91,9 @@ class Recalibration(Result):
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     labels : tuple, optional
-        The labels of the classes in order; None for one event.
+        The labels of the classes in order; None for binary forecasts.
     note : str
-        What to beware of.
+        Caveats.
     seed : int
         The seed of the folds.
     """
@@ -118,14 +125,14 @@ class Recalibration(Result):
         return self.map(y_proba)
 
     def expression(self, column: Any) -> Any:
-        """Return the map of a column as a narwhals expression; of the columns of classes as a list of them.
+        """Return the map applied to a column as a narwhals expression, or a list of them for the columns of classes.
 
         See `RecalibrationMap.expression` and `ClassMap.expression`.
         """
         return self.map.expression(column)
 
     def to_sql(self, column: Any, *, dialect: Dialect = "duckdb") -> Any:
-        """Return the map of a column as SQL; of the columns of classes as a list of texts.
+        """Return the map applied to a column as SQL, or a list of expressions for the columns of classes.
 
         See `RecalibrationMap.to_sql` and `ClassMap.to_sql`.
         """
@@ -138,21 +145,21 @@ class Recalibration(Result):
         return self.map.to_onnx(len(self.labels))
 
     def to_sklearn(self) -> Any:
-        """Return the map as a transformer of scikit-learn; see `RecalibrationMap.to_sklearn`."""
+        """Return the map as a scikit-learn transformer; see `RecalibrationMap.to_sklearn`."""
         return self.map.to_sklearn()
 
     @property
     def before(self) -> ReliabilityCurve:
-        """The reliability curve of the forecasts as they are; of classes that of all probabilities together."""
+        """The reliability curve of the original forecasts; for classes, of all probabilities together."""
         return reliability_curve(self.table_before)
 
     @property
     def after(self) -> ReliabilityCurve:
-        """The reliability curve of the recalibrated forecasts, each by a map that has not seen its case."""
+        """The reliability curve of the recalibrated forecasts, each from a map that was fitted without its case."""
         return reliability_curve(self.table_after)
 
     def summary(self) -> str:
-        """Return the verdict in plain words, and the map in one line."""
+        """Return the verdict in plain words and the map in one line."""
         said = [_verdict_words(self), _map_words(self.method, self.map)]
         return "\n".join([*said, self.note] if self.note else said)
 
@@ -166,38 +173,43 @@ class Recalibration(Result):
 
 
 def _verdict_words(found: Recalibration) -> str:
-    """Say what was found about the gain."""
+    """Return the verdict on the gain in words."""
     verdict, score = found.verdict, found.rule.label
     before, after = number(verdict.before), number(verdict.after)
     interval = f"{percent(found.level)} CI {_signed(verdict.low)} to {_signed(verdict.high)}"
     share = f", {percent(verdict.gain / verdict.before)}" if verdict.before > 0.0 else ""
     said = ""
     match verdict.outcome:
+        case _ if verdict.is_immaterial:
+            gain = f"the gain is {_signed(verdict.gain)} ({interval})"
+            said = f"Recalibration leaves the {score} of {before} practically unchanged: {gain}"
+        case "loss" if math.isinf(verdict.after):
+            said = f"Recalibration raises the {score} from {before} to infinity: do not use it"
         case "gain":
             gain = f"a gain of {number(verdict.gain)}{share} ({interval})"
             said = f"Recalibration lowers the {score} from {before} to {after}: {gain}"
         case "loss":
             said = f"Recalibration raises the {score} from {before} to {after} ({interval} of the gain): do not use it"
         case "not shown":
-            # The interval is for the candidate alone, and may leave 0 out.
-            once = f" once {len(found.candidate) - 1} candidates are tested" * (verdict.low * verdict.high > 0.0)
+            # The interval is not adjusted for the number of candidates, so it may exclude 0.
+            once = f" after adjustment for {len(found.candidate) - 1} candidates" * (verdict.low * verdict.high > 0.0)
             gain = f"the gain is {_signed(verdict.gain)} ({interval})"
             said = f"Recalibration is not shown to change the {score} of {before}{once}: {gain}"
         case "unchanged":
             said = f"Recalibration leaves the {score} at {before}"
         case "infinite":
-            said = f"The {score} is infinite, also once recalibrated: what was called impossible happened"
+            said = f"The {score} is infinite, even after recalibration: an outcome with a probability of 0 occurred"
         case "not tested":
-            said = f"Recalibration changes the {score} from {before} to {after}, which was not tested"
+            said = f"Recalibration changes the {score} from {before} to {after}; the change was not tested"
     said = f"{said}; out of sample, {found.folds}."
     if verdict.reference == "none" or math.isinf(verdict.before):
         return said
-    kept = f"gains are over the forecasts kept from certainty, at {found.maps['floored'].parameters['floor']:.3g}"
-    return f"{said} The {score} of the forecasts as they are is infinite; {kept}."
+    kept = f"gains are relative to the forecasts with a floor of {found.maps['floored'].parameters['floor']:.3g}"
+    return f"{said} The {score} of the original forecasts is infinite; {kept}."
 
 
 def formula_of(fitted: RecalibrationMap | ClassMap) -> str:
-    """Return the formula of a map; of one that leaves the forecasts as they are, that of the identity."""
+    """Return the formula of a map; if the map leaves the forecasts as they are, that of the identity."""
     return f"q = {IdentityMap(floor=fitted.parameters['floor']).formula}" if _is_identity(fitted) else fitted.formula
 
 
@@ -206,10 +218,10 @@ def _is_identity(fitted: RecalibrationMap | ClassMap) -> bool:
 
 
 def _map_words(method: str, fitted: RecalibrationMap | ClassMap) -> str:
-    """Say what the map does."""
+    """Return the map in words."""
     if _is_identity(fitted):
         floor = fitted.parameters["floor"]
-        kept = f", but none below {floor:.3g} or above 1 minus it" if floor else ""
+        kept = f", clipped to [{floor:.3g}, 1 - {floor:.3g}]" if floor else ""
         return f"The map ({method}) leaves the forecasts as they are{kept}."
     if isinstance(fitted, ClassMap):
         return _class_map_words(method, fitted)
@@ -220,16 +232,17 @@ def _map_words(method: str, fitted: RecalibrationMap | ClassMap) -> str:
 
 
 def _class_map_words(method: str, fitted: ClassMap) -> str:
-    """Say what a map of classes does, and how much of it is left by shrinkage."""
+    """Return a class map in words, with how much of it shrinkage keeps."""
     shares = fitted.shares.tolist() if isinstance(fitted, VectorMap | MatrixMap) else [1.0]
     if isinstance(fitted, ClassIdentityMap) or not any(shares):
         floor = fitted.parameters["floor"]
-        kept = f", but counts probabilities below {floor:.3g} as that" if floor else ""
+        kept = f", except that probabilities below {floor:.3g} are raised to it" if floor else ""
         return f"The map ({method}) leaves the forecasts as they are{kept}."
     shrunk = ""
     if min(shares) < 1.0:
-        told = zip(shares, ("the common slope", "what classes differ in", "the entries off the diagonal"), strict=False)
-        shrunk = f"; shrinkage leaves {', '.join(f'{percent(share)} of {what}' for share, what in told)}"
+        parts = ("the common slope", "the differences between classes", "the off-diagonal entries")
+        shown = [f"{percent(share)} of {part}" for share, part in zip(shares, parts, strict=False)]
+        shrunk = f"; shrinkage keeps {', '.join(shown)}"
     return f"The map ({method}): {fitted.formula}{shrunk}."
 
 

@@ -1,4 +1,4 @@
-"""Maps of classes that are linear in log-probabilities: temperature, vector and matrix scaling."""
+"""Class maps that are linear in log-probabilities: temperature, vector and matrix scaling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from propriety.result import Floats
 
 __all__ = ["MatrixMap", "TemperatureMap", "VectorMap"]
 
-LARGEST = 1e9  # Of a coefficient.
+LARGEST = 1e9  # Largest absolute value of a coefficient.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -30,9 +30,9 @@ class TemperatureMap(ClassMap):
     Parameters
     ----------
     slope : float
-        :math:`b`; below 1 forecasts become less extreme.
+        :math:`b`; values below 1 make forecasts less extreme.
     floor : float
-        Probabilities count as no lower than this, which is above 0; see `floor_of_classes`.
+        Lower probabilities are replaced by this value, which is above 0; see `floor_of_classes`.
 
     References
     ----------
@@ -55,12 +55,12 @@ class TemperatureMap(ClassMap):
 
     @property
     def classes(self) -> None:
-        """None: any number of classes will do."""
+        """None: the map works for any number of classes."""
         return
 
     @property
     def temperature(self) -> float:
-        """What log-probabilities are divided by; infinite where the slope is 0."""
+        """The divisor of the log-probabilities; infinite if the slope is 0."""
         return 1.0 / self.slope if self.slope else float("inf")
 
     def recalibrated(self, forecast: Floats) -> Floats:
@@ -69,7 +69,7 @@ class TemperatureMap(ClassMap):
         return found
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
-        """Return the map of the columns of all classes."""
+        """Return the map applied to the columns of all classes."""
         scores = [self.slope * one for one in log_probabilities_of(p, self.floor, ops)]
         return softmax_of(scores, abs(self.slope * np.log(self.floor)), ops)
 
@@ -86,14 +86,14 @@ class VectorMap(ClassMap):
     Parameters
     ----------
     slopes, intercepts : array of shape (K,)
-        :math:`a_k` and :math:`b_k`; only differences of the intercepts matter, and a fit makes them sum to 0.
+        :math:`a_k` and :math:`b_k`; only differences of the intercepts matter, and fitted intercepts sum to 0.
     floor : float
-        Probabilities count as no lower than this, which is above 0; see `floor_of_classes`.
+        Lower probabilities are replaced by this value, which is above 0; see `floor_of_classes`.
     shares : array of shape (2,)
-        How much of the fitted map is left by shrinkage towards the forecasts: of a common slope, and of what classes
-        differ in; see `fit_shrunk_classes`. 1 for all of it.
+        Shares of the fit that shrinkage towards the forecasts keeps: of the common slope, and of the differences
+        between classes; see `fit_shrunk_classes`. 1 means no shrinkage.
     ridge : float
-        The weight of the penalty that the fit needed, because the likelihood has no maximum; 0 for none.
+        Weight of the penalty, if the likelihood has no maximum without it; 0 for none.
 
     References
     ----------
@@ -131,7 +131,7 @@ class VectorMap(ClassMap):
         return found
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
-        """Return the map of the columns of all classes."""
+        """Return the map applied to the columns of all classes."""
         x = log_probabilities_of(p, self.floor, ops)
         lines = zip(self.slopes.tolist(), x, self.intercepts.tolist(), strict=True)
         reach = np.abs(self.slopes * np.log(self.floor)) + np.abs(self.intercepts)
@@ -145,7 +145,7 @@ class VectorMap(ClassMap):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MatrixMap(ClassMap):
-    r"""Matrix scaling, every class by the log-probabilities of all: :math:`q = \operatorname{softmax}(W \log p + b)`.
+    r"""Matrix scaling, with all log-probabilities for each class: :math:`q = \operatorname{softmax}(W \log p + b)`.
 
     Parameters
     ----------
@@ -154,12 +154,12 @@ class MatrixMap(ClassMap):
     intercepts : array of shape (K,)
         :math:`b`.
     floor : float
-        Probabilities count as no lower than this, which is above 0; see `floor_of_classes`.
+        Lower probabilities are replaced by this value, which is above 0; see `floor_of_classes`.
     shares : array of shape (3,)
-        How much of the fitted map is left by shrinkage towards the forecasts: of a common slope, of what classes differ
-        in, and of the entries off the diagonal; see `fit_shrunk_classes`. 1 for all of it.
+        Shares of the fit that shrinkage towards the forecasts keeps: of the common slope, of the differences between
+        classes, and of the off-diagonal entries; see `fit_shrunk_classes`. 1 means no shrinkage.
     ridge : float
-        The weight of the penalty of the fit on departures of the intercepts and of the diagonal; 0 for none.
+        Weight of the penalty on the intercepts and on differences along the diagonal; 0 for none.
 
     References
     ----------
@@ -197,7 +197,7 @@ class MatrixMap(ClassMap):
         return found
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
-        """Return the map of the columns of all classes."""
+        """Return the map applied to the columns of all classes."""
         x = log_probabilities_of(p, self.floor, ops)
         scores = [
             reduce(add, [entry * one for entry, one in zip(row, x, strict=True)], intercept)
@@ -210,10 +210,8 @@ class MatrixMap(ClassMap):
     def formula(self) -> str:
         """The map in one line."""
         others = self.matrix[~np.eye(self.classes, dtype=bool)]
-        told = (
-            f"its diagonal {_range(self.matrix.diagonal())}, the rest {_range(others)} and b {_range(self.intercepts)}"
-        )
-        return f"q = softmax(W log p + b), {told}"
+        entries = f"diagonal {_range(self.matrix.diagonal())}, off-diagonal {_range(others)}"
+        return f"q = softmax(W log p + b) with W ({entries}) and b {_range(self.intercepts)}"
 
 
 def _checked_others(fitted: VectorMap | MatrixMap, stages: int) -> dict[str, Any]:
@@ -226,13 +224,13 @@ def _checked_others(fitted: VectorMap | MatrixMap, stages: int) -> dict[str, Any
 
 
 def _checked_matrix(values: object, size: int) -> Floats:
-    """Return a square matrix of so many finite numbers as a read-only array."""
+    """Return a square matrix of this size as a read-only array; its entries must be finite."""
     try:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputTypeError("must be a matrix of real numbers", argument="matrix", offender=str(error)) from error
     if found.shape != (size, size):
-        law = f"must have shape ({size}, {size}), as there are {size} intercepts"
+        law = f"must have shape ({size}, {size}), because there are {size} intercepts"
         raise InputValueError(law, argument="matrix", offender=f"it has {found.shape}")
     checked_column("matrix", found.reshape(-1), low=-LARGEST, high=LARGEST)
     found.flags.writeable = False
@@ -240,7 +238,7 @@ def _checked_matrix(values: object, size: int) -> Floats:
 
 
 def _range(values: Floats) -> str:
-    """Say what numbers there are: some of them, or their range."""
+    """Return up to four numbers in words, or the range of more."""
     if len(values) <= 4:
         return ", ".join(f"{value:.3g}" for value in values)
     return f"from {values.min():.3g} to {values.max():.3g}"

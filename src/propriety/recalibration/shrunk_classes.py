@@ -18,46 +18,46 @@ from propriety.result import Floats
 
 __all__ = ["fit_shrunk_classes"]
 
-LINE = 0.25  # Penalty on the common slope, in cases, so that there is always a fit.
+LINE = 0.25  # Penalty on the common slope, in cases, so that the fit always exists.
 CAUTION = 1.25
-# Standard deviations of log-probabilities within rows: the slope of narrow ones is all but penalised away, and wide
-# ones are scaled down for the penalty.
+# Standard deviations of log-probabilities within rows: the smallest that counts, and the largest before the penalty
+# scales them down.
 NARROW, WIDE = 1e-3, 2.0
 
 
 def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap | MatrixMap:
-    r"""Fit temperature, vector and matrix scaling, and keep of each what there is evidence for.
+    r"""Fit temperature, vector and matrix scaling, and shrink each according to the evidence for it.
 
-    The three are nested. The slope :math:`\beta_1` of the temperature is fitted with the penalty
-    :math:`\tfrac18 \min(1, s^2) (\beta_1 - 1)^2`, in units of a case, where :math:`s` is the standard deviation of
-    log-probabilities within rows, and counts as at least 0.001. The others have in addition, as far as it applies, the
-    penalty of `fit_structured_matrix` with :math:`z = \sigma \log p`, :math:`\sigma = \max(|\beta|, \min(1, 2 / s))`
-    and the slope :math:`\beta = 1 + \alpha_1 (\beta_1 - 1)` that is left of the first stage. With the parameters
-    :math:`\theta_1, \theta_2, \theta_3` of the fits, :math:`\theta_0` those of the identity, and :math:`\Lambda_j`
-    twice the gain in log-likelihood of fit j over the forecasts, the map has
+    The three are nested. The slope :math:`\beta_1` of temperature scaling is fitted with the penalty
+    :math:`\tfrac18 \min(1, s^2) (\beta_1 - 1)^2`, in units of a case. Here :math:`s` is the standard deviation of the
+    log-probabilities within rows, but at least 0.001. Vector and matrix scaling are fitted with the same penalty on
+    their mean slope, plus the applicable part of the penalty of `fit_structured_matrix` with
+    :math:`z = \sigma \log p`, where :math:`\sigma = \max(|\beta|, \min(1, 2 / s))` and
+    :math:`\beta = 1 + \alpha_1 (\beta_1 - 1)` is the shrunk slope of the first stage. Let
+    :math:`\theta_1, \theta_2, \theta_3` be the parameters of the fits and :math:`\theta_0` those of the identity, and
+    :math:`\Lambda_j` twice the gain in log-likelihood of fit j over the forecasts. The map has the parameters
 
     .. math:: \theta = \theta_0 + \sum_j \alpha_j (\theta_j - \theta_{j-1}), \qquad
               \alpha_j = \max\left(0, 1 - \tfrac54 \frac{\nu_j}{\Lambda_j - \Lambda_{j-1}}\right) ,
 
-    where :math:`\nu_j` is the value that :math:`\Lambda_j - \Lambda_{j-1}` has in expectation: for the first stage if
-    the forecasts are calibrated, and for the others if they are calibrated once :math:`\log p` is multiplied by
-    :math:`\beta`.
+    where :math:`\nu_j` is the expected value of :math:`\Lambda_j - \Lambda_{j-1}`: for the first stage if the forecasts
+    are calibrated, and for the others if :math:`\operatorname{softmax}(\beta \log p)` is.
 
-    So the temperature of forecasts that are too extreme is corrected before there are enough cases for anything else.
+    So with few cases, only the temperature of forecasts that are too extreme is corrected.
     If there is little evidence of miscalibration, the map leaves the forecasts as they are, except for the floor. The
     result does not depend on the scale of the weights.
 
     Parameters
     ----------
     rows : ClassRows or LazyClassRows
-        Any; of more than 40 classes, and of a lazy frame, temperature and vector scaling are fitted.
+        For more than 40 classes, and for a lazy frame, only temperature and vector scaling are fitted.
     floor : float, optional
-        The floor under probabilities, above 0; by default that of the cases, see `floor_of_classes`.
+        Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
 
     Returns
     -------
     VectorMap or MatrixMap
-        The map, with the shares :math:`\alpha_j`; a matrix if the last of them is not 0.
+        The map, with the shares :math:`\alpha_j`; a MatrixMap if the last of them is not 0.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Multinomial likelihoods of maps of classes, their exact derivatives, and Newton's method on them."""
+"""Multinomial likelihoods of class maps with exact derivatives, and their maximisation by Newton's method."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from propriety.result import Floats
 __all__ = ["Likelihood", "Sums", "matrix_sums", "maximised", "temperature_sums", "vector_sums"]
 
 MAX_STEPS = 60
-LAST_STEP = 1e-11  # Of a parameter, against the largest of them.
-LAST_GAIN = 1e-16  # Of a step, against the loss, whose rounding error is larger.
-SHARES = 0.5 ** np.arange(40)  # Of a step.
-CONDITION = 1e-13  # Of the curvature, below which a direction counts as flat.
+LAST_STEP = 1e-11  # Of a parameter, relative to the largest.
+LAST_GAIN = 1e-16  # Of a step, relative to the loss, whose rounding error is larger.
+SHARES = 0.5 ** np.arange(40)  # Fractions of a step that are tried.
+CONDITION = 1e-13  # A direction with a smaller relative curvature counts as flat.
 
 
 class Sums(NamedTuple):
-    """The negative log-likelihood at some parameters, with its gradient and its Hessian."""
+    """The negative log-likelihood at given parameters, with its gradient and Hessian."""
 
     loss: float
     gradient: Floats
@@ -33,21 +33,21 @@ Likelihood: TypeAlias = Callable[[Floats], Sums]
 
 
 def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Floats) -> Floats | None:
-    r"""Return the parameters that maximise a concave log-likelihood less a quadratic penalty; None if none do.
+    r"""Return the parameters that maximise a concave log-likelihood minus a quadratic penalty, or None.
 
     It minimises :math:`L(\theta) + \tfrac12 (\theta - c)^\top P (\theta - c)` by Newton's method. A step that
-    overshoots is halved. This is decided by the slope along the step, because near the minimum a difference of losses
-    is mostly rounding error.
+    overshoots is halved. The slope along the step decides, because near the minimum the difference of two losses is
+    mostly rounding error. The result is None if there is no maximum.
     """
     now: Floats = start
     at = _penalised(likelihood(now), now, penalty, centre)
-    # Where outcomes are separated the curvature vanishes on the way to infinity.
+    # If the forecasts separate the outcomes, the curvature vanishes as parameters go to infinity.
     flat = CONDITION * at.hessian.diagonal()
     for _ in range(MAX_STEPS):
         step = _newton_step(at)
         if step is None or (at.hessian.diagonal() <= flat).any():
             return None
-        # At the minimum itself the slope is rounding.
+        # At the minimum the slope is rounding error.
         limit = max(0.0, -float(at.gradient @ step) / 2.0)
         for share in SHARES:
             there = now + share * step
@@ -64,7 +64,7 @@ def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Fl
 
 
 def temperature_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
-    r"""Return the likelihood of a temperature: :math:`\eta_k = b x_k`, one parameter."""
+    r"""Return the likelihood of a temperature: :math:`\eta_k = b x_k`, with one parameter."""
     happened = x[np.arange(len(x)), outcome]
 
     def sums(parameters: Floats) -> Sums:
@@ -79,7 +79,7 @@ def temperature_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Li
 
 
 def vector_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
-    r"""Return the likelihood of vector scaling: :math:`\eta_k = a_k x_k + b_k`, the slopes before the intercepts."""
+    r"""Return the likelihood of vector scaling: :math:`\eta_k = a_k x_k + b_k`, slopes before intercepts."""
     cases, classes = x.shape
     rows = np.arange(cases)
 
@@ -99,7 +99,7 @@ def vector_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelih
 
 
 def matrix_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
-    r"""Return the likelihood of matrix scaling, :math:`\eta = W x + b`; the rows of W, each followed by its b."""
+    r"""Return the likelihood of matrix scaling, :math:`\eta = W x + b`, with the rows of W each followed by its b."""
     cases, classes = x.shape
     rows, design = np.arange(cases), np.hstack([x, np.ones((cases, 1))])
     width = classes + 1
@@ -123,7 +123,7 @@ def matrix_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelih
 
 
 def _softmax(scores: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithm of the sum of exponentials of each row, and the probabilities."""
+    """Return the log-sum-exp of each row, and the probabilities."""
     lifted = logsumexp(scores, axis=1)
     return lifted, np.exp(scores - lifted[:, None])
 
@@ -135,7 +135,7 @@ def _penalised(sums: Sums, parameters: Floats, penalty: Floats, centre: Floats) 
 
 
 def _newton_step(at: Sums) -> Floats | None:
-    """Return the step to the minimum of the parabola; None where a direction is flat."""
+    """Return the Newton step; None if a direction is flat."""
     scale = np.sqrt(np.maximum(at.hessian.diagonal(), 0.0))
     if not (scale > 0.0).all() or not np.isfinite(at.hessian).all():
         return None

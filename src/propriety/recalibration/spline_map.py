@@ -1,4 +1,4 @@
-"""A monotone spline in log-odds, fitted under a light penalty, and its shrunken form that needs no choice."""
+"""A monotone spline in log-odds, fitted with a light penalty, and its shrunken version, the default map."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ __all__ = ["SplineMap", "fit_shrunk_spline", "fit_spline"]
 KNOTS = 4  # At the quantiles 0.05, 0.35, 0.65 and 0.95 of the log-odds.
 OUTER = 0.05
 BEND, LINE = 4.0, 0.25  # Penalties on changes of slope between knots, and on level and mean slope.
-CAUTION = 1.25  # With 1 the map of calibrated forecasts costs 1.5 times as much, and others gain little.
-GROUPS = 2**12  # Rows of the first fit of a large table.
+CAUTION = 1.25  # With 1, recalibrating calibrated forecasts costs 1.5 times as much, and other forecasts gain little.
+GROUPS = 2**12  # Number of rows in the first fit to a large table.
 MAX_STEPS = 100
 LAST_STEP = 1e-13
-ROUNDING = 1e-13  # Of a sum of losses.
+ROUNDING = 1e-13  # Relative error of a sum of losses.
 HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SplineMap(RecalibrationMap):
-    r"""A curve in log-odds, :math:`\operatorname{logit} q = g(\operatorname{logit} p)`, whose slope is a broken line.
+    r"""A curve in log-odds, :math:`\operatorname{logit} q = g(\operatorname{logit} p)`, with a piecewise linear slope.
 
-    The slope :math:`g'` is linear between knots and constant beyond them, so that g is a quadratic spline with a line
-    at either end, and rises everywhere if and only if no slope at a knot is negative. With :math:`g(t_1) = v`, slopes
-    :math:`d_j` at the knots :math:`t_j`, and :math:`h_j = t_{j+1} - t_j`,
+    The slope :math:`g'` is linear between knots and constant beyond them, so g is a quadratic spline that is linear at
+    both ends. It is nondecreasing if and only if all slopes at the knots are nonnegative. With :math:`g(t_1) = v`,
+    slopes :math:`d_j` at the knots :math:`t_j`, and :math:`h_j = t_{j+1} - t_j`,
 
     .. math:: g(x) = g(t_j) + d_j (x - t_j) + \frac{d_{j+1} - d_j}{2 h_j} (x - t_j)^2, \quad t_j \le x \le t_{j+1}.
 
     Parameters
     ----------
     knots : array of shape (k,)
-        :math:`t_j`, strictly rising.
+        :math:`t_j`, strictly increasing.
     level : float
         :math:`v`, the value at the first knot.
     slopes : array of shape (k,)
-        :math:`d_j`, not negative.
+        :math:`d_j`, nonnegative.
     floor : float
-        Forecasts count as no nearer to 0 or 1 than this; see `floor_of`.
+        Forecasts closer to 0 or 1 than this are moved to this distance; see `floor_of`.
     shrinkage : float
-        The share of the way from the forecasts to the fitted curve that the map goes, in log-odds; 1 for all of it.
+        Position of the map between the forecasts (0) and the fitted curve (1), in log-odds.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class SplineMap(RecalibrationMap):
         return found
 
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column: a parabola in log-odds between knots, and a line at either end."""
+        """Return the map applied to a column: a parabola in log-odds between knots, and a line at each end."""
         x, far = log_odds_of(p, self.floor, ops), farthest_of(self.floor)
         values, bends = _pieces(self.knots, self.level, self.slopes)
         bounds = [-far, *self.knots.tolist(), far]
@@ -109,7 +109,7 @@ class SplineMap(RecalibrationMap):
 
     @property
     def is_monotone(self) -> bool:
-        """True, because no slope is negative."""
+        """True, because all slopes are nonnegative."""
         return True
 
     @property
@@ -120,7 +120,7 @@ class SplineMap(RecalibrationMap):
         return f"logit q = g(logit p) with slopes {slopes} from p = {ends[0]:.3g} to {ends[1]:.3g}"
 
     def shrunk(self, share: float) -> SplineMap:
-        """Return the map that goes this share of the way from the forecasts to this map's, in log-odds."""
+        """Return the map shrunk towards the forecasts, in log-odds; a share of 1 changes nothing, 0 is the identity."""
         first = float(self.knots[0])
         return replace(
             self,
@@ -133,18 +133,18 @@ class SplineMap(RecalibrationMap):
 def fit_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap:
     r"""Fit a monotone spline by penalised maximum likelihood.
 
-    The penalty, :math:`2 \sum_j (d_{j+1} - d_j)^2 + \frac18 ((\bar d - 1)^2 + \delta^2)`, is that of a slope that
-    changes little between knots and of a line near the identity, with :math:`\delta` the shift at the mean of the
-    log-odds. It is worth a few cases, and it makes the fit exist whatever the outcomes: of one class, separated by
-    the forecasts, or with one forecast only. The knots are at the weighted quantiles 0.05, 0.35, 0.65 and 0.95 of the
-    log-odds; equal ones are one knot.
+    The penalty, :math:`2 \sum_j (d_{j+1} - d_j)^2 + \frac18 ((\bar d - 1)^2 + \delta^2)`, favours slopes that change
+    little between knots and a line close to the identity, with :math:`\delta` the shift at the mean of the log-odds. It
+    is worth a few cases. With it the fit always exists, even if all outcomes are equal, the forecasts separate the
+    outcomes, or all forecasts are equal. The knots are at the weighted quantiles 0.05, 0.35, 0.65 and 0.95 of the
+    log-odds; equal quantiles are one knot.
 
     Parameters
     ----------
     table : ForecastTable
         Any; a weight of w counts as w cases.
     floor : float, optional
-        The floor under log-odds; by default that of the table, see `floor_of`.
+        Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
 
     Returns
     -------
@@ -161,23 +161,23 @@ def fit_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap
 
 
 def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap:
-    r"""Fit a monotone spline and shrink it towards the forecasts themselves, by how much evidence there is.
+    r"""Fit a monotone spline and shrink it towards the forecasts according to the evidence of miscalibration.
 
-    With the likelihood ratio :math:`\Lambda`, twice the gain in log-likelihood over the forecasts as they are, and the
-    value :math:`\nu` that it has in expectation where they are calibrated, the map in log-odds is
+    Let :math:`\Lambda` be the likelihood ratio, twice the gain in log-likelihood over the original forecasts, and
+    :math:`\nu` its expected value if the forecasts are calibrated. The map in log-odds is
 
     .. math:: x + \alpha (g(x) - x), \qquad \alpha = \max\left(0, 1 - \tfrac54 \nu / \Lambda\right) .
 
-    Where little speaks against calibration it leaves forecasts as they are, but for the floor. There is no choice to
-    make, and nothing is drawn. Weights are no further cases: :math:`\nu` counts their squares, so that multiplying all
-    weights by a number changes nothing.
+    If there is little evidence of miscalibration, the map leaves the forecasts as they are, except for the floor. There
+    is nothing to tune, and nothing is random. The expectation :math:`\nu` uses the squared weights, so the result does
+    not depend on the scale of the weights.
 
     Parameters
     ----------
     table : ForecastTable
         Any.
     floor : float, optional
-        The floor under log-odds; by default that of the table, see `floor_of`.
+        Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None) -> Sp
 
 
 class _Fitted(NamedTuple):
-    """A fitted curve, the two log-likelihoods, and what twice their difference is expected to be if calibrated."""
+    """A fitted curve, the two log-likelihoods, and twice their expected difference under calibration."""
 
     curve: SplineMap
     likelihood: float
@@ -241,7 +241,7 @@ def _fitted(table: ForecastTable, floor: float | None, unit: float) -> _Fitted:
 
 
 def _curve(x: Floats, knots: Floats, level: float, slopes: Floats) -> Floats:
-    """Return the spline at some points; see `SplineMap`."""
+    """Return the values of the spline; see `SplineMap`."""
     values, bends = _pieces(knots, level, slopes)
     place = np.maximum(np.searchsorted(knots, x, side="right") - 1, 0)
     beyond = x - knots[place]
@@ -250,21 +250,21 @@ def _curve(x: Floats, knots: Floats, level: float, slopes: Floats) -> Floats:
 
 
 def _pieces(knots: Floats, level: float, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return the values at the knots, and half the change of the slope behind each."""
+    """Return the values at the knots, and the quadratic coefficient of the piece after each."""
     steps = np.diff(knots)
     values = level + np.concatenate([[0.0], np.cumsum(steps * (slopes[:-1] + slopes[1:]) / 2.0)])
     return values, np.append(np.diff(slopes) / (2.0 * steps), 0.0)
 
 
 def _basis(x: Floats, knots: Floats, centre: float) -> Floats:
-    """Return how the curve moves with its level at the centre, and with the slope at each knot."""
+    """Return the derivatives of the curve by its level at the centre and by the slope at each knot."""
     points = np.append(x, centre)
     columns = [_curve(points, knots, 0.0, one) for one in np.eye(len(knots))]
     return np.column_stack([np.ones(len(x)), *(column[:-1] - column[-1] for column in columns)])
 
 
 def _penalty(knots: int) -> Floats:
-    """Return the matrix of the penalty on the departures of level and slopes from those of the identity."""
+    """Return the penalty matrix for the differences of level and slopes from the identity."""
     found = np.zeros((1 + knots, 1 + knots))
     found[0, 0] = LINE
     found[1:, 1:] = LINE / knots**2
@@ -274,10 +274,10 @@ def _penalty(knots: int) -> Floats:
 
 
 def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty: Floats, start: Floats) -> Floats:
-    """Return the departures of level and slopes that maximise the penalised likelihood; slopes are not negative.
+    """Return the changes of level and slopes that maximise the penalised likelihood with nonnegative slopes.
 
-    Newton's method on the coordinates that are not held at their bound, with halved steps where a whole one goes too
-    far; the problem is strictly convex.
+    It is Newton's method on the coordinates that are not at their bound. Steps that overshoot are halved. The problem
+    is strictly convex.
     """
     lowest = np.append(-np.inf, np.full(len(start) - 1, -1.0))
     now: Floats = np.maximum(start, lowest)
@@ -295,7 +295,7 @@ def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty
         step = np.zeros(len(now))
         step[free] = -np.linalg.solve(bend[np.ix_(free, free)], slope[free])
         if -float(slope @ step) <= ROUNDING * abs(reached):
-            break  # The loss no longer tells whether a step helps.
+            break  # Differences in the loss are now rounding error.
         share = 1.0
         for _ in range(HALVINGS):
             there = np.maximum(now + share * step, lowest)
@@ -304,7 +304,7 @@ def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty
                 break
             share /= 2.0
         else:
-            return now  # No step helps: what is left is rounding.
+            return now  # No step reduces the loss: the rest is rounding error.
         moved = float(np.abs(there - now).max())
         now, reached = there, lost
         if moved <= LAST_STEP * max(1.0, float(np.abs(now).max())):

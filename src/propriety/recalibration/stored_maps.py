@@ -1,4 +1,4 @@
-"""Maps as plain data: what all recalibration maps share, of one event and of classes."""
+"""Storage of recalibration maps as plain data, shared by binary and class maps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS: dict[str, type[StoredMap]] = {}
 
 
 class StoredMap(ABC):
-    """Frozen dataclasses whose fields are their parameters; `to_dict` stores a map, and `from_dict` makes it again."""
+    """Base of frozen dataclasses whose fields are their parameters; `from_dict` restores what `to_dict` returns."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class StoredMap(ABC):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Make a map from what `to_dict` returned; what is no such thing is refused.
+        """Restore a map from what `to_dict` returned; other data are rejected with an error.
 
         Examples
         --------
@@ -68,12 +68,12 @@ class StoredMap(ABC):
         return known(**stored)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return what `to_dict` returns as JSON."""
+        """Return the result of `to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Make a map from what `to_json` returned."""
+        """Restore a map from what `to_json` returned."""
         try:
             data = json.loads(text)
         except ValueError as error:
@@ -81,7 +81,7 @@ class StoredMap(ABC):
         return cls.from_dict(data)
 
     def __eq__(self, other: object) -> bool:
-        """Whether two maps are of one kind and have the same parameters."""
+        """Whether two maps are of the same kind and have the same parameters."""
         return self.to_dict() == other.to_dict() if isinstance(other, StoredMap) else NotImplemented
 
     def __hash__(self) -> int:
@@ -94,7 +94,7 @@ class StoredMap(ABC):
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as plain data: a number, numbers, or other maps."""
+    """Return a parameter as plain data: a number, a list of numbers, or a list of maps."""
     if isinstance(value, tuple):
         return [one.to_dict() for one in value]
     return value.tolist() if isinstance(value, np.ndarray) else value

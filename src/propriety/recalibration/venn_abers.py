@@ -1,4 +1,4 @@
-"""Venn-Abers recalibration: two probabilities, one of which is calibrated, exact from the table in one pass."""
+"""Venn-Abers recalibration: two probabilities, one of them calibrated, computed exactly in one pass over the table."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["VennAbersMap", "fit_venn_abers"]
 class VennAbersMap(RecalibrationMap):
     r"""The pair :math:`(p_0, p_1)` of a forecast, and the point between them that is best under the log score.
 
-    :math:`p_y` is the isotonic rate at the forecast once a case with this forecast and the outcome y is added to those
-    of the table. Whatever the outcome turns out to be, the one that belongs to it is calibrated. The point
+    :math:`p_y` is the isotonic rate at the forecast after a case with this forecast and outcome y is added to the
+    table. Whatever the outcome, the probability that belongs to it is calibrated. The point
 
     .. math:: q = \frac{p_1}{1 - p_0 + p_1}
 
-    loses the same to either under the log score. Both are step functions, so that their steps are kept.
+    has the same regret for both under the log score. Both are step functions, and the map stores their steps.
 
     Parameters
     ----------
     low_from, low : array
-        :math:`p_0` is 0 below the first of `low_from`, and `low[i]` from `low_from[i]` on.
+        :math:`p_0` is 0 below the first entry of `low_from`, and `low[i]` from `low_from[i]` on.
     high_to, high : array
-        :math:`p_1` is `high[i]` up to `high_to[i]`, and 1 above the last.
+        :math:`p_1` is `high[i]` up to `high_to[i]`, and 1 above the last entry.
     case_weight : float
-        Weight of the case that is added.
+        Weight of the added case.
 
     References
     ----------
@@ -69,7 +69,7 @@ class VennAbersMap(RecalibrationMap):
             object.__setattr__(self, name, value)
 
     def interval(self, y_proba: object) -> tuple[Floats, Floats]:
-        """Return the lower and the upper probability of each forecast."""
+        """Return the lower and the upper probability for each forecast."""
         return self._interval(read_event_forecast(y_proba))
 
     def recalibrated(self, forecast: Floats) -> Floats:
@@ -84,7 +84,7 @@ class VennAbersMap(RecalibrationMap):
         return low, high
 
     def written(self, p: Column, ops: Written) -> Column:
-        """Return the map of a column: a step function."""
+        """Return the map applied to a column: a step function."""
         steps = sorted([(at, False) for at in self.low_from.tolist()] + [(at, True) for at in self.high_to.tolist()])
         low, high = [0.0, *self.low.tolist()], [*self.high.tolist(), 1.0]
         places, place = [(0, 0)], (0, 0)
@@ -96,24 +96,24 @@ class VennAbersMap(RecalibrationMap):
 
     @property
     def is_monotone(self) -> bool:
-        """True, because both probabilities are."""
+        """True, because both probabilities are nondecreasing."""
         return True
 
     @property
     def formula(self) -> str:
         """The map in one line."""
-        return f"p1 / (1 - p0 + p1), step functions of {len(self.low):,} and {len(self.high):,} steps"
+        return f"p1 / (1 - p0 + p1), step functions with {len(self.low):,} and {len(self.high):,} steps"
 
 
 def fit_venn_abers(table: ForecastTable, *, case_weight: float | None = None) -> VennAbersMap:
-    """Compute the Venn-Abers pair of every forecast from the table, in time that grows as its rows do.
+    """Compute the Venn-Abers pair of every forecast from the table, in linear time.
 
     Parameters
     ----------
     table : ForecastTable
         Any.
     case_weight : float, optional
-        Weight of the case that is added: by default the mean weight of the cases, which is 1 without weights.
+        Weight of the added case; by default the mean weight of the cases, which is 1 without weights.
 
     Returns
     -------
@@ -141,11 +141,11 @@ def fit_venn_abers(table: ForecastTable, *, case_weight: float | None = None) ->
 
 
 def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
-    r"""Return the isotonic rate of each row once an event of this weight is added to it.
+    r"""Return the isotonic rate of each row after an event of this weight is added to it.
 
-    With the points :math:`P_j = (W_j, E_j)` of summed weights and events, the rate of row i is the slope of the common
-    tangent from below of the points before it and of those from it on, these moved by (w, w). As i grows, so does the
-    slope, and both tangent points move to the right; so they are found in one pass.
+    Let :math:`P_j = (W_j, E_j)` be the cumulative weights and events. The rate of row i is the slope of the common
+    lower tangent to the points before the row and to the points after it, shifted by (w, w). As i grows, the slope
+    grows and both tangent points move to the right, so they are found in one pass.
     """
     x = np.append(0.0, np.cumsum(events + non_events)).tolist()
     y = np.append(0.0, np.cumsum(events)).tolist()
@@ -159,7 +159,7 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
         while len(left) >= 2:
             one, two = left[-2], left[-1]
             if (y[two] - y[one]) * (xn - x[two]) < (yn - y[two]) * (x[two] - x[one]):
-                break  # The middle one of the three is below the line between the others.
+                break  # The middle point is below the line through the other two.
             left.pop()
         left.append(new)
         at, touch = min(at, len(left) - 1), max(touch, row)
@@ -177,12 +177,12 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
                 break
             at += 1
         rates[new] = slope
-    # A rate is a share, and rises from row to row; rounding may have it otherwise.
+    # Rates are shares that increase from row to row, except for rounding error.
     return np.maximum.accumulate(np.clip(rates, 0.0, 1.0))
 
 
 def _next_on_hull(x: list[float], y: list[float]) -> list[int]:
-    """Return, for each point, the next one on the lower convex hull of those from it on; 0 for the last."""
+    """Return, for each point, the next point on the lower convex hull of itself and later points; 0 for the last."""
     after = [0] * len(x)
     for point in range(len(x) - 2, -1, -1):
         xp, yp = x[point], y[point]

@@ -38,7 +38,7 @@ MOST_PIECES = 20_000
 
 
 class Written(Protocol):
-    """The operations in which a formula is written, besides `+ - * /` and comparisons."""
+    """The operations of formulas, besides `+ - * /` and comparisons."""
 
     def log(self, x: Column) -> Column:
         """Natural logarithm."""
@@ -53,7 +53,7 @@ class Written(Protocol):
         """Return the largest of two or more columns in each row."""
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
-        """`yes` where the condition holds, else `no`."""
+        """`yes` if the condition holds, else `no`."""
 
     def constant(self, value: float) -> Column:
         """One number for all rows."""
@@ -80,7 +80,7 @@ class _Expressions:
 
 
 class _Text:
-    """A formula in SQL; all numbers are cast to double precision, which bare literals are not in every dialect."""
+    """A formula in SQL; numbers are cast to double precision, because literals are decimals in some dialects."""
 
     __slots__ = ("text",)
 
@@ -162,7 +162,7 @@ ClassFormula: TypeAlias = Callable[[Sequence[Column], Written], list[Column]]
 
 
 def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
-    """Write a formula of a column as an expression; values that are not forecasts become null."""
+    """Write a formula of a column as an expression; invalid forecasts become null."""
     if not isinstance(column, str | nw.Expr):
         raise InputTypeError("must be the name of a column, or an expression", argument="column")
     p = (nw.col(column) if isinstance(column, str) else column).cast(nw.Float64)
@@ -176,7 +176,7 @@ def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
 
 
 def written_expressions(formula: ClassFormula, columns: Sequence[str | nw.Expr], classes: int | None) -> list[nw.Expr]:
-    """Write a formula of the columns of all classes as expressions; rows without forecasts become null."""
+    """Write a formula of the columns of all classes as expressions; rows with invalid forecasts become null."""
     if not all(isinstance(one, str | nw.Expr) for one in _as_many(columns, classes)):
         raise InputTypeError("must be names of columns, or expressions", argument="columns")
     p = [(nw.col(one) if isinstance(one, str) else one).cast(nw.Float64) for one in columns]
@@ -185,14 +185,14 @@ def written_expressions(formula: ClassFormula, columns: Sequence[str | nw.Expr],
 
 
 def sqls_of(formula: ClassFormula, columns: Sequence[str], classes: int | None, dialect: Dialect) -> list[str]:
-    """Write a formula of the columns of all classes in SQL, a text for each class; see `sql_of`."""
+    """Write a formula of the columns of all classes in SQL, one expression per class; see `sql_of`."""
     p = [_column(one) for one in _as_many(columns, classes)]
     holds = _text(reduce(and_, [(one >= 0.0) & (one <= 1.0) for one in p]))
     return [_in_dialect(f"CASE WHEN {holds} THEN {_text(found)} END", dialect) for found in formula(p, SQL)]
 
 
 def _as_many(columns: Any, classes: int | None) -> Sequence[Any]:
-    """Return the columns, of which there must be one for each class."""
+    """Return the columns; there must be one for each class."""
     wanted = range(classes, classes + 1) if classes else range(2, sys.maxsize)
     if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) not in wanted:
         law = f"must be a list of {classes or 'two or more'} columns, one for each class"
@@ -208,7 +208,7 @@ def _column(name: object) -> _Text:
 
 
 def _in_dialect(text: str, dialect: Dialect) -> str:
-    """Return SQL of DuckDB in a dialect."""
+    """Translate SQL for DuckDB to a dialect."""
     if dialect not in get_args(Dialect):
         law = f"must be one of {list(get_args(Dialect))}"
         raise InputValueError(law, argument="dialect", offender=f"got {dialect!r}")
@@ -226,7 +226,7 @@ def _in_dialect(text: str, dialect: Dialect) -> str:
 def log_odds_of(p: Column, floor: float, ops: Written) -> Column:
     """Return the log-odds of floored forecasts."""
     if not 1.0 - floor < 1.0:
-        law = "a map in log-odds needs a floor above 1e-16 to be written out, because forecasts of 0 and 1 have none"
+        law = "a map in log-odds needs a floor above 1e-16 to be written out, because those of 0 and 1 are infinite"
         raise UnsupportedOperationError(law, offender=f"it is {floor!r}", hint="fit it with a floor such as 1e-6.")
     inside = ops.clip(p, floor, 1.0 - floor)
     return ops.log(inside / (1.0 - inside))
@@ -261,13 +261,13 @@ def expit_of(x: Column, farthest: float, ops: Written) -> Column:
 def piecewise(
     p: Column, pieces: Sequence[Callable[[], Column]], breaks: Sequence[tuple[float, bool]], ops: Written
 ) -> Column:
-    """Return the value of the piece in which each forecast lies, found by bisection.
+    """Return the value of the piece that contains each forecast, found by bisection.
 
-    A break is a forecast, together with whether it belongs to the piece before it.
+    A break is a forecast and whether it belongs to the piece before it.
     """
     if len(pieces) > MOST_PIECES:
-        law = f"a map of more than {MOST_PIECES:,} pieces cannot be written out; it has {len(pieces):,}"
-        raise UnsupportedOperationError(law, hint="join its points, or use a smooth map.")
+        law = f"a map with more than {MOST_PIECES:,} pieces cannot be written out; this one has {len(pieces):,}"
+        raise UnsupportedOperationError(law, hint="merge some of its points, or use a smooth map.")
     if len(pieces) == 1:
         return pieces[0]()
     half = len(pieces) // 2

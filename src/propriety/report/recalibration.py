@@ -1,4 +1,4 @@
-"""The table of a report with what recalibrating each model would gain, and the maps."""
+"""The tables of a report with the gain of recalibrating each model and the maps."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ OUTCOMES: dict[Gain, str] = {
     "infinite": "leaves it infinite",
     "not tested": "not tested",
 }
+IMMATERIAL = "leaves it practically unchanged"
 NOTE = (
     "A positive gain lowers the {score}. The map is a monotone curve, shrunk towards the forecasts where the evidence "
     "against them is weak. The gain is out of sample ({folds}): every case is recalibrated by a map fitted without it."
 )
-FLOORED = "Where the score is infinite, gains are over the forecasts kept from 0 and 1, whose score is shown."
-MAPS = "p is the forecast and q what to forecast instead; logit p = log(p / (1 \N{MINUS SIGN} p))."
+FLOORED = "If the score is infinite, the gain is relative to the forecasts with a floor, and their score is shown."
+MAPS = "p is the forecast and q the recalibrated forecast; logit p = log(p / (1 \N{MINUS SIGN} p))."
 ROUND = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 MOST_EXAMPLES = 5
 ARROW = "\N{NO-BREAK SPACE}\N{RIGHTWARDS ARROW}\N{NO-BREAK SPACE}"
 
 
 def gains(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the tables of the gains of recalibration and of the maps, where they are known."""
+    """Yield the tables of the gains of recalibration and of the maps, for models that have them."""
     found = dict(evaluation.recalibration)
     if not found:
         return
@@ -53,7 +54,7 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
             headline.label: [one.before for one in verdicts],
             "gain": [None if one.outcome == "unchanged" else Estimate(one.gain, one.low, one.high) for one in verdicts],
             "share of the score": [_share(one) for one in found.values()],
-            "recalibration": [OUTCOMES[one.outcome] for one in verdicts],
+            "recalibration": [IMMATERIAL if one.is_immaterial else OUTCOMES[one.outcome] for one in verdicts],
         },
         call=call,
         note=" ".join([NOTE.format(score=headline.label, folds=folds), *_notes(found)]),
@@ -62,7 +63,7 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
         title="Recalibration maps",
         columns={
             "model": list(found),
-            "forecast and what to forecast instead": [_examples(one) for one in found.values()],
+            "forecast and recalibrated forecast": [_examples(one) for one in found.values()],
             "formula": [formula_of(one.map) for one in found.values()],
         },
         call=f"{call}.map",
@@ -74,12 +75,12 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
 def _share(found: Recalibration) -> str:
     """Return the gain as a share of the score."""
     before, gain = found.verdict.before, found.verdict.gain
-    known = 0.0 < before < math.inf and found.verdict.outcome != "unchanged"
+    known = 0.0 < before < math.inf and math.isfinite(gain) and found.verdict.outcome != "unchanged"
     return percent(gain / before, 2) if known else "\N{EN DASH}"
 
 
 def _examples(found: Recalibration) -> str:
-    """Return what becomes of a few round forecasts that the model makes."""
+    """Return a few round forecasts in the range of the model, with their recalibrated values."""
     table = found.table_before
     low, high = weighted_quantile(table.forecast, table.weights, np.array([0.02, 0.98])).tolist()
     inside = [one for one in ROUND if low <= one <= high]

@@ -45,11 +45,13 @@ LEAST_PERCENT = 5.0  # Logits and typing errors are smaller.
 
 OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {pos_label} is given")
 POS_LABEL_HINT = Wording("pass {pos_label=}, the label whose probability {y_proba} gives.")
+LABELLED_HINT = Wording("pass {labels=}[other, event] to name both.")
 LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
 EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
 MISSING_LAW = "must not hold missing values (NaN, None, NA or masked)"
 MISSING_HINT = Wording('drop such rows yourself, or pass {missing="drop"} to drop and count them.')
 UNIT_LAW = "must lie in [0, 1]"
+NAMED_FORECAST = "forecasts[{model!r}]"
 NUMBERS_LAW = "must hold real numbers"
 NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and see which values fail."
 CAST_HINT = "cast {column!r} first."
@@ -148,7 +150,7 @@ def rows_of(argument: str) -> str:
 
 def named_forecast(model: str) -> str:
     """Return the name of the forecasts of one of several models."""
-    return Wording("forecasts[{model!r}]", model=model)
+    return Wording(NAMED_FORECAST, model=model)
 
 
 def named_key(key: str) -> str:
@@ -186,8 +188,7 @@ def unnamed_classes(found: str) -> InputValueError:
 def other_kind(pos_label: object, found: str) -> InputValueError:
     """Return the error for outcomes whose type does not match the label of the event."""
     law = Wording("must hold labels of the same type as {pos_label}={event!r}", event=pos_label)
-    hint = Wording("pass {labels=}[other, event] to name both.")
-    return InputValueError(law, argument="y_true", offender=f"got {found}", hint=hint)
+    return InputValueError(law, argument="y_true", offender=f"got {found}", hint=LABELLED_HINT)
 
 
 def none_left(rows: int, *, models: int = 1) -> InputValueError:

@@ -1,0 +1,77 @@
+"""Reading answers with a confidence, with errors that name the arguments of functions of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
+from propriety.result import Floats
+from propriety.tables import laws
+from propriety.tables.validation import check_names, read_cases
+
+__all__ = ["about_answers", "read_answers"]
+
+RANKS_HINT = "only their order matters; pass scipy.stats.rankdata(score) / len(score) of scores on another scale."
+WORDS = {
+    laws.NAMED_FORECAST: "confidence",
+    laws.POS_LABEL_HINT.template: "pass {pos_label=}, the label of right answers.",
+    laws.LABELLED_HINT.template: "pass {pos_label=} of that type, the label of right answers.",
+    laws.EVENT_HINT.template: "pass the confidence of each answer, such as the highest probability of its row.",
+}
+WITHOUT_DROPPING = {laws.MISSING_HINT.template: "leave such cases out, for all models."}
+
+
+@contextmanager
+def about_answers(correct: str = "correct", confidence: str = "confidence", *, drops: bool = True) -> Iterator[None]:
+    """Let errors name the arguments of functions of answers; `drops` says whether these can drop missing values."""
+    try:
+        yield
+    except ProprietyError as error:
+        error.aliases |= {"y_true": correct, "y_proba": confidence, "forecasts": correct} | WORDS
+        error.aliases |= {} if drops else WITHOUT_DROPPING
+        if error.law == laws.UNIT_LAW and not isinstance(error.hint, Wording):  # Rounding errors have a hint of theirs.
+            error.hint = RANKS_HINT
+        raise
+
+
+def read_answers(
+    correct: Any, confidence: Any, pos_label: object
+) -> tuple[dict[str, NDArray[np.bool_]], dict[str, Floats]]:
+    """Read the answers of several models: for each, which were right, and the confidences.
+
+    Examples
+    --------
+    >>> read_answers({"a": ["C", "I"], "b": ["I", "I"]}, {"a": [0.9, 0.2], "b": [0.4, 0.3]}, "C")[0]
+    {'a': array([ True, False]), 'b': array([False, False])}
+    """
+    answers, confidences = _by_model(correct, "correct"), _by_model(confidence, "confidence")
+    with about_answers():
+        check_names(answers, fewest=2)
+    if list(answers) != list(confidences):
+        told = f"they have {list(answers)} and {list(confidences)}"
+        raise InputValueError("correct and confidence must have the same models in the same order", offender=told)
+    right, found = {}, {}
+    for model, own in answers.items():
+        names = (Wording(f"{argument}[{{model!r}}]", model=model) for argument in ("correct", "confidence"))
+        with about_answers(*names, drops=False):
+            cases = read_cases(own, confidences[model], pos_label=pos_label, kind="event").gathered()
+        right[model], found[model] = cases.outcome, cases.forecast
+    sizes = {name: len(own) for name, own in right.items()}
+    if len(set(sizes.values())) > 1:
+        law = "all models must have answered the same cases"
+        raise InputValueError(law, offender=f"their numbers of cases are {sizes}")
+    return right, found
+
+
+def _by_model(given: Any, argument: str) -> Mapping[str, Any]:
+    """Return arrays by model from a mapping, or from a data frame with one column per model."""
+    if not hasattr(given, "items"):
+        hint = 'pass {"a": ..., "b": ...}; for a single model, use risk_coverage_curve.'
+        offender = f"got {type(given).__name__}"
+        raise InputTypeError("must map the names of models to arrays", argument=argument, offender=offender, hint=hint)
+    return dict(given.items())
