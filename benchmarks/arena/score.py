@@ -32,8 +32,8 @@ NOTES = [
         "place are split like any others, so that the gains are those of random splits."
     ),
     (
-        "The methods were fixed before the data sets were chosen, but for the default for classes: after a first run it "
-        "was changed for simulated forecasts that are nearly one-hot or nearly uniform, without looking at these data. "
+        "The methods were fixed before the data sets were chosen, except the default for classes. It was changed after "
+        "a first run, because of simulated forecasts that are nearly one-hot or nearly uniform. "
         "Every second data set is called fresh and is for confirming later changes."
     ),
     (
