@@ -143,7 +143,7 @@ def test_the_ranking_map_says_nothing_of_noise(found, request):
     axes = result.ranking.plot()
     assert not [patch for patch in axes.patches if patch.get_hatch()]
     told = " ".join(text.get_text() for text in axes.get_legend().get_texts())
-    assert "sampling error is not known" in told.replace("\n", " ")
+    assert "no standard error is available" in told.replace("\n", " ")
     assert "hatched" not in told
     assert not [text for text in axes.texts if "SE" in text.get_text()]
     axes.figure.clear()

@@ -21,6 +21,7 @@ from propriety.tables.forecast_table import ForecastTable
 __all__ = [
     "Drawing",
     "Units",
+    "canonical_order",
     "draw_from_cases",
     "draw_from_table",
     "in_blocks",
@@ -198,13 +199,18 @@ class Units:
         return in_blocks(draw, drawing)
 
 
-def in_canonical_order(cases: Cases) -> Cases:
-    """Return the cases of positive weight sorted by their values, so that draws do not depend on the row order."""
+def canonical_order(cases: Cases) -> NDArray[np.intp]:
+    """Return the order of cases by their values."""
     columns = [np.asarray(cases.forecasts[model]) for model in cases.models]
     flat = [column if column.ndim == 1 else place for column in columns for place in np.atleast_2d(column.T)]
     extra = [one.codes for one in (cases.cluster, cases.time) if one is not None]
     weight = [] if cases.weight is None else [np.asarray(cases.weight)]
-    order = np.lexsort([*extra, *weight, np.asarray(cases.outcome), *flat[::-1]])
+    return np.lexsort([*extra, *weight, np.asarray(cases.outcome), *flat[::-1]])
+
+
+def in_canonical_order(cases: Cases) -> Cases:
+    """Return the cases of positive weight sorted by their values, so that draws do not depend on the row order."""
+    order = canonical_order(cases)
     if cases.weight is not None:
         order = order[np.asarray(cases.weight)[order] > 0.0]
     return cases.where(order)

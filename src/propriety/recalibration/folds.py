@@ -13,6 +13,7 @@ from narwhals.dependencies import is_into_dataframe
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.inference.bootstrap import canonical_order
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import check_condensed, open_ledger
 from propriety.recalibration.class_folds import ClassFolds
@@ -240,7 +241,10 @@ def _of_ledger(
         return _of_table(ledger.table(model), number, seed, ledger.dropped)
     units = cases.time or cases.cluster
     if units is None:
-        return _of_cases(ledger, dealt(np.ones(len(cases)), number, seed), model, "random folds")
+        # The folds do not depend on the order of the rows, so that engines and arrays have the same.
+        codes = np.empty(len(cases), dtype=np.intp)
+        codes[canonical_order(cases.of(ledger.one_model(model)))] = dealt(np.ones(len(cases)), number, seed)
+        return _of_cases(ledger, codes, model, "random folds")
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
     words = "folds of neighbouring times" if cases.time else "random folds of whole clusters"
     return _of_cases(ledger, dealt(counts, number, None if cases.time else seed)[units.codes], model, words)
