@@ -1,5 +1,7 @@
 """The verdict on calibration is the same from arrays, from every engine, and from a ledger, to the last word."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -43,6 +45,8 @@ def frame(lazy_engine):
 
 
 def same_verdict(found, expected):
+    if found.gain is None or expected.gain is None:  # Single summaries and stored weighted ledgers have no gain.
+        found, expected = replace(found, gain=None), replace(expected, gain=None)
     one, other = found._fields(), expected._fields()
     assert list(one) == list(other)
     for name, value in other.items():
