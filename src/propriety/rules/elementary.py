@@ -94,6 +94,7 @@ class ShiftedBrier(BinaryRule):
 
     name: ClassVar[str] = "shifted_brier"
     label: ClassVar[str] = "shifted Brier score"
+    short: ClassVar[str] = "shifted Brier"
 
     mu: float
     weighted: bool = True
