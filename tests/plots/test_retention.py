@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from drawn import texts
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
@@ -20,16 +21,6 @@ RNG = np.random.default_rng(2)
 ROWS = RNG.dirichlet(np.ones(4), 200)
 Y = np.array([RNG.choice(4, p=row) for row in ROWS])
 LABELS = ["poor", "fair", "good", "best"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 def test_every_rule_has_its_curve_and_its_mean_height():
