@@ -118,7 +118,7 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
                 title=f"Scores by {listed(found.by)}",
                 columns=columns,
                 call=call_for_groups(evaluation, found),
-                note="" if found.is_judged.all() else texts.SMALL_GROUPS,
+                note="" if found.is_tested.all() else texts.SMALL_GROUPS,
             ),
         ),
     )

@@ -48,7 +48,7 @@ class Brier(BinaryRule, ClassRule):
     Parameters
     ----------
     scale : {"sum", "half"}
-        Which score is reported for class probabilities.
+        Unit in which class probabilities are scored; ``"half"`` is scikit-learn's ``scale_by_half=True``.
 
     References
     ----------
