@@ -66,7 +66,7 @@ def samples(design: str, n: int, replicates: int) -> Iterator[dict[tuple[str, st
         share = np.array([table.n for table in parts.tables]) / n
         found = {}
         for name, rule in RULES.items():
-            gains, _ = gains_of(fitted, rule, LEVEL)
+            gains = gains_of(fitted, rule, LEVEL)
             before = expected_score(rule, points, rate)
             for method in fitted.maps:
                 verdict = gains.verdict(method, adjusted=False)
