@@ -84,7 +84,8 @@ def samples(design: str, size: int, n: int, replicates: int) -> Iterator[dict[st
         if size == WITH_INTERVALS:
             parts = folds_of(y, p, folds=FOLDS, id=None, model=None, seed=replicate)
             maps, _ = maps_by_fold(parts, {name: CLASS_METHODS[name] for name in ("none", "auto")})
-            gains = gains_of(ClassCrossFit(parts, maps), pr.Log(), 0.95)  # type: ignore[arg-type]  # of classes
+            fitted = ClassCrossFit(parts, maps)  # type: ignore[arg-type]  # of classes
+            gains = gains_of(fitted, fitted.ledger(pr.Log()), pr.Log(), 0.95)
             verdict = gains.verdict("auto", adjusted=False)
             share = np.bincount(parts.codes) / n  # type: ignore[arg-type]  # of classes
             of_folds = float(share @ [gain(own) for own in maps["auto"]])

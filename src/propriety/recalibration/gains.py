@@ -74,9 +74,9 @@ class Gains:
         )
 
 
-def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains:
-    """Return the gains of all methods."""
-    ledger, names, measure = fitted.ledger(rule), list(fitted.maps), MeanScore(rule)
+def gains_of(fitted: CrossFit | ClassCrossFit, ledger: Ledger, rule: Any, level: float) -> Gains:
+    """Return the gains of all methods; `ledger` is `fitted.ledger(rule)`."""
+    names, measure = list(fitted.maps), MeanScore(rule)
     score = fitted.scores(ledger, rule)
     reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
     why = _why_untested(fitted, ledger)
@@ -124,14 +124,13 @@ def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
     return Estimates(factor * error, compared.df, low, high, np.where(tested, found.p_value, compared.p_value))
 
 
-def simplest_of(fitted: CrossFit | ClassCrossFit, rule: Any, gains: Gains, level: float) -> str:
+def simplest_of(fitted: CrossFit | ClassCrossFit, ledger: Ledger, rule: Any, gains: Gains, level: float) -> str:
     """Return the first method whose score is within half a standard error of the best."""
     names: list[str] = gains.candidate.tolist()
     best = names[int(np.argmin(gains.score))]
-    ledger, measure = fitted.ledger(rule), MeanScore(rule)
     if len(names) == 1 or _why_untested(fitted, ledger):
         return best
-    compared = compare_of(ledger, measure, reference=best, level=level, drawing=DRAWING)
+    compared = compare_of(ledger, MeanScore(rule), reference=best, level=level, drawing=DRAWING)
     columns = (column.tolist() for column in (compared.model, compared.difference, compared.standard_error))
     near = {model for model, behind, error in zip(*columns, strict=True) if behind <= NEAR * error or behind == 0.0}
     return next(name for name in names if name in near or name == best)

@@ -159,7 +159,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         labels=labels,
         missing=missing,
     )
-    asked = _asked(rule, parts)
+    asked: Any = _asked(rule, parts)
     known: Fits = CLASS_METHODS if isinstance(parts, ClassFolds) else METHODS
     tried = _candidates(method, candidates, known)
     if parts.has_certain:
@@ -171,9 +171,10 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     if method in failed:
         raise failed[method]
     maps = {name: own for name, own in maps.items() if name in by_fold}
-    fitted = ClassCrossFit(parts, by_fold) if isinstance(parts, ClassFolds) else CrossFit(parts, parts.whole, by_fold)
-    gains = gains_of(fitted, asked, level)
-    chosen = simplest_of(fitted, asked, gains, level) if method == CHOOSE else method
+    fitted = ClassCrossFit(parts, by_fold) if isinstance(parts, ClassFolds) else CrossFit(parts, by_fold)
+    ledger = fitted.ledger(asked)
+    gains = gains_of(fitted, ledger, asked, level)
+    chosen = simplest_of(fitted, ledger, asked, gains, level) if method == CHOOSE else method
     notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.recalibration.class_fits import MOST_CLASSES, structured_penalty
-from propriety.recalibration.class_rows import ClassRows, Rows, Scaling, floor_of_classes
-from propriety.recalibration.maps import checked_floor
+from propriety.recalibration.class_fits import MOST_CLASSES, class_floor, spread_of, structured_penalty
+from propriety.recalibration.class_rows import ClassRows, Rows, Scaling
 from propriety.recalibration.scaling_maps import MatrixMap, VectorMap
 from propriety.recalibration.softmax_fit import Likelihood, maximised
 from propriety.result import Floats
@@ -71,10 +70,9 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     >>> fit_shrunk_classes(rows).shares
     array([0., 0.])
     """
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
+    least = class_floor(rows, floor)
     size, unit = rows.classes, rows.unit
-    # With a slope of 0 the curvature is the variance of log-probabilities among the classes.
-    spread = float(rows.likelihood("temperature", least)(np.zeros(1)).hessian[0, 0]) / rows.total
+    spread = spread_of(rows, rows.likelihood("temperature", least))
     line = unit * LINE * min(1.0, max(spread, NARROW**2))
     one = np.ones(1)
     common = _stage_of(rows, "temperature", least, np.array([[line]]))
