@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from propriety.ledger.sources import check_condensed, open_ledger
 from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.grouped_forecasts import grouped_tables, grouping_of
+from propriety.recalibration.hashed_folds import hashed_folds, with_hashed_folds, with_ranked_folds
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
@@ -26,7 +26,6 @@ from propriety.tables.frames import known
 
 __all__ = ["DEFAULT_FOLDS", "Folds", "folds_of"]
 
-PRIME = 2**31 - 1
 FOLD, ID = "fold", "id"
 DEFAULT_FOLDS, MOST = 10, 100
 OF_CASES = ("outcome", "cluster", "time", "sample_weight", "pos_label", "labels")
@@ -118,33 +117,8 @@ def folds_of(
         return _of_key(ledger, ledger.index.names[0], model)
     if id is not None and isinstance(ledger.source, Cases):
         (ids,) = ledger.source.keys.values()
-        return _of_cases(ledger, hashed(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
+        return _of_cases(ledger, hashed_folds(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
     return _of_ledger(ledger, number, model, seed)
-
-
-def hashed(labels: object, folds: int, seed: int) -> NDArray[np.intp]:
-    r"""Return the fold of each label, :math:`((a x + b) \bmod (2^{31} - 1)) \bmod k`.
-
-    The seed determines a and b; x is the absolute value of a whole-number label, and the CRC-32 of the text of any
-    other.
-
-    References
-    ----------
-    Carter & Wegman (1979), doi:10.1016/0022-0000(79)90044-8.
-
-    Examples
-    --------
-    >>> hashed([1, 2, 3, "x"], 5, seed=1).tolist()
-    [0, 4, 0, 1]
-    """
-    numbers = [
-        abs(int(label)) % PRIME
-        if isinstance(label, int | np.integer) and not isinstance(label, bool)
-        else zlib.crc32(str(label).encode()) % PRIME
-        for label in labels  # type: ignore[attr-defined]  # a sequence
-    ]
-    factor, term = _factors(seed)
-    return np.array([(factor * one + term) % PRIME % folds for one in numbers], dtype=np.intp)
 
 
 def dealt(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp]:
@@ -211,11 +185,6 @@ def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object
 
 def _is_eager(frame: object) -> bool:
     return bool(is_into_dataframe(frame))
-
-
-def _factors(seed: int) -> tuple[int, int]:
-    factor, term = np.random.default_rng(seed).integers(1, PRIME, 2).tolist()
-    return int(factor), int(term)
 
 
 def _of_ledger(ledger: Ledger, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
@@ -316,18 +285,12 @@ def _of_lazy(
         law = "the folds of a lazy frame need a column of whole numbers"
         made = "add one, such as a hash of the identifier computed by the engine."
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
-    factor, term = _factors(seed)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
-    place = (_remainder(unit, schema[unit]) * factor + term) % PRIME % number
-    keyed = open_ledger(frame.with_columns(place.alias(name)).to_native(), forecasts, by=name, **options)
+    keyed = open_ledger(with_hashed_folds(frame, unit, number, seed, name).to_native(), forecasts, by=name, **options)
+    if len(keyed.index) < number:
+        ranked = with_ranked_folds(frame, unit, number, seed, name)
+        keyed = keyed if ranked is None else open_ledger(ranked.to_native(), forecasts, by=name, **options)
     return _of_key(keyed, name, None, f"folds by a hash of {unit}")
-
-
-def _remainder(column: str, kind: nw.dtypes.DType) -> nw.Expr:
-    """Return the remainder of the absolute value of whole numbers; those that may exceed Int64 are cast afterwards."""
-    if kind in (nw.UInt64, nw.UInt128, nw.Int128):
-        return (nw.col(column).abs() % PRIME).cast(nw.Int64)
-    return nw.col(column).cast(nw.Int64).abs() % PRIME
 
 
 def _check_event(ledger: Ledger) -> None:

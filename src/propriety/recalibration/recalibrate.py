@@ -85,8 +85,9 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     folds : int, array-like of shape (n,), or str
         Number of folds; or the fold of each case, a column of the frame, or a key of the ledger.
     id : array-like of shape (n,), or str with a frame, optional
-        Identifier whose hash determines the fold, so that the same cases are always in the same fold. For lazy frames,
-        a column of whole numbers; without it, the cases of their table are assigned at random.
+        Identifier whose hash determines the fold, so that the same cases are always in the same fold. If a fold would
+        be empty, identifiers are ranked by their hashes and split evenly. For lazy frames, a column of whole numbers;
+        without it, the cases of their table are assigned at random.
     model : str, optional
         The model, if a ledger has several.
     cluster, time : array-like of shape (n,), or str with a frame, optional
