@@ -15,11 +15,13 @@ __all__ = ["fit_structured_matrix", "fit_temperature", "fit_vector"]
 
 MOST_CLASSES = 40  # For matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
 RIDGE = 1.0  # Penalty in cases, for vector scaling whose likelihood has no maximum.
-FLAT = 1e-9  # Smaller differences of log-probabilities count as 0.
+FLAT = 1e-4  # Log-probabilities with a smaller standard deviation within rows count as equal.
 
 
 def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap:
     """Fit the temperature by maximum likelihood.
+
+    It is an error if the log-probabilities are almost equal: with a standard deviation within rows of at most 0.0001.
 
     Parameters
     ----------
@@ -167,7 +169,7 @@ def _slope(rows: Rows, floor: float) -> float:
     """Return the slope of temperature scaling."""
     likelihood = rows.likelihood("temperature", floor)
     if spread_of(rows, likelihood) <= FLAT**2:
-        law = "temperature scaling needs probabilities that differ between classes; in every row they are equal"
+        law = "temperature scaling needs probabilities that differ between classes; they are almost equal in every row"
         raise InputValueError(law)
     (slope,) = _found(maximised(likelihood, np.zeros(1), np.zeros((1, 1)), np.zeros(1)), "temperature").tolist()
     return float(slope)

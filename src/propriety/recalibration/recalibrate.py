@@ -175,7 +175,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     fitted = ClassCrossFit(parts, by_fold) if isinstance(parts, ClassFolds) else CrossFit(parts, by_fold)
     ledger = fitted.ledger(asked)
     gains = gains_of(fitted, ledger, asked, level)
-    chosen = simplest_of(fitted, ledger, asked, gains, level) if method == CHOOSE else method
+    chosen = simplest_of(ledger, asked, gains, level) if method == CHOOSE else method
     notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(
