@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import canonical_order
+from propriety.ledger.engine_filling import BUDGET
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import check_condensed, open_ledger
 from propriety.recalibration.class_folds import ClassFolds
@@ -23,10 +24,12 @@ from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
+from propriety.tables.queries import fetched
 
 __all__ = ["DEFAULT_FOLDS", "Folds", "folds_of"]
 
 FOLD, ID = "fold", "id"
+CELLS = 2**16  # Of the tables of an engine with many rows.
 DEFAULT_FOLDS, MOST = 10, 100
 OF_CASES = ("outcome", "cluster", "time", "sample_weight", "pos_label", "labels")
 
@@ -286,11 +289,21 @@ def _of_lazy(
         made = "add one, such as a hash of the identifier computed by the engine."
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
+    rows = int(fetched(frame.select(rows=nw.len())).column("rows")[0].as_py())
+    if rows > BUDGET and _is_one_column(forecasts):
+        # Fewer cells than a ledger would have are enough for maps, and the engine need not count each fold before.
+        options["cells"] = CELLS
     keyed = open_ledger(with_hashed_folds(frame, unit, number, seed, name).to_native(), forecasts, by=name, **options)
     if len(keyed.index) < number:
         ranked = with_ranked_folds(frame, unit, number, seed, name)
         keyed = keyed if ranked is None else open_ledger(ranked.to_native(), forecasts, by=name, **options)
     return _of_key(keyed, name, None, f"folds by a hash of {unit}")
+
+
+def _is_one_column(forecasts: object) -> bool:
+    """Whether the forecasts are one column of a frame, by its name; classes have several."""
+    columns = list(forecasts.values()) if isinstance(forecasts, Mapping) else forecasts
+    return isinstance(columns, str) or (isinstance(columns, list | tuple) and [type(one) for one in columns] == [str])
 
 
 def _check_event(ledger: Ledger) -> None:
