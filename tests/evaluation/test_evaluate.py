@@ -103,7 +103,7 @@ def test_the_headline_is_what_the_advice_names_first(thresholds, rare):
 
 @pytest.mark.parametrize("kind", ["multiclass", "ordinal"])
 def test_the_headline_of_rows_is_what_the_advice_names_first(kind):
-    assert Problem(kind=kind).headline.label == pr.advise(outcome=kind).recommended[0].measure
+    assert Problem(kind=kind).headline.label == pr.advise(kind=kind).recommended[0].measure
 
 
 @pytest.mark.parametrize(

@@ -314,7 +314,7 @@ def test_the_words_of_a_comparison():
         "truth and near are not distinguishable on 400 cases; if the true difference is as observed, about "
     )
     assert lines[1] == (
-        f"truth is better than far: {-result.difference[1]:.3f} lower Brier score, 95% CI {low:.3f} to {high:.3f}."
+        f"truth is better than far: its Brier score is {-result.difference[1]:.3f} lower, 95% CI {low:.3f} to {high:.3f}."
     )
     assert lines[3] == "Paired t test on 400 cases; verdicts adjusted for 3 pairs."
 
