@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
-from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -227,7 +227,7 @@ def _score_of_cases(cases: Cases, rule: Rule) -> Score:
 def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[tuple[Floats, Floats | None]]:
     """Yield the losses of a model (by default the only one) with the weights, in the order of the cases, in chunks."""
     if cases.classes is None:
-        binary = _binary(rule)
+        binary = binary_rule(rule)
         for forecast, event, weight in cases.chunks(model):
             yield np.broadcast_to(binary.case_loss(forecast, event), len(event)), weight
     else:
@@ -238,7 +238,7 @@ def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Itera
 
 def losses_by_outcome(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[Floats]:
     """Yield the losses of a model with and without the event, of shape (2, cases), in the same chunks."""
-    binary = _binary(rule)
+    binary = binary_rule(rule)
     for forecast, event, _ in cases.chunks(model):
         yield np.stack([np.broadcast_to(binary.loss(forecast, event=side), len(event)) for side in (True, False)])
 
@@ -258,7 +258,7 @@ def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Fl
 
 def losses_of_table(table: ForecastTable, rule: Rule) -> tuple[Floats, Floats]:
     """Return the loss of each row of a table without and with the event."""
-    own, size = _binary(rule), len(table)
+    own, size = binary_rule(rule), len(table)
     without, happened = (np.broadcast_to(own.loss(table.forecast, event=event), size) for event in (False, True))
     return without, happened
 
@@ -277,21 +277,13 @@ def weighted_sum(loss: Floats, weight: Floats) -> float:
 
 def _score_of_table(table: ForecastTable, rule: Rule) -> Score:
     return Score(
-        mean_loss(_binary(rule), table.forecast, table.events, table.non_events),
+        mean_loss(binary_rule(rule), table.forecast, table.events, table.non_events),
         rule=repr(rule),
         scale=rule.units(),
         n=table.n,
         weight=table.weight,
         dropped=table.dropped,
     )
-
-
-def _binary(rule: Rule) -> BinaryRule:
-    if isinstance(rule, BinaryRule):
-        return rule
-    check_rule(rule)
-    law = f"{type(rule).__name__} scores rows with one column per class; got the forecast of one event"
-    raise InputValueError(law, hint="pass rows, such as numpy.column_stack([1 - p, p]).")
 
 
 def _by_class(rule: Rule) -> ClassRule:
