@@ -53,17 +53,20 @@ def mean_score(
     y_true : array-like of shape (n,), or ForecastTable
         Outcomes, in a list, NumPy array, or pandas, Polars or PyArrow column. A table replaces both outcomes and
         forecasts.
-    y_proba : array-like of shape (n,) or (n, K)
-        Probability of the event, or rows with one column per class.
+    y_proba : array-like of shape (n,), (n, 1), (n, 2) or (n, K)
+        Probability of the event; or of both outcomes, as scikit-learn's ``predict_proba`` returns them, with the event
+        in the second column; or rows with one column for each of three or more classes. Two columns give the same
+        results as the event's column. The columns of a frame may be named like the classes, in any order.
     rule : Rule
         The scoring rule, such as ``Brier()``.
     sample_weight : array-like of shape (n,), optional
         Weights, finite and not negative.
     pos_label : label, optional
-        The label whose probability a 1-D `y_proba` gives; needed unless the labels are 0/1 or boolean.
+        The label of the event. One column needs it unless the labels are 0/1 or boolean; of two columns it chooses the
+        event's, by default that of the second label.
     labels : sequence, optional
-        The label of each column in order; needed for class probabilities unless the labels are 0, ..., K - 1. With a
-        1-D `y_proba`, the two labels, the event last.
+        The label of each column in order; with one column, the two labels, the event last. Needed for three or more
+        classes unless the labels are 0, ..., K - 1 or the names of a frame's columns.
     missing : {"raise", "drop"}
         Whether missing values in any argument raise an error or drop their rows; the score counts dropped rows.
     tolerance : float
@@ -81,6 +84,8 @@ def mean_score(
     Score(0.13333333333333333, rule='Elementary(threshold=0.6)', scale='0 to 0.6, lower is better', n=3)
     >>> pr.mean_score(["no", "yes"], [0.5, 0.5], rule=pr.Brier(), pos_label="yes").n
     2
+    >>> pr.mean_score([0, 1], [[0.75, 0.25], [0.5, 0.5]], rule=pr.Brier()) == pr.brier_score([0, 1], [0.25, 0.5])
+    True
     """
     if isinstance(y_true, ForecastTable):
         table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
