@@ -359,6 +359,16 @@ def test_classes_and_ordered_classes():
     assert_same(named, compare(y, {"a": rows[0], "b": rows[1]}))
 
 
+def test_one_class_says_nothing_of_the_others_so_that_there_is_no_test():
+    generator = np.random.default_rng(1)
+    forecasts = {"a": generator.dirichlet(np.ones(3), 200), "b": generator.dirichlet([3.0, 1.0, 1.0], 200)}
+    for options in ({}, {"cluster": np.arange(200) // 2}, {"time": np.arange(200)}):
+        found = compare(np.zeros(200, dtype=int), forecasts, pr.Log(), **options)
+        assert found.verdict.tolist() == ["not tested"]
+        assert np.isnan([found.p_value, found.low, found.high]).all()
+        assert "All outcomes are the same." in str(found)
+
+
 def test_weights_and_dropped_rows():
     weight = RNG.random(N)
     assert_same(compare(Y, MODELS, sample_weight=5 * weight), compare(Y, MODELS, sample_weight=weight), rtol=1e-8)
