@@ -71,6 +71,8 @@ def cases_words(evaluation: Evaluation) -> str:
     rates = evaluation.rates
     if evaluation.kind == "binary":
         said += f"; {'weighted ' * evaluation.is_weighted}event rate {percent(rates['event'])}"
+        note = evaluation.ledger.event_note
+        said += f" (event: {note})" if note else ""
     else:
         grades = "grades" if evaluation.kind == "ordinal" else "classes"
         said += f" of {len(rates)} {grades}"

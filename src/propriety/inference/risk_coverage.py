@@ -292,9 +292,9 @@ def _read(
         return open_ledger(table), table
     options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
     ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
-    if ledger.labels is not None:
-        law = "must be one number per case"
-        raise InputTypeError(law, argument="confidence", offender=f"got rows of {len(ledger.labels)} classes")
+    if ledger.labels is not None or ledger.event_note:
+        law, offender = "must be one number per case", f"got rows of {len(ledger.labels or (0, 1))} columns"
+        raise InputTypeError(law, argument="confidence", offender=offender)
     return ledger, ledger.table()
 
 

@@ -200,7 +200,8 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
 def _asked(rule: Rule, parts: Folds | ClassFolds) -> Rule:
     """Return the rule, which must be proper and of the same kind as the forecasts, binary or for classes."""
     if isinstance(parts, Folds):
-        return proper_binary_rule(rule)
+        proper_binary_rule(rule)
+        return rule
     check_proper(rule, parts.cases.classes)
     if isinstance(rule, ClassRule):
         return rule
