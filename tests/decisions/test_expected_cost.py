@@ -73,12 +73,12 @@ def test_the_mean_cost_case_by_case(cases, cost):
     constant = min(np.average([matrix[a, d] for a in y], weights=weight) for d in range(K))
     for way, decision in decided.items():
         mean = np.average([matrix[a, d] for a, d in zip(y, decision, strict=True)], weights=weight)
-        found = expected_cost(y, rows, cost=cost, decisions=way, sample_weight=weight)
+        found = expected_cost(y, rows, cost=cost, decision_rule=way, sample_weight=weight)
         assert found == pytest.approx(mean, abs=CLOSE)
-        same = expected_cost(y, decision, cost=cost, labels=range(K), sample_weight=weight, decisions=way)
+        same = expected_cost(y, decision, cost=cost, labels=range(K), sample_weight=weight, decision_rule=way)
         assert same == pytest.approx(mean, abs=CLOSE)
         if constant:
-            share = expected_cost(y, rows, cost=cost, decisions=way, sample_weight=weight, normalize="constant")
+            share = expected_cost(y, rows, cost=cost, decision_rule=way, sample_weight=weight, normalize="constant")
             assert share == pytest.approx(mean / constant, rel=1e-9, abs=CLOSE)
 
 
@@ -158,8 +158,8 @@ def test_costs_that_are_no_numbers():
 
 
 def test_other_words():
-    with pytest.raises(InputValueError, match='decisions must be one of "bayes", "argmax"'):
-        expected_cost([0, 1], [0, 1], decisions="median")
+    with pytest.raises(InputValueError, match='decision_rule must be one of "bayes", "argmax"'):
+        expected_cost([0, 1], [0, 1], decision_rule="median")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import matplotlib as mpl
 import numpy as np
 import pytest
+from drawn import line, texts
 from matplotlib import pyplot as plt
 
 import propriety as pr
@@ -18,24 +19,9 @@ P = RNG.random(500)
 Y = RNG.random(500) < P
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def curve():
     return pr.reliability_curve(Y, P)
-
-
-def line(ax, label):
-    (found,) = [one for one in ax.get_lines() if one.get_label() == label]
-    return found.get_xdata(), found.get_ydata()
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 def test_the_curve_runs_through_its_blocks(curve):

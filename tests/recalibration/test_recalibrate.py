@@ -11,7 +11,7 @@ from scipy.special import expit
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
 from propriety.recalibration import METHODS, fit_logistic, fit_shrunk_spline
-from propriety.recalibration.folds import dealt, dealt_tables, folds_of, hashed
+from propriety.recalibration.folds import assign_folds, folds_of, hashed, split_into_folds
 
 COLUMNS = ("score", "gain", "low", "high", "standard_error", "p_value")
 
@@ -160,12 +160,12 @@ def test_clusters_that_are_not_at_hand_leave_gains_without_intervals(tmp_path):
     seed=st.integers(0, 99),
 )
 @settings(max_examples=50, deadline=None)
-def test_the_cases_of_a_table_are_dealt_without_loss(rows, folds, seed):
+def test_the_cases_of_a_table_are_split_without_loss(rows, folds, seed):
     counts = {forecast / 20.0: (events, others + 1) for forecast, events, others in rows}
     forecast = sorted(counts)
     events, others = zip(*(counts[one] for one in forecast), strict=True)
     table = pr.ForecastTable(forecast=forecast, events=events, non_events=others)
-    parts = dealt_tables(table, folds, seed)
+    parts = split_into_folds(table, folds, seed)
     assert pr.ForecastTable.merge(parts) == table
     assert len(parts) <= folds
 
@@ -186,7 +186,7 @@ def test_folds_without_cases_are_not_counted():
 
 
 def test_folds_are_balanced_and_reproducible():
-    assert np.bincount(dealt(np.ones(1003), 10, 1)).tolist() == pytest.approx([100] * 10, abs=1)
+    assert np.bincount(assign_folds(np.ones(1003), 10, 1)).tolist() == pytest.approx([100] * 10, abs=1)
     counts = np.bincount(hashed(range(10_000), 10, 5))
     assert counts.min() > 900
     assert hashed([-3, "b"], 10, 5).tolist() == hashed([3, "b"], 10, 5).tolist()

@@ -28,7 +28,7 @@ def expected_cost(
     y_pred: ArrayLike,
     *,
     cost: Cost = "zero-one",
-    decisions: Literal["bayes", "argmax"] = "bayes",
+    decision_rule: Literal["bayes", "argmax"] = "bayes",
     normalize: Literal["none", "constant"] = "none",
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
@@ -51,7 +51,7 @@ def expected_cost(
         Decided classes, or rows of probabilities.
     cost : {"zero-one", "linear", "quadratic"} or array-like of shape (K, K)
         Cost of each decision (column) if each class (row) happens, finite and not negative.
-    decisions : {"bayes", "argmax"}
+    decision_rule : {"bayes", "argmax"}
         How class probabilities are turned into decisions: by least expected cost, see `bayes_decisions`, or for the
         most probable class, whatever the costs. Decided classes are used as they are.
     normalize : {"none", "constant"}
@@ -73,12 +73,12 @@ def expected_cost(
     >>> y, rows = [0, 2], [[0.6, 0.3, 0.1], [0.4, 0.2, 0.4]]
     >>> expected_cost(y, rows, cost="linear")
     Score(0.25, rule='expected_cost(linear)', scale='0 to 1, lower is better', n=2)
-    >>> float(expected_cost(y, rows, cost="linear", decisions="argmax"))
+    >>> float(expected_cost(y, rows, cost="linear", decision_rule="argmax"))
     0.5
     >>> float(expected_cost(y, [0, 1], cost=[[0, 1, 1], [1, 0, 1], [5, 4, 0]], normalize="constant"))
     4.0
     """
-    check_choice("decisions", decisions, ("bayes", "argmax"))
+    check_choice("decision_rule", decision_rule, ("bayes", "argmax"))
     check_choice("normalize", normalize, ("none", "constant"))
     classes = None if isinstance(cost, str) else len(cost_matrix(cost))
     if classes is None and labels is None and cost != "zero-one" and read_array(y_pred, "y_pred").values.ndim == 1:
@@ -89,7 +89,7 @@ def expected_cost(
     cases = read_decisions(
         y_true,
         y_pred,
-        decide=first_argmax if decisions == "argmax" else partial(_least_expected, cost=cost),
+        decide=first_argmax if decision_rule == "argmax" else partial(_least_expected, cost=cost),
         classes=classes,
         sample_weight=sample_weight,
         labels=labels,

@@ -120,6 +120,7 @@ class RetentionCurve(Result):
     method: str | None = None
     n_resamples: int | None = None
     seed: int | None = None
+    short_names: tuple[str, ...] = field(metadata={"hidden": True})  # Of the rules, for figures.
     orders: tuple[_Order, ...] = field(metadata={"hidden": True})
     measure: Callable[[Floats], Floats] = field(metadata={"hidden": True})
 
@@ -288,6 +289,7 @@ def retention_curve(
         differences=_told(_paired(areas)[0], shares, one_of, other) if pairs else None,
         n=int(np.count_nonzero(counted)),
         dropped=cases.dropped,
+        short_names=tuple(one.short_name for one in rules),
         orders=tuple(orders),
         measure=measure,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,6 +72,7 @@ class WorstCases(Result):
     forecast: Floats
     rules: tuple[str, ...]
     labels: tuple[Any, ...]
+    short_names: tuple[str, ...] = field(metadata={"hidden": True})  # Of the rules, for figures.
     n: int
     dropped: int = 0
 
@@ -188,6 +189,7 @@ def worst_cases(
         ranks=ranks[found],
         forecast=forecast[:, found].T,
         rules=names,
+        short_names=tuple(one.short_name for one in rules),
         labels=columns,
         n=len(cases),
         dropped=cases.dropped,

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from propriety.calibration.bands import Band
 from propriety.calibration.histogram import ForecastHistogram
@@ -26,6 +27,7 @@ from propriety.plots.drawing import (
     write_note,
     write_title,
 )
+from propriety.plots.names import set_name, write_legend
 from propriety.result import Floats
 
 __all__ = ["plot_curves", "plot_grid"]
@@ -90,12 +92,14 @@ def plot_curves(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) 
     ax = new_axes(ax)
     limit = _limit(list(curves.values()))
     _frame(ax, limit)
+    handles = []
     for index, (name, curve) in enumerate(curves.items()):
         color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
-        _draw_line(ax, curve, color=color, dash=dash, limit=limit, label=name)
+        drawn = _draw_line(ax, curve, color=color, dash=dash, limit=limit, label=name)
+        set_name(name, *drawn)
+        handles.append(drawn[0])
     labels = [f"{name}  (MCB {shown(curve.decomposition.miscalibration)})" for name, curve in curves.items()]
-    handles = [line for line in ax.get_lines() if line.get_label() in curves]
-    ax.legend(handles, labels, loc="upper left", **LEGEND)
+    write_legend(ax, handles, labels, loc="upper left", **LEGEND)
     return ax
 
 
@@ -166,17 +170,21 @@ def _frame(ax: Axes, limit: float) -> None:
 
 def _draw_line(
     ax: Axes, curve: ReliabilityCurve, *, color: str, dash: Any, limit: float, label: str = "_curve"
-) -> None:
+) -> list[Line2D]:
+    """Draw the curve, and its points if it has few; return the lines."""
     x, y = _path(curve)
     reach: dict[str, Any] = {"clip_on": bool(max(x.max(), y.max()) > limit)}
-    ax.plot(x, y, color=color, linestyle=dash, linewidth=1.7, label=label, zorder=3, solid_capstyle="round", **reach)
+    lines = ax.plot(
+        x, y, color=color, linestyle=dash, linewidth=1.7, label=label, zorder=3, solid_capstyle="round", **reach
+    )
     if curve.method == "bins" or curve.discrete:
         dots, rates = (
             (curve.forecast_mean, curve.event_rate)
             if curve.method == "bins"
             else (curve.table.forecast, curve.blocks.per_row())
         )
-        ax.plot(dots, rates, "o", color=color, markersize=4, label="_dots", zorder=3.2, **reach)
+        lines += ax.plot(dots, rates, "o", color=color, markersize=4, label="_dots", zorder=3.2, **reach)
+    return lines
 
 
 def _path(curve: ReliabilityCurve) -> tuple[Floats, Floats]:

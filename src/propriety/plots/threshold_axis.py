@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
 from propriety.plots.drawing import GREY, SMALL, Percent, percent
+from propriety.plots.names import label_axis
 from propriety.rules.thresholds import Thresholds
 
 __all__ = ["common_thresholds", "draw_threshold_axis", "in_words", "window"]
@@ -75,7 +76,7 @@ def draw_threshold_axis(
         ax.set_xlim(*window(thresholds, widest=widest))
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         ax.xaxis.set_major_formatter(Percent())
-    ax.set_xlabel("Threshold: act if the forecast is at least")
+    label_axis(ax.xaxis, "Threshold", ": act if the forecast is at least")
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     above = ax.secondary_xaxis("top")

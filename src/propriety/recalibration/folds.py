@@ -148,12 +148,12 @@ def hashed(labels: object, folds: int, seed: int) -> NDArray[np.intp]:
     return np.array([(factor * one + term) % PRIME % folds for one in numbers], dtype=np.intp)
 
 
-def dealt(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp]:
+def assign_folds(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp]:
     """Assign units with given numbers of cases to folds of about equal size: at random with a seed, else in order.
 
     Examples
     --------
-    >>> dealt(np.array([2, 1, 1, 2]), 3, None)
+    >>> assign_folds(np.array([2, 1, 1, 2]), 3, None)
     array([0, 1, 1, 2])
     """
     order = np.arange(len(counts)) if seed is None else np.random.default_rng(seed).permutation(len(counts))
@@ -163,7 +163,7 @@ def dealt(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp
     return found
 
 
-def dealt_tables(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastTable, ...]:
+def split_into_folds(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastTable, ...]:
     """Assign the cases of a table to folds at random; unweighted cases with the same row and outcome are identical."""
     if table.is_weighted:
         law = "a table of weighted cases does not identify them, so they cannot be assigned to folds"
@@ -243,17 +243,17 @@ def _of_ledger(
     if units is None:
         # The folds do not depend on the order of the rows, so that engines and arrays have the same.
         codes = np.empty(len(cases), dtype=np.intp)
-        codes[canonical_order(cases.of(ledger.one_model(model)))] = dealt(np.ones(len(cases)), number, seed)
+        codes[canonical_order(cases.of(ledger.one_model(model)))] = assign_folds(np.ones(len(cases)), number, seed)
         return _of_cases(ledger, codes, model, "random folds")
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
     words = "folds of neighbouring times" if cases.time else "random folds of whole clusters"
-    return _of_cases(ledger, dealt(counts, number, None if cases.time else seed)[units.codes], model, words)
+    return _of_cases(ledger, assign_folds(counts, number, None if cases.time else seed)[units.codes], model, words)
 
 
 def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
     """Assign the cases of a table to folds at random."""
     (grouped,) = grouped_tables([table])
-    tables = dealt_tables(grouped, number, seed)
+    tables = split_into_folds(grouped, number, seed)
     return Folds(tables=tables, words=f"{len(tables)} random folds", dropped=dropped)
 
 

@@ -69,22 +69,33 @@ class Rule(ABC):
 
     name: ClassVar[str]
     label: ClassVar[str]  # Name of its mean in a sentence.
+    short: ClassVar[str]  # Name in front of "skill", and in figures.
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Set the name and label of a rule from its class name if it has none."""
+        """Set the names of a rule that its class does not set: from the name of the class, or from the label."""
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
+        if "short" not in cls.__dict__:
+            cls.short = cls.__dict__.get("label", cls.name)
         if "label" not in cls.__dict__:
             cls.label = f"{cls.name} score"
 
     def __repr__(self) -> str:
         """Return the name of the rule with the parameters that differ from their defaults."""
-        if not is_dataclass(self):
-            return f"{type(self).__name__}()"
-        values = ((field, getattr(self, field.name)) for field in fields(self))
-        given = ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
-        return f"{type(self).__name__}({given})"
+        return f"{type(self).__name__}({self._given()})"
+
+    @property
+    def short_name(self) -> str:
+        """The name of the rule in figures, with the parameters that differ from their defaults."""
+        given = self._given()
+        return f"{self.short} ({given})" if given else self.short
+
+    def _given(self) -> str:
+        values: list[tuple[Any, Any]] = (
+            [(field, getattr(self, field.name)) for field in fields(self)] if is_dataclass(self) else []
+        )
+        return ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
 
     def stored(self) -> dict[str, Any]:
         """Return the rule as plain data, under the name of its class; see `propriety.rules.registry`."""
