@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.legendre import leg2poly
 from numpy.typing import NDArray
 from scipy.special import eval_legendre, logit
 
@@ -13,9 +14,20 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases, Chunk
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["BINS", "ClassScores", "case_values", "class_scores", "line_of_table", "line_statistics", "standardised"]
+__all__ = [
+    "BINS",
+    "SAME",
+    "ClassScores",
+    "case_values",
+    "class_scores",
+    "line_of_table",
+    "line_statistics",
+    "standardised",
+]
 
 EDGE, BINS = 30.0, 2**12  # Log-odds beyond the edge are in the outermost bins.
+# Legendre polynomials as combinations of powers, one column each.
+POWERS = np.stack([np.pad(leg2poly([0.0] * one + [1.0]), (0, max(DEGREES) - one)) for one in DEGREES], axis=1)
 SAME = 1e-9  # A function with a smaller share of its variance left is a combination of those before it.
 
 
@@ -82,19 +94,22 @@ def class_scores(cases: Cases, model: str) -> ClassScores:
     share = (np.cumsum(mass) - mass / 2.0) / total if total > 0.0 else np.full(BINS, 0.5)
     shapes = np.stack([eval_legendre(degree, 2.0 * share - 1.0) for degree in DEGREES], axis=1)
     classes = cases.classes or 0
-    found = [_of_chunk(chunk, shapes, classes) for chunk in cases.chunks(model)]
+    found = [_of_chunk(chunk, share, shapes, classes) for chunk in cases.chunks(model)]
     residuals = np.concatenate([one.residuals for one in found])
-    added = [sum(parts) for parts in zip(*((one[1], *one[4:]) for one in found), strict=True)]
-    variance, line_sums, line_variance = (np.asarray(one, dtype=np.float64) for one in added)
+    added = [sum(parts) for parts in zip(*((*one[:2], *one[4:]) for one in found), strict=True)]
+    second, variance, line_sums, line_variance = (np.asarray(one, dtype=np.float64) for one in added)
+    flat = np.diag(variance) <= SAME * second  # What is left is rounding error.
+    variance[flat] = variance[:, flat] = 0.0
     return ClassScores(residuals.sum(axis=0), variance, residuals, shapes, line_sums, line_variance)
 
 
-def _of_chunk(chunk: Chunk, shapes: Floats, classes: int) -> ClassScores:
+def _of_chunk(chunk: Chunk, share: Floats, shapes: Floats, classes: int) -> ClassScores:
+    """Return the scores of a chunk, with the second moments of the functions in place of the sums."""
     p, outcome, weight = chunk
     w = np.ones(p.shape[1]) if weight is None else weight
     log, x, place = case_values(p)
     rows = np.arange(p.shape[1])
-    means = np.column_stack([(p * log).sum(axis=0), np.einsum("kc,kcj->cj", p, shapes[place])])
+    means = np.column_stack([(p * log).sum(axis=0), _mean_shapes(p, (2.0 * share - 1.0)[place])])
     own = np.column_stack([log[outcome, rows], shapes[place[outcome, rows]]])
     mass, logs = w**2 * p, w**2 * p * log
     by_bin, logs_by_bin = (np.bincount(place.ravel(), one.ravel(), minlength=BINS) for one in (mass, logs))
@@ -110,13 +125,24 @@ def _of_chunk(chunk: Chunk, shapes: Floats, classes: int) -> ClassScores:
         for one, values in ((1.0, 1.0), (x[outcome, rows], x))
     ]
     return ClassScores(
-        sums=np.empty(0),
+        sums=np.diag(second),
         variance=second - (means * (w**2)[:, None]).T @ means,
         residuals=(own - means) * w[:, None],
         shapes=shapes,
         line_sums=np.stack(line_sums, axis=1),
         line_variance=np.stack([(spread * values).sum(axis=1) for values in (1.0, x, x**2)], axis=1),
     )
+
+
+def _mean_shapes(p: Floats, middle: Floats) -> Floats:
+    """Return the means of the shapes over the classes of each case, from those of powers of 2u - 1."""
+    power = p.copy()
+    moments = [power.sum(axis=0)]
+    for _ in range(max(DEGREES)):
+        power *= middle
+        moments.append(power.sum(axis=0))
+    found: Floats = np.stack(moments, axis=1) @ POWERS
+    return found
 
 
 def standardised(sums: Floats, variance: Floats) -> Floats:

@@ -28,7 +28,7 @@ def pooled_table(table: ForecastTable) -> ForecastTable:
     --------
     >>> p = np.linspace(0.01, 0.99, 10_000)
     >>> len(pooled_table(ForecastTable.from_predictions(p > 0.5, p)))
-    623
+    628
     """
     if table.n <= MOST_EXACT:
         return table

@@ -31,7 +31,7 @@ View: TypeAlias = Literal["class-wise", "temperature", "shape"]
 
 SHARES: dict[View, float] = {"temperature": 0.4, "class-wise": 0.4, "shape": 0.2}
 SMALLEST = 50.0  # Variance of the number of cases that each class needs for chi-squared distributions.
-WORK, FEWEST_DRAWS = 4 * 10**7, 200  # Most outcomes drawn, and the number of draws made in any case.
+WORK, FEWEST_DRAWS = 10**7, 200  # Most outcomes drawn, and the number of draws made in any case.
 BLOCK = 2**21  # Outcomes drawn at once.
 FEW_CLASSES = 16  # With more classes, outcomes are found by bisection.
 

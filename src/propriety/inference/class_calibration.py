@@ -28,14 +28,14 @@ from propriety.inference.calibration_summary import (
     CalibrationSummary,
     calibration_of,
 )
-from propriety.inference.class_views import Lines, class_tables, lines_of, test_of_cases, test_of_tables
+from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
 from propriety.inference.uncertain_forecasts import without_certain
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.tables.events import TOP, Event
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["ClassCalibration", "ClassTable", "DecidedBy", "class_calibration", "class_calibration_of"]
 
@@ -156,8 +156,8 @@ class ClassCalibration(Result):
 
 
 def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how they are tested)
-    y_true: ArrayLike | IntoFrame | Ledger,
-    y_proba: Any = None,
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
     level: float = 0.95,
@@ -192,11 +192,9 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
 
     Parameters
     ----------
-    y_true, y_proba : array-like of shape (n,) and (n, K), or a frame, or a ledger of one model
-        Outcomes and the probabilities of the classes; also a frame and the columns of a model. The classes may be
-        ordered.
-    outcome : str, optional
-        Column of the outcomes, if `y_true` is a frame.
+    y_true, forecasts, outcome
+        As in `propriety.condense`, with the probabilities of one model: outcomes and rows with one probability per
+        class; a data frame or lazy frame with the names of its columns; or a ledger. The classes may be ordered.
     level : float
         Level of the verdict and the limits, strictly between 0 and 1.
     kernel : bool
@@ -248,7 +246,7 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
     check_resamples(n_resamples)
     ledger = open_ledger(
         y_true,
-        y_proba,
+        forecasts,
         outcome=outcome,
         cluster=cluster,
         time=time,
@@ -347,7 +345,7 @@ class _Reading:
         if cases is None:
             self.lines = lines_of(class_tables(ledger, model), drawing)
             if ledger.dependence is None:
-                self.test = test_of_tables(ledger, model, self.lines)
+                self.test = class_test_of_tables(ledger, model, self.lines)
             return
         scores = class_scores(cases, model)
         if weight is None and ledger.dependence is None:
@@ -357,7 +355,7 @@ class _Reading:
             self.lines = Lines(scores.line_sums, variance, self.test.class_p_values, variance[:, 0])
         else:
             self.lines = lines_of(class_tables(ledger, model), drawing)
-            self.test = test_of_cases(cases, scores, self.lines)
+            self.test = class_test_of_cases(cases, scores, self.lines)
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of the table of classes that describe the classes."""

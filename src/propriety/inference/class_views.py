@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from propriety.calibration.calibration_test import views_of
-from propriety.calibration.class_scores import ClassScores, line_of_table, standardised
+from propriety.calibration.class_scores import SAME, ClassScores, line_of_table, standardised
 from propriety.calibration.class_test import SMALLEST, ClassTest, View, joined_test, line_p_values
 from propriety.calibration.null_scores import NullScores
 from propriety.inference.bootstrap import Drawing
@@ -27,7 +27,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, fetched, row_by_row
 
-__all__ = ["Lines", "class_tables", "lines_of", "test_of_cases", "test_of_tables"]
+__all__ = ["Lines", "class_tables", "class_test_of_cases", "class_test_of_tables", "lines_of"]
 
 
 class Lines(NamedTuple):
@@ -71,7 +71,7 @@ def _line(table: ForecastTable, own: Cases | None, drawing: Drawing) -> tuple[Fl
     return sums, variance, p_value if information >= SMALLEST else math.nan, information
 
 
-def test_of_cases(cases: Cases, scores: ClassScores, lines: Lines) -> ClassTest:
+def class_test_of_cases(cases: Cases, scores: ClassScores, lines: Lines) -> ClassTest:
     """Test the probabilities of cases whose weights, clusters or times enter through the dispersion of the sums.
 
     With weights, the variance of the sums of temperature and shape is at least that of the weighted residuals.
@@ -94,12 +94,13 @@ def test_of_cases(cases: Cases, scores: ClassScores, lines: Lines) -> ClassTest:
     return joined_test(p_values, float(sums[0]), lines.p_values, method)
 
 
-def test_of_tables(ledger: Ledger, model: str, lines: Lines) -> ClassTest:
+def class_test_of_tables(ledger: Ledger, model: str, lines: Lines) -> ClassTest:
     """Test the probabilities of a ledger without cases in memory: the temperature and the classes."""
     drifted, second = np.sum([_drift(table) for table, _ in class_tables(ledger, model)], axis=0).tolist()
     variance = second - _squared_entropies(ledger, model)
-    z = drifted / math.sqrt(variance) if variance > 0.0 else 0.0
-    p_values: dict[View, float] = {"temperature": math.erfc(abs(z) / math.sqrt(2.0))} if variance > 0.0 else {}
+    varies = variance > SAME * second
+    z = drifted / math.sqrt(variance) if varies else 0.0
+    p_values: dict[View, float] = {"temperature": math.erfc(abs(z) / math.sqrt(2.0))} if varies else {}
     return joined_test(p_values, z, lines.p_values, "chi-squared")
 
 

@@ -22,7 +22,7 @@ def class_words(found: ClassCalibration, name: str) -> str:
     --------
     >>> import propriety as pr
     >>> y = np.arange(3).repeat(100)
-    >>> class_words(pr.class_calibration(y, np.full((300, 3), 1 / 3), seed=1), "a")
+    >>> class_words(pr.class_calibration(y, np.full((300, 3), 1 / 3)), "a")
     'a is consistent with calibration (p = 1; tested class by class).'
     """
     note = f" Note: {found.note}." if found.note else ""
