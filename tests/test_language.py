@@ -16,7 +16,9 @@ ERRORS = {
 }
 # Parameters that the command line calls otherwise. Adapters are used from Python alone.
 NAMES = re.compile(r"\b(?:y_true|y_proba|sample_weight|pos_label)\b|\b(?:labels|missing|by|cluster|time|outcome)=")
-SAID = {"args", "hint", "law", "message", "note", "offender", "summary", "verdict"}
+SAID = {"args", "directions", "hint", "label", "law", "message", "note", "offender", "short", "summary", "verdict"}
+DRAWN = {"get_label", "get_label_text", "get_text", "get_title", "get_xlabel", "get_ylabel"}
+JOINTS = {"()", " score", " skill", "  ", ", ", ": ", "; ", " ("}  # What the package writes between or after words.
 READING = {"endswith", "partition", "removeprefix", "removesuffix", "replace", "rpartition", "split", "startswith"}
 PATTERNS = {"findall", "finditer", "fullmatch", "match", "search", "split", "sub"}
 
@@ -28,11 +30,13 @@ def trees(*, without=()):
 
 
 def is_said(node):
-    """Whether an expression is the text of a verdict, of an error of the package, or of a value in code."""
+    """Whether an expression is a text of the package: a verdict, an error, a label, a value in code, a drawn text."""
     if isinstance(node, ast.Subscript):
         return is_said(node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "repr" or (node.func.id == "str" and any(map(is_said, node.args)))
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "repr"
+        return isinstance(node.func, ast.Attribute) and node.func.attr in DRAWN
     return isinstance(node, ast.Attribute) and node.attr in SAID
 
 
@@ -42,9 +46,9 @@ def readings(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         subject = node.func.value
-        if node.func.attr in READING and is_said(subject):
-            yield node
-        if node.func.attr in PATTERNS | READING and any(map(is_said, node.args)):
+        joints = {one.value for part in node.args for one in ast.walk(part) if isinstance(one, ast.Constant)} & JOINTS
+        taken_apart = node.func.attr in READING and (is_said(subject) or (joints and node.func.attr != "replace"))
+        if taken_apart or (node.func.attr in PATTERNS | READING and any(map(is_said, node.args))):
             yield node
 
 
@@ -93,6 +97,11 @@ def test_laws_and_hints_mark_the_names_of_parameters():
         'slices.note[0].split(":")',
         're.sub("y_true", "the outcome", error.args[0])',
         'repr(rule).removesuffix("()")',
+        'rule.removesuffix("()")',
+        'self.rule.label.removesuffix(" score")',
+        'str(found.directions[row]).split(", ")',
+        "str(line.get_label()).startswith(name)",
+        'label.startswith((f"{name}  ", f"{name}, "))',
     ],
 )
 def test_reading_is_seen(code):

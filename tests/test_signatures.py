@@ -61,6 +61,7 @@ DIFFERENT = {
     "rule": {
         "Rule = Brier()": "analyses of any proper rule",
         "Rule": "functions whose result is the score itself, where the caller must choose",
+        "Rule | Sequence[Rule] = Brier()": "diagnostics of any classes, under one or more rules",
         "Rule | Sequence[Rule] = RankedProbability()": "diagnostics of ordered classes, under one or more rules",
         "Rule = Log()": "recalibration methods maximise the likelihood, and are compared by it",
         "type[Rule]": "`register_rule` registers a class",
@@ -73,14 +74,10 @@ DIFFERENT = {
         "int = 1000": "enough for the limits of an interval",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
     },
-    "outcome": {
-        "str | None = None": "the column of the outcomes in a frame",
-        "Outcome = 'binary'": "`advise` reads no data; the parameter is the kind of outcome",
-    },
     "reference": {
-        "str | None = None": "the name of a model in `forecasts`",
-        "ArrayLike": "`monitor_comparison` compares with the forecasts of another model",
-        "ArrayLike | None = None": "`skill_score` compares with a rate or a forecast; the default is the event rate",
+        "str | None = None": "what models are compared with: one of `forecasts`, by its name",
+        "ArrayLike": "`monitor_comparison` reads two forecasts without names; this is the other one, or a rate",
+        "ArrayLike | None = None": "`skill_score` does the same; the default is the event rate",
     },
     "method": {
         "CurveMethod = 'corp'": "ways to estimate a reliability curve",
@@ -102,10 +99,6 @@ DIFFERENT = {
     "strategy": {
         "Strategy = 'uniform'": "ways to place bins",
         "Strategy | Literal['distinct'] = 'uniform'": "the classical decomposition is exact with a bin per forecast",
-    },
-    "decisions": {
-        "Decisions = 'independent'": "`advise`: whether decisions share a capacity",
-        "Literal['bayes', 'argmax'] = 'bayes'": "`expected_cost`: how a class is chosen",
     },
 }
 

@@ -39,6 +39,9 @@ from propriety.inference.estimation import estimate as estimate
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
 from propriety.inference.slices import slices as slices
+from propriety.integrations.inspect_ai import read_inspect as read_inspect
+from propriety.integrations.lm_eval import read_lm_eval as read_lm_eval
+from propriety.integrations.logged_answers import match_answers as match_answers
 from propriety.ledger.condense import condense as condense
 from propriety.ledger.ledger import Ledger as Ledger
 from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay

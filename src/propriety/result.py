@@ -104,6 +104,7 @@ class Result:
         )
         more = f"<p>{length - ROWS_SHOWN:,} more rows</p>" if length > ROWS_SHOWN else ""
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table = f'<div style="overflow-x: auto">{table}</div>'  # A wide table scrolls, so that no column is cut off.
         return f"<p><code>{html.escape(repr(self))}</code></p>{table}{more}"
 
 

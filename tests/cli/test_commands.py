@@ -91,7 +91,7 @@ def test_advice_asks_nobody_where_nobody_is(run):
          | {"thresholds": (0.05, 0.2)}),
         (["", "ranks", "", "n", "0.3"], {"need": "ranks", "thresholds": 0.3}),
         (["", "", "", "", "often", "1 2 3", "0.4"], {"thresholds": 0.4}),
-        (["ordinal", "", ""], {"outcome": "ordinal"}),
+        (["ordinal", "", ""], {"kind": "ordinal"}),
     ],
     ids=["as it comes", "interval", "known", "again", "ordinal"],
 )  # fmt: skip

@@ -13,7 +13,7 @@ from propriety.decisions.advice import WIDTH, Advice, advise
 from propriety.errors import InputTypeError, InputValueError
 
 PROBLEMS = [
-    {"decisions": decisions, "thresholds": thresholds, "outcome": outcome, "rare": rare, "need": need}
+    {"decisions": decisions, "thresholds": thresholds, "kind": outcome, "rare": rare, "need": need}
     for decisions, thresholds, outcome, rare, need in itertools.product(
         ["independent", "capacity"],
         [None, 0.2, 0.5, (0.05, 0.2), (0.0, 0.3), (0.2, 1.0)],
@@ -103,8 +103,8 @@ def test_between_the_cells():
     assert first(thresholds=(0.1, 0.2), rare=True) == "bounded log score"
     assert first(thresholds=(0.0, 0.2), rare=True) == "bounded Brier score"
     assert first(need="ranks") == "H-measure"
-    assert first(outcome="ordinal") == "ranked probability score"
-    assert first(outcome="multiclass", thresholds=0.3) == "regret at the threshold of each class"
+    assert first(kind="ordinal") == "ranked probability score"
+    assert first(kind="multiclass", thresholds=0.3) == "regret at the threshold of each class"
 
 
 def test_what_misleads_depends_on_the_decision():
@@ -154,13 +154,13 @@ def test_the_breast_cancer_data_say_what_is_said_of_them(golden):
     ("problem", "message"),
     [
         ({"decisions": "alone"}, 'decisions must be one of "independent", "capacity"; got \'alone\''),
-        ({"outcome": "count"}, "outcome must be one of"),
+        ({"kind": "count"}, "kind must be one of"),
         ({"need": "money"}, "need must be one of"),
         ({"thresholds": 0.0}, "thresholds must lie strictly between 0 and 1; got 0.0"),
         ({"thresholds": 20}, "thresholds must lie strictly between 0 and 1; got 20"),
         ({"thresholds": (0.3, 0.1)}, "0 <= low < high <= 1"),
     ],
-    ids=["decisions", "outcome", "need", "zero", "percent", "order"],
+    ids=["decisions", "kind", "need", "zero", "percent", "order"],
 )
 def test_problems_that_are_refused(problem, message):
     with pytest.raises(InputValueError, match=re.escape(message)):
@@ -234,15 +234,15 @@ MEASURES = {
         {"decisions": "capacity"},
         ["net benefit of the top k", "the top k at several capacities", "Brier score"],
     ),
-    "classes": ({"outcome": "multiclass"}, ["Brier score", "log score", "skill", "decomposition"]),
-    "order": ({"outcome": "ordinal"}, ["ranked probability score", "skill", "decomposition"]),
+    "classes": ({"kind": "multiclass"}, ["Brier score", "log score", "skill", "decomposition"]),
+    "order": ({"kind": "ordinal"}, ["ranked probability score", "skill", "decomposition"]),
 }
 CALIBRATION = ["reliability curve", "miscalibration test", "calibration summary"]
 
 
 @pytest.mark.parametrize(("problem", "measures"), MEASURES.values(), ids=MEASURES)
 def test_what_is_recommended_in_which_order(problem, measures):
-    each = {"multiclass": " of each class", "ordinal": " of each cut point"}.get(problem.get("outcome"), "")
+    each = {"multiclass": " of each class", "ordinal": " of each cut point"}.get(problem.get("kind"), "")
     calibration = [] if problem.get("need") == "ranks" else [name + each for name in CALIBRATION]
     assert [entry.measure for entry in advise(**problem).recommended] == measures + calibration
 
@@ -254,8 +254,8 @@ def test_decisions_alone_need_other_measures():
     assert used() == ["Brier score", "log score", "skill", "decision curve", "decomposition", "regret curve"]
     assert used(thresholds=(0.1, 0.3))[-1] == "mean net benefit"
     assert used(thresholds=(0.1, 1.0))[-1] == "decision curve"
-    assert used(outcome="multiclass")[-1] == "penalized Brier score"
-    assert "penalized Brier score" not in used(outcome="ordinal")
+    assert used(kind="multiclass")[-1] == "penalized Brier score"
+    assert "penalized Brier score" not in used(kind="ordinal")
     assert used(decisions="capacity") == ["net benefit of the top k", "the top k at several capacities"]
 
 
@@ -266,8 +266,8 @@ def test_what_is_warned_of():
     assert avoided() == ["accuracy", "AUC", "F1", bins]
     assert avoided(need="ranks") == ["accuracy", "AUC", "F1"]
     assert avoided(thresholds=0.5) == ["AUC", "F1", full, bins]
-    assert avoided(thresholds=0.5, outcome="multiclass") == ["accuracy", "AUC", "F1", full, ties, bins]
-    assert avoided(outcome="ordinal") == ["accuracy", "AUC", "F1", order, bins]
+    assert avoided(thresholds=0.5, kind="multiclass") == ["accuracy", "AUC", "F1", full, ties, bins]
+    assert avoided(kind="ordinal") == ["accuracy", "AUC", "F1", order, bins]
     assert avoided(thresholds=(0.1, 0.2)) == ["accuracy", "AUC", "F1", full, opposite, bins]
     fixed = "net benefit at a fixed threshold"
     assert avoided(decisions="capacity", thresholds=(0.1, 0.2)) == ["accuracy", "AUC", "F1", fixed, bins]
@@ -283,8 +283,8 @@ def test_why_accuracy_and_area_mislead_depends_on_the_problem():
     assert why("accuracy", rare=True).endswith(
         "Never acting on a rare event is almost always right, and worth nothing."
     )
-    assert why("accuracy", outcome="multiclass").startswith("It depends only on the most likely class")
-    assert why("accuracy", outcome="ordinal").endswith("It ignores the order of the classes.")
+    assert why("accuracy", kind="multiclass").startswith("It depends only on the most likely class")
+    assert why("accuracy", kind="ordinal").endswith("It ignores the order of the classes.")
     assert "capacities" in why("AUC", decisions="capacity")
     assert "capacities" not in why("AUC")
 
@@ -308,10 +308,10 @@ def test_the_page_begins_with_the_problem_and_ends_with_the_legend():
 
 
 def test_calls_about_classes_go_through_their_tables():
-    calls = [entry.call for entry in advise(outcome="ordinal", thresholds=0.2).recommended]
+    calls = [entry.call for entry in advise(kind="ordinal", thresholds=0.2).recommended]
     start, end = "{label: ", " for label, table in pr.ForecastTable.per_cut_point(y, P).items()}"
     assert calls[0] == start + "pr.mean_score(table, rule=pr.Elementary(0.2))" + end
-    rates = advise(outcome="multiclass", need="ranks", rare=True).recommended[1].call
+    rates = advise(kind="multiclass", need="ranks", rare=True).recommended[1].call
     inside = "pr.h_measure(table, alpha=1 + table.event_rate, beta=2 - table.event_rate)"
     assert rates == "{label: " + inside + " for label, table in pr.ForecastTable.per_class(y, P).items()}"
     assert advise(need="ranks", thresholds=(0.1, 0.2)).recommended[-1].call == (

@@ -73,12 +73,12 @@ def test_the_mean_cost_case_by_case(cases, cost):
     constant = min(np.average([matrix[a, d] for a in y], weights=weight) for d in range(K))
     for way, decision in decided.items():
         mean = np.average([matrix[a, d] for a, d in zip(y, decision, strict=True)], weights=weight)
-        found = expected_cost(y, rows, cost=cost, decisions=way, sample_weight=weight)
+        found = expected_cost(y, rows, cost=cost, decision_rule=way, sample_weight=weight)
         assert found == pytest.approx(mean, abs=CLOSE)
-        same = expected_cost(y, decision, cost=cost, labels=range(K), sample_weight=weight, decisions=way)
+        same = expected_cost(y, decision, cost=cost, labels=range(K), sample_weight=weight, decision_rule=way)
         assert same == pytest.approx(mean, abs=CLOSE)
         if constant:
-            share = expected_cost(y, rows, cost=cost, decisions=way, sample_weight=weight, normalize="constant")
+            share = expected_cost(y, rows, cost=cost, decision_rule=way, sample_weight=weight, normalize="constant")
             assert share == pytest.approx(mean / constant, rel=1e-9, abs=CLOSE)
 
 
@@ -158,8 +158,8 @@ def test_costs_that_are_no_numbers():
 
 
 def test_other_words():
-    with pytest.raises(InputValueError, match='decisions must be one of "bayes", "argmax"'):
-        expected_cost([0, 1], [0, 1], decisions="median")
+    with pytest.raises(InputValueError, match='decision_rule must be one of "bayes", "argmax"'):
+        expected_cost([0, 1], [0, 1], decision_rule="median")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_other_words():
         pytest.param([[0.2, 0.3]], {}, r"rows of y_proba must sum to 1", id="sums"),
         pytest.param([[0.2, 0.8]], {"labels": ["a"]}, "got 1 labels for 2 columns", id="labels"),
         pytest.param([[0.2, 0.8]], {"labels": ["a", "a"]}, "labels must be distinct", id="labels twice"),
-        pytest.param([0.2, 0.8], {}, "y_proba must have one column per class", id="one event"),
+        pytest.param([0.2, 1.8], {}, r"y_proba must lie in \[0, 1\]", id="one event"),
     ],
 )
 def test_rows_that_cannot_be_decided_on(rows, options, match):

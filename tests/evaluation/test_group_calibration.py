@@ -128,10 +128,10 @@ def test_how_a_group_is_wrong_is_said(change, way):
     p = np.where(SITE == "south", expit(change(logit(TRUTH))), TRUTH)
     result = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS)
     directions = dict(zip(result.group_calibration.group, result.group_calibration.directions, strict=True))
-    assert directions["north"] == ""
+    assert directions["north"] == ()
     assert way in directions["south"]
     (line,) = [one for one in result.summary().splitlines() if one.startswith("m is miscalibrated in south (")]
-    assert f"its forecasts are {directions['south'].replace(', ', ' and ')}." in line
+    assert f"its forecasts are {' and '.join(directions['south'])}." in line
 
 
 def test_a_refuted_group_is_told_as_such():
@@ -174,7 +174,7 @@ def test_a_group_without_the_events_that_were_forecast_is_miscalibrated():
     result = pr.evaluate(y, {"m": p}, by={"site": SITE}, **DRAWS)
     found = result.group_calibration
     row = found.group.tolist().index("south")
-    assert (found.outcome[row], found.directions[row]) == ("miscalibrated", "too high")
+    assert (found.outcome[row], found.directions[row]) == ("miscalibrated", ("too high",))
     assert (found.observed_expected[row], found.observed_expected_low[row]) == (0.0, 0.0)
     # The upper limit of a Poisson mean after no event is -log(0.025).
     assert found.observed_expected_high[row] == pytest.approx(-np.log(0.025) / p[SITE == "south"].sum())
@@ -186,7 +186,7 @@ def test_events_that_were_hardly_forecast_are_found():
     y = np.where(SITE == "south", np.cumsum(SITE == "south") <= 9, Y)
     found = pr.evaluate(y, {"m": p}, by={"site": SITE}, **DRAWS).group_calibration
     row = found.group.tolist().index("south")
-    assert (found.outcome[row], found.directions[row]) == ("miscalibrated", "too low")
+    assert (found.outcome[row], found.directions[row]) == ("miscalibrated", ("too low",))
 
 
 def test_a_group_whose_forecasts_are_reversed_is_told_as_such():

@@ -121,7 +121,7 @@ def test_it_is_measured_in_groups(asked, alike, measure):
     found = asked(pr.slices, measure, by="site", **DRAWS)
     alike(found, of_arrays(pr.slices, measure, by={"site": SITE}, **DRAWS), 1e-11)
     assert found.by == ("site",)
-    assert found.is_judged.all()
+    assert found.is_tested.all()
     assert np.isfinite(found.p_value).all()
     for model, group, value in zip(found.model, found.group, found.value, strict=True):
         own = group == SITE

@@ -150,7 +150,7 @@ def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
     ]
     assert found.slices.note.tolist() == told
     assert found.group_skill.note.tolist() == told
-    assert found.slices.is_judged.tolist() == [True, True, True, False]
+    assert found.slices.is_tested.tolist() == [True, True, True, False]
     assert json.loads(found.slices.to_json())["note"] == told
     tables = {item.title: item for item in groups(found, found.slices).items}
     for title in ("Scores by group", "Skill by group"):

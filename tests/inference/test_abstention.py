@@ -388,7 +388,7 @@ def test_errors_say_what_is_wrong():
         AreaUnderRiskCoverage(2)
     with pytest.raises(InputValueError, match=r"must lie in \[0, 1\]"):
         pr.risk_coverage_curve([1, 0], [3.2, 0.4])
-    with pytest.raises(InputTypeError, match=r"confidence must be one number per case; got rows of 2 classes"):
+    with pytest.raises(InputTypeError, match=r"confidence must be one number per case; got rows of 2 columns"):
         pr.risk_coverage_curve([1, 0], [[0.2, 0.8], [0.5, 0.5]])
     with pytest.raises(InputTypeError, match=r"does not identify clusters"):
         pr.risk_coverage_curve(pr.ForecastTable.from_predictions([1, 0], [0.9, 0.4]), cluster=[1, 2])

@@ -111,7 +111,7 @@ def test_too_few_are_said_to_be_and_not_judged():
     assert row["value"] == pytest.approx(((P - Y) ** 2)[SITE == "tiny"].mean())
     unknown = ("low", "high", "excess_low", "net_benefit_high", "miscalibration", "p_value", "p_adjusted")
     assert np.isnan([row[name] for name in unknown]).all()
-    assert found.is_judged.tolist() == [True, True, True, False]
+    assert found.is_tested.tolist() == [True, True, True, False]
 
 
 def test_why_a_group_is_not_judged():

@@ -7,32 +7,15 @@ from importlib import import_module
 import lightgbm as lgb
 import numpy as np
 import pytest
+from boosted import EVENT, GRADE, RULES_BY_TASK, TEST, TRAIN, WEIGHT, X
 from scipy.special import expit, softmax
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.integrations.lightgbm import EvalMetric, Feval, early_stopping
 
-RNG = np.random.default_rng(1)
-X = RNG.normal(size=(600, 4))
-MARGIN = X[:, 0] + 0.8 * X[:, 1]
-EVENT = (RNG.random(600) < expit(MARGIN)).astype(int)
-GRADE = np.digitize(MARGIN + RNG.logistic(size=600), [-1.0, 1.0])
-WEIGHT = RNG.integers(0, 4, 600).astype(float)
-TRAIN, TEST = slice(0, 300), slice(300, 600)
-
 BINARY = {"objective": "binary", "learning_rate": 0.3, "num_threads": 1, "verbose": -1, "seed": 0}
 GRADED = BINARY | {"objective": "multiclass", "num_class": 3}
-
-RULES_BY_TASK = [
-    pytest.param("event", pr.PenalizedBrier(), id="event-PBS"),
-    pytest.param("event", pr.PenalizedLog(), id="event-PLL"),
-    pytest.param("event", pr.BoundedBrier(0.2, 0.6), id="event-bounded"),
-    pytest.param("event", pr.Brier(), id="event-Brier"),
-    pytest.param("grade", pr.PenalizedBrier(), id="grade-PBS"),
-    pytest.param("grade", pr.PenalizedLog(), id="grade-PLL"),
-    pytest.param("grade", pr.RankedProbability(), id="grade-RPS"),
-]
 
 
 def train(params, task, metric, rounds=25, callbacks=(), weight=None):

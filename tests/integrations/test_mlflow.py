@@ -15,6 +15,7 @@ from propriety.errors import InputTypeError, InputValueError, MissingDependencyE
 from propriety.integrations.mlflow import Evaluator, Report
 
 pytestmark = [  # MLflow calls newer pandas and SQLAlchemy in their old ways, and warns of types of its own.
+    pytest.mark.usefixtures("mlflow_store"),
     pytest.mark.filterwarnings("ignore:.*Any type hint is inferred as AnyType:UserWarning"),
     pytest.mark.filterwarnings("ignore:Starting with pandas version 4.0 all arguments of all"),
     pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated"),
@@ -35,17 +36,6 @@ GRADES = pd.DataFrame(ROWS, columns=["none", "mild", "severe"]).assign(
     grade=np.array(["none", "mild", "severe"])[[RNG.choice(3, p=row) for row in ROWS]]
 )
 DRAWS = {"seed": 1, "n_resamples": 20}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def store(tmp_path_factory):
-    """Let MLflow track in an SQLite store in a folder of its own."""
-    folder, before = tmp_path_factory.mktemp("mlflow"), mlflow.get_tracking_uri()
-    mlflow.set_tracking_uri(f"sqlite:///{folder / 'runs.db'}")
-    experiment = mlflow.create_experiment("forecasts", artifact_location=(folder / "artifacts").as_uri())
-    mlflow.set_experiment(experiment_id=experiment)
-    yield
-    mlflow.set_tracking_uri(before)
 
 
 def judge(data=TABLE, config=None, **arguments):
@@ -84,7 +74,7 @@ def test_the_entry_point_is_the_evaluator():
 
 
 @pytest.fixture(scope="module")
-def result(store):
+def result(mlflow_store):
     return judge(predictions="p", config={"thresholds": (0.1, 0.3), **DRAWS})
 
 

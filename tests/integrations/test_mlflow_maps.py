@@ -11,6 +11,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.mlflow import load_map, log_recalibration
 
 pytestmark = [  # MLflow calls newer SQLAlchemy, pydantic and the import system in their old ways.
+    pytest.mark.usefixtures("mlflow_store"),
     pytest.mark.filterwarnings("ignore:.*Any type hint is inferred as AnyType:UserWarning"),
     pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated"),
     pytest.mark.filterwarnings("ignore:_ImportHookChainedLoader.exec_module:ImportWarning"),
@@ -21,17 +22,6 @@ RNG = np.random.default_rng(1)
 X = RNG.normal(size=800)
 Y = RNG.random(800) < 1 / (1 + np.exp(-X))
 P = 1 / (1 + np.exp(-2 * X))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def store(tmp_path_factory):
-    """Let MLflow track in an SQLite store in a folder of its own."""
-    folder, before = tmp_path_factory.mktemp("mlflow"), mlflow.get_tracking_uri()
-    mlflow.set_tracking_uri(f"sqlite:///{folder / 'runs.db'}")
-    experiment = mlflow.create_experiment("maps", artifact_location=(folder / "artifacts").as_uri())
-    mlflow.set_experiment(experiment_id=experiment)
-    yield
-    mlflow.set_tracking_uri(before)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import xgboost as xgb
+from boosted import EVENT, GRADE, RULES_BY_TASK, TEST, TRAIN, WEIGHT, X
 from scipy.special import expit, softmax
 
 import propriety as pr
@@ -14,27 +15,10 @@ from propriety.errors import InputTypeError, InputValueError, MissingDependencyE
 from propriety.integrations.xgboost import CustomMetric, EvalMetric, early_stopping
 from propriety.rules.catalogue import RULES
 
-RNG = np.random.default_rng(1)
-X = RNG.normal(size=(600, 4))
-MARGIN = X[:, 0] + 0.8 * X[:, 1]
-EVENT = (RNG.random(600) < expit(MARGIN)).astype(int)
-GRADE = np.digitize(MARGIN + RNG.logistic(size=600), [-1.0, 1.0])
-WEIGHT = RNG.integers(0, 4, 600).astype(float)
-TRAIN, TEST = slice(0, 300), slice(300, 600)
 SIX_DECIMALS = 6e-7  # What XGBoost keeps of a metric.
 
 BINARY = {"objective": "binary:logistic", "eta": 0.5, "nthread": 1, "seed": 0}
 GRADED = BINARY | {"objective": "multi:softprob", "num_class": 3}
-
-RULES_BY_TASK = [
-    pytest.param("event", pr.PenalizedBrier(), id="event-PBS"),
-    pytest.param("event", pr.PenalizedLog(), id="event-PLL"),
-    pytest.param("event", pr.BoundedBrier(0.2, 0.6), id="event-bounded"),
-    pytest.param("event", pr.Brier(), id="event-Brier"),
-    pytest.param("grade", pr.PenalizedBrier(), id="grade-PBS"),
-    pytest.param("grade", pr.PenalizedLog(), id="grade-PLL"),
-    pytest.param("grade", pr.RankedProbability(), id="grade-RPS"),
-]
 
 
 def matrices(task, weight=None):

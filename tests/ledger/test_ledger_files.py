@@ -269,8 +269,8 @@ def test_what_cannot_be_stored_is_refused(tmp_path):
         condensed(cluster=mixed).to_parquet(tmp_path / "l")
     with pytest.raises(InputValueError, match="the ledger has no key 'day'"):
         condensed().to_parquet(tmp_path / "l", partition=["day"])
-    rows = np.column_stack([1 - P, P])
-    labels = [dt.date(2026, 1, 1), dt.date(2026, 1, 2)]
+    rows = np.column_stack([1 - P, P, 0 * P])
+    labels = [dt.date(2026, 1, day) for day in (1, 2, 3)]
     dated = pr.condense([labels[place] for place in Y], {"m": rows}, labels=labels)
     with pytest.raises(InputTypeError, match="the labels of classes must be numbers or texts to be stored"):
         dated.to_parquet(tmp_path / "l")

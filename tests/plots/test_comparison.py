@@ -2,7 +2,7 @@
 
 import matplotlib as mpl
 import numpy as np
-import pytest
+from drawn import texts
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 
@@ -22,16 +22,6 @@ MODELS = {
     "near": np.clip(P + RNG.normal(0, 0.02, N), 0.001, 0.999),
     "far": np.clip(P + RNG.normal(0, 0.3, N), 0.001, 0.999),
 }
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 def rows_of(ax):

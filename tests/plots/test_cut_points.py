@@ -18,12 +18,6 @@ Y = np.array([RNG.choice(4, p=row) for row in ROWS])
 FLAT = 0.5 * ROWS + 0.125
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def decomposed(rows):
     return pr.decompose(Y, rows, rule=pr.RankedProbability())
 

@@ -3,7 +3,6 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedKFold, cross_val_predict, cross_validate
 
@@ -18,12 +17,6 @@ X = RNG.normal(size=(300, 2))
 EVENT = RNG.random(300) < 1 / (1 + np.exp(-X[:, 0]))
 Y = np.where(EVENT, "bad", "good")
 WEIGHT = RNG.integers(0, 3, 300)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from drawn import texts
 from matplotlib import pyplot as plt
 from scipy.special import expit
 
@@ -18,16 +19,6 @@ X = RNG.normal(size=1500)
 P = expit(X)
 Y = RNG.random(1500) < P
 VAGUE = expit(X + 1.2 * RNG.normal(size=1500))
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 def lines(ax, name):

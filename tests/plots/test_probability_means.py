@@ -3,7 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
+from drawn import line, texts
 from matplotlib.colors import to_rgb
 
 import propriety.plots.probability_means as pictures
@@ -19,29 +19,14 @@ Y = RNG.random(800) < TRUTH
 OVER = TRUTH**2 / (TRUTH**2 + (1 - TRUTH) ** 2)
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def means():
     return probability_means(Y, OVER, precision=0.01)
 
 
-def line(ax, label):
-    (found,) = [one for one in ax.get_lines() if one.get_label() == label]
-    return found.get_xdata(), found.get_ydata()
-
-
 def scattered(ax, label):
     (found,) = [one for one in ax.collections if one.get_label() == label]
     return found
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 def test_bubbles_are_the_groups_with_areas_in_proportion_to_their_weight(means):

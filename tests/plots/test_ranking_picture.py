@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from drawn import texts
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 from matplotlib.patches import PathPatch
@@ -20,18 +21,8 @@ Y = RNG.random(2000) < P
 MODELS = {"steep": expit(1.8 * logit(P)), "flat": expit(0.5 * logit(P))}
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def regions(ax):
     return {patch.get_label(): patch for patch in ax.patches if isinstance(patch, PathPatch)}
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 @pytest.mark.parametrize("scale", ["linear", "log-odds"])

@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from drawn import texts
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
@@ -22,27 +23,17 @@ Y = np.array([RNG.choice(4, p=row) for row in ROWS])
 LABELS = ["poor", "fair", "good", "best"]
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
-
-
 def test_every_rule_has_its_curve_and_its_mean_height():
     curve = retention_curve(Y, ROWS, rule=RULES)
     ax = curve.plot(label="a title")
     for index, rule in enumerate(RULES):
-        (line,) = [line for line in ax.get_lines() if line.get_label() == repr(rule)]
+        (line,) = [line for line in ax.get_lines() if line.get_label() == rule.short_name]
         own = curve.rule == repr(rule)
         np.testing.assert_array_equal(line.get_xdata(), curve.removed[own])
         np.testing.assert_array_equal(line.get_ydata(), curve.value[own])
         assert line.get_color() == COLORS[index]
     told = texts(ax)
-    for name, height in zip(("RPS", "sa-RPS", "Brier(scale='half')"), curve.areas.mean_height, strict=True):
+    for name, height in zip(("RPS", "sa-RPS", "Brier (scale='half')"), curve.areas.mean_height, strict=True):
         assert f"{name}  {height:.3f}" in told
     assert ax.get_title(loc="left") == "a title"
     assert ax.get_ylabel() == "Quadratic weighted kappa\nof the cases kept (higher is better)"

@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from drawn import texts
 from matplotlib import pyplot as plt
 
 import propriety as pr
@@ -13,16 +14,6 @@ mpl.use("agg")
 RNG = np.random.default_rng(3)
 CONFIDENCE = RNG.beta(4, 1.5, 300)
 RIGHT = RNG.random(300) < CONFIDENCE
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 def test_the_curve_has_its_area_and_its_references():

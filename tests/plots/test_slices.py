@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from drawn import texts
 from matplotlib import pyplot as plt
 from scipy.special import expit, logit
 
@@ -24,18 +25,8 @@ ONE = slices(Y, P, by=SITE, thresholds=0.3)
 TWO = slices(Y, {"plain": P, "steep": expit(2 * logit(P))}, by=SITE)
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def labelled(ax, label):
     return [line for line in ax.get_lines() if line.get_label() == label]
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
 
 
 @pytest.mark.slow

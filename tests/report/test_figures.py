@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 
 import propriety as pr
 from propriety import plots
+from propriety.plots.names import set_name
 from propriety.report.figures import figure_of, svg_of
 
 TEXT = {"title": "t", "caption": "c", "table": {"x": [1]}, "call": "pr.x()"}
@@ -46,9 +47,11 @@ def test_points_lie_where_they_are_drawn(scale):
 
 
 def test_lines_with_names_can_be_read_and_others_not():
-    panel = panel_of(
-        lambda ax: (ax.plot([0, 1], [0, 1], label="a  (AUC 1)"), ax.plot([0, 1], [1, 0], label="_grid")), models=["a"]
-    )
+    def drawing(ax):
+        set_name("a", *ax.plot([0, 1], [0, 1], label="a  (AUC 1)"))
+        ax.plot([0, 1], [1, 0], label="_grid")
+
+    panel = panel_of(drawing, models=["a"])
     assert [(line["name"], line["model"], line["x"]) for line in panel["lines"]] == [("a", 0, [0.0, 1.0])]
 
 
@@ -62,16 +65,19 @@ def test_long_lines_are_thinned_and_what_lies_outside_the_axes_is_left_out():
     assert (line["x"][0], max(line["y"])) == (0.0, 1.0)
 
 
-def test_axes_are_told_shortly_and_in_percent_where_they_are():
+def test_an_axis_has_a_short_name_and_percentages_if_it_shows_them():
     curve = pr.decision_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
     panel = panel_of(lambda ax: plots.plot_decision_curves({"a": curve}, ax), models=["a"])
     assert (panel["x"]["label"], panel["x"]["percent"]) == ("Threshold", True)
     assert (panel["y"]["label"], panel["y"]["percent"]) == ("Net benefit", False)
 
 
-def test_the_longest_name_that_fits_is_meant():
-    panel = panel_of(lambda ax: ax.plot([0, 1], [0, 1], label="a  b  (area 1)"), models=["a", "a  b"])
-    assert panel["lines"][0]["model"] == 1
+@pytest.mark.parametrize("names", [("a", "a  b"), ("a", "a, noise"), ("a", "a  (area 0.500)")])
+def test_a_name_that_begins_like_another_is_told_apart(names):
+    forecasts = ([0.1, 0.6, 0.4, 0.8], [0.3, 0.4, 0.5, 0.9])
+    curves = {name: pr.murphy_curve([0, 1, 0, 1], p) for name, p in zip(names, forecasts, strict=True)}
+    panel = panel_of(lambda ax: plots.plot_murphy_curves(curves, ax), models=names)
+    assert [(line["model"], line["name"]) for line in panel["lines"]] == [(0, names[0]), (1, names[1])]
 
 
 def test_a_whole_figure_may_be_drawn_on():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS
+from propriety.plots.names import set_name, write_legend
 from propriety.report.figures import svg_of
 from propriety.report.paths import short_path
 from propriety.report.svg import adopt, clean
@@ -137,9 +138,9 @@ def test_handlers_styles_and_addresses_do_not_come_through():
 
 def test_the_same_picture_is_the_same_bytes_and_needs_no_style():
     def drawing(ax):
-        ax.plot([0, 1], [0, 1], color=COLORS[0], label="a$b$ <c>")
+        set_name("a$b$ <c>", *ax.plot([0, 1], [0, 1], color=COLORS[0], label="a$b$ <c>"))
         ax.bar([0, 1], [1, 2], hatch="//")
-        ax.legend()
+        write_legend(ax)
 
     one, two = (svg_of(drawing, models=["a$b$ <c>"]) for _ in range(2))
     assert one == two

@@ -167,22 +167,21 @@ def test_an_empty_frame_is_refused_for_any_number_of_models(lazy):
 @pytest.mark.parametrize(
     ("forecasts", "options", "error", "told"),
     [
-        ({"a": "a", "b": ["r0", "r1"]}, {}, InputValueError, "'a' forecasts one event and 'b' 2 classes"),
         (
             {"a": ["r0", "r1", "r2"], "b": ["r0", "r1"]},
             {},
             InputValueError,
-            "'a' forecasts 3 classes and 'b' 2 classes",
+            "'a' forecasts 3 classes and 'b' one event",
         ),
         ({}, {}, InputTypeError, "forecasts must name columns"),
         ({"a": []}, {}, InputTypeError, "forecasts must name columns"),
-        (MODELS, {"ordered": True}, InputValueError, "ordered belongs to rows of classes"),
+        (MODELS, {"ordered": True}, InputValueError, "ordered belongs to three or more classes"),
         (MODELS, {"by": ["site", "site"]}, InputValueError, "by must name each column once; 'site' occurs twice"),
         (MODELS, {"tolerance": 2.0}, InputValueError, r"tolerance must lie in \[0, 1\)"),
         (MODELS, {"missing": "skip"}, InputValueError, 'missing must be "raise" or "drop"'),
         (MODELS, {"cluster": "nobody"}, InputValueError, r"it lacks \['nobody'\]"),
-        ({"a": ["r0", "r1"]}, {"labels": [None, "b"]}, InputValueError, "y_true must hold only the labels"),
-        ({"a": ["r0", "r1"]}, {"pos_label": 1}, InputValueError, "pos_label belongs to a 1-D y_proba"),
+        ({"a": ["r0", "r1"]}, {"labels": [None, "b"]}, InputValueError, "y_true must hold labels of the same type"),
+        ({"a": ["r0", "r1", "r2"]}, {"pos_label": 1}, InputValueError, "pos_label belongs to a binary outcome"),
     ],
     ids=str,
 )

@@ -17,7 +17,7 @@ from propriety.decisions import advice
 
 __all__ = ["advise"]
 
-DECISIONS, OUTCOMES, NEEDS = (click.Choice(get_args(kind)) for kind in (advice.Decisions, advice.Outcome, advice.Need))
+DECISIONS, KINDS, NEEDS = (click.Choice(get_args(one)) for one in (advice.Decisions, advice.Kind, advice.Need))
 
 
 @click.command(
@@ -37,7 +37,7 @@ DECISIONS, OUTCOMES, NEEDS = (click.Choice(get_args(kind)) for kind in (advice.D
     help="Whether each case is decided independently, or the decisions share a limited capacity.",
 )
 @threshold_options
-@click.option("--outcome", type=OUTCOMES, default="binary", show_default=True, help="What is forecast.")
+@click.option("--kind", type=KINDS, default="binary", show_default=True, help="What is forecast.")
 @click.option("--rare", is_flag=True, help="The event is rare, below about one in ten.")
 @click.option(
     "--need",
@@ -70,7 +70,7 @@ def _is_interactive(ctx: click.Context) -> bool:
 
 def _answers() -> dict[str, Any]:
     """Ask for the values of the options."""
-    outcome = click.prompt("What is forecast?", type=OUTCOMES, default="binary")
+    kind = click.prompt("What is forecast?", type=KINDS, default="binary")
     need = click.prompt("What are the forecasts used for?", type=NEEDS, default="probabilities")
     decisions = click.prompt(
         "Is each case decided independently, or do the decisions share a limited capacity?",
@@ -78,13 +78,13 @@ def _answers() -> dict[str, Any]:
         default="independent",
     )
     answers: dict[str, Any] = {
-        "outcome": outcome,
+        "kind": kind,
         "need": need,
         "decisions": decisions,
         "rare": False,
         "thresholds": None,
     }
-    if outcome != "binary":
+    if kind != "binary":
         return answers
     answers["rare"] = click.confirm("Is the event rare, below about one in ten?", default=False)
     question = "From which probability would you act? One number, two for a range, or nothing if unknown"

@@ -22,7 +22,7 @@ from propriety.rules.thresholds import Thresholds, read_thresholds
 __all__ = ["Advice", "advise"]
 
 Decisions: TypeAlias = Literal["independent", "capacity"]
-Outcome: TypeAlias = Literal["binary", "multiclass", "ordinal"]
+Kind: TypeAlias = Literal["binary", "multiclass", "ordinal"]
 Need: TypeAlias = Literal["probabilities", "ranks", "decisions"]
 
 WIDTH = 96
@@ -41,7 +41,7 @@ class Advice(Result):
 
     Parameters
     ----------
-    decisions, thresholds, outcome, rare, need
+    decisions, thresholds, kind, rare, need
         The decision, as given to `advise`.
     recommended : tuple of Recommendation
         Each with `measure`, `call` (Python code that runs), `why` and `reference`; report the first.
@@ -51,7 +51,7 @@ class Advice(Result):
 
     decisions: Decisions
     thresholds: Thresholds | None
-    outcome: Outcome
+    kind: Kind
     rare: bool
     need: Need
     recommended: tuple[Recommendation, ...]
@@ -61,9 +61,9 @@ class Advice(Result):
     def problem(self) -> str:
         """The decision as text."""
         if self.decisions == "capacity":
-            kind = "decisions that share a capacity"
+            how = "decisions that share a capacity"
         else:
-            kind = "decisions that do not depend on each other"
+            how = "decisions that do not depend on each other"
         match self.thresholds:
             case None:
                 where = "any threshold"
@@ -72,7 +72,7 @@ class Advice(Result):
             case known:
                 where = f"the threshold {known:g}"
         rare = "rare " if self.rare else ""
-        return f"{kind}, {where}, {rare}{self.outcome} outcomes, {self.need} needed"
+        return f"{how}, {where}, {rare}{self.kind} outcomes, {self.need} needed"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """Columns of the table: one row per measure, recommended ones first."""
@@ -92,7 +92,7 @@ class Advice(Result):
         lines += ["", "Beware of"]
         for misleading in self.misleading:
             lines += [f"  {misleading.measure}", *_indented(misleading)]
-        return "\n".join([*lines, "", LEGEND[self.outcome]])
+        return "\n".join([*lines, "", LEGEND[self.kind]])
 
     def _repr_html_(self) -> str:
         columns = self.columns()
@@ -102,7 +102,7 @@ class Advice(Result):
             told = [html.escape(cell) for cell in (advice, measure, call, why, reference)]
             texts = (*told[:2], f"<code>{told[2]}</code>" if call else "", *told[3:])
             body += "<tr>" + "".join(f"<td style='text-align: left'>{text}</td>" for text in texts) + "</tr>"
-        title = html.escape(f"Advice for {self.problem}. {LEGEND[self.outcome]}")
+        title = html.escape(f"Advice for {self.problem}. {LEGEND[self.kind]}")
         return f"<p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -110,7 +110,7 @@ def advise(
     *,
     decisions: Decisions = "independent",
     thresholds: Thresholds | None = None,
-    outcome: Outcome = "binary",
+    kind: Kind = "binary",
     rare: bool = False,
     need: Need = "probabilities",
 ) -> Advice:
@@ -124,8 +124,8 @@ def advise(
     thresholds : float or (float, float), optional
         The probability at which somebody would act, which is the cost of a false alarm as a share of the cost of both
         errors: one number if it is known, (low, high) if it lies in a range, None if it may be anything.
-    outcome : {"binary", "multiclass", "ordinal"}
-        What is forecast.
+    kind : {"binary", "multiclass", "ordinal"}
+        What is forecast, as in `propriety.results.Evaluation`.
     rare : bool
         Whether the event is rare, below about one in ten.
     need : {"probabilities", "ranks", "decisions"}
@@ -145,19 +145,19 @@ def advise(
     ['accuracy', 'AUC', 'F1', 'full Brier and log score', 'mean net benefit together with a bounded score']
     """
     check_choice("decisions", decisions, get_args(Decisions))
-    check_choice("outcome", outcome, get_args(Outcome))
+    check_choice("kind", kind, get_args(Kind))
     check_choice("need", need, get_args(Need))
     problem = DecisionProblem(
         capacity=decisions == "capacity",
         thresholds=read_thresholds(thresholds),
-        outcome=outcome,
+        kind=kind,
         rare=bool(rare),
         need=need,
     )
     return Advice(
         decisions=decisions,
         thresholds=problem.thresholds,
-        outcome=outcome,
+        kind=kind,
         rare=problem.rare,
         need=need,
         recommended=tuple(recommended_for(problem)),

@@ -51,14 +51,14 @@ class DecisionProblem:
 
     capacity: bool
     thresholds: Thresholds | None
-    outcome: str
+    kind: str
     rare: bool
     need: str
 
     @property
     def binary(self) -> bool:
         """Whether one event is forecast."""
-        return self.outcome == "binary"
+        return self.kind == "binary"
 
     @property
     def data(self) -> str:
@@ -96,14 +96,14 @@ def misleading_for(problem: DecisionProblem) -> Iterator[Misleading]:
         reference=LIPTON,
     )
     yield from _thresholds_that_do_not_count(problem)
-    if problem.outcome == "ordinal":
+    if problem.kind == "ordinal":
         yield Misleading(
             measure="squared absolute ranked probability score",
             why="With three classes or more it is improper: a forecast that is not the true distribution can score "
             "better than it. The ranked probability score is proper and also uses the order.",
             reference=f"{GALDRAN}, which lists it among proper scoring rules",
         )
-    if problem.outcome == "multiclass":
+    if problem.kind == "multiclass":
         yield Misleading(
             measure="penalized scores in which ties count as correct",
             why="They are improper: a forecaster gains by calling two classes equally likely. Ties that are split, "
@@ -286,7 +286,7 @@ def _at_any_threshold(problem: DecisionProblem) -> Iterator[Recommendation]:
 
 
 def _of_rows(problem: DecisionProblem) -> Iterator[Recommendation]:
-    if problem.outcome == "ordinal":
+    if problem.kind == "ordinal":
         rule = "RankedProbability"
         near = "The mean Brier score of the events 'at most this class', so that a near miss costs less than a far one."
         yield _use("ranked probability score", "pr.ranked_probability_score(y, P)", near, EPSTEIN)
@@ -300,7 +300,7 @@ def _of_rows(problem: DecisionProblem) -> Iterator[Recommendation]:
     yield _use("skill", f"pr.skill_score(y, P, rule=pr.{rule}())", saved, FLORES)
     parts = "How much of the score is miscalibration, and how much discrimination, event by event."
     yield _use("decomposition", f"pr.decompose(y, P, rule=pr.{rule}())", parts, CORP)
-    if problem.outcome == "multiclass" and problem.need == "decisions":
+    if problem.kind == "multiclass" and problem.need == "decisions":
         right = (
             "For acting on the most likely class with equal costs of all errors: a right decision always scores better."
         )
@@ -329,7 +329,7 @@ def _decision_curve(problem: DecisionProblem) -> Recommendation:
 def _accuracy(problem: DecisionProblem) -> Misleading:
     if not problem.binary:
         why = "It depends only on the most likely class, as if all errors cost the same and no probability were used."
-        why += " It ignores the order of the classes." if problem.outcome == "ordinal" else ""
+        why += " It ignores the order of the classes." if problem.kind == "ordinal" else ""
     else:
         why = (
             "It is net benefit at the threshold 1/2 plus a constant, NB(1/2) + 1 - prevalence, so it assumes that a "
@@ -385,9 +385,9 @@ def _thresholds_that_do_not_count(problem: DecisionProblem) -> Iterator[Misleadi
 def _event(problem: DecisionProblem, measure: str, call: str, why: str, reference: str) -> Recommendation:
     """Return a recommendation for one event, or for classes, for each of their events."""
     if not problem.binary:
-        events = "per_cut_point" if problem.outcome == "ordinal" else "per_class"
+        events = "per_cut_point" if problem.kind == "ordinal" else "per_class"
         call = f"{{label: {call} for label, table in pr.ForecastTable.{events}(y, P).items()}}"
-        measure += " of each cut point" if problem.outcome == "ordinal" else " of each class"
+        measure += " of each cut point" if problem.kind == "ordinal" else " of each class"
     return _use(measure, call, why, reference)
 
 

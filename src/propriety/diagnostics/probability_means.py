@@ -25,10 +25,9 @@ from propriety.diagnostics.probability_groups import (
 )
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
-from propriety.tables import laws
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 __all__ = ["EXPONENTS", "MeanSpectrum", "ProbabilityMeans", "confidence_angle", "probability_means"]
 
@@ -315,11 +314,12 @@ def _read_tables(
     y_true: object, y_proba: object, *, pos_label: object, tolerance: float, options: dict[str, Any]
 ) -> dict[Any, ForecastTable]:
     """Return the table of each class, or only that of the event if there is one event."""
-    if isinstance(y_true, ForecastTable) or y_proba is None or read_array(y_proba, "y_proba").values.ndim == 1:
+    if isinstance(y_true, ForecastTable):
         return {"event": ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)}
-    if pos_label is not None:
-        raise laws.event_of_classes()
-    return ForecastTable.per_class(y_true, y_proba, tolerance=tolerance, **options)
+    cases = read_cases(y_true, y_proba, pos_label=pos_label, tolerance=tolerance, **options)
+    if cases.labels is None:
+        return {"event": ForecastTable.from_cases(cases)}
+    return dict(zip(cases.labels, map(ForecastTable.from_cases, cases.events("class")), strict=True))
 
 
 def _check_source(source: object, precision: object) -> None:

@@ -385,6 +385,7 @@ class Evaluation(Result):
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"models": list(self.models), "kind": self.kind}
+        facts |= {"event": self.ledger.event_note} if self.ledger.event_note else {}
         facts |= {} if self.thresholds is None else {"thresholds": self.thresholds}
         return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
 

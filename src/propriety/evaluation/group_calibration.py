@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,9 +38,9 @@ class GroupCalibration(Result):
         The model and the group, as in `Slices`.
     outcome : ndarray of str
         Result of the test of calibration, as in `propriety.calibration_summary`, with one level for all rows.
-    directions : ndarray of str
-        In which ways the forecasts of a row are wrong, if they are, in the same words; shapes are not tested, and with
-        few events only the level is.
+    directions : tuple of tuples of str
+        For each row, in which ways the forecasts are wrong, if they are, in the same words; shapes are not tested, and
+        with few events only the level is.
     observed_expected, observed_expected_low, observed_expected_high : ndarray of float
         Observed/expected events, with its interval.
     p_value, p_adjusted : ndarray of float
@@ -52,7 +53,7 @@ class GroupCalibration(Result):
     model: Names
     group: Names
     outcome: Names
-    directions: Names
+    directions: tuple[tuple[Direction, ...], ...]
     observed_expected: Floats
     observed_expected_low: Floats
     observed_expected_high: Floats
@@ -64,6 +65,10 @@ class GroupCalibration(Result):
     def is_miscalibrated(self) -> NDArray[np.bool_]:
         """Whether a row is miscalibrated, with one level for all rows."""
         return np.asarray(self.outcome == "miscalibrated")
+
+    def _fields(self) -> dict[str, Any]:
+        """Return the fields by name, the directions of a row as one text."""
+        return Result._fields(self) | {"directions": np.array([", ".join(row) for row in self.directions])}
 
 
 class _GroupNumbers(NamedTuple):
@@ -143,7 +148,7 @@ def _outcomes(model: Names, group: Names, found: _GroupNumbers, level: float) ->
         model=model,
         group=group,
         outcome=outcome,
-        directions=np.where(wrong, _directions(found, low, high, z), ""),
+        directions=tuple(_directions(found, wrong, low, high, z)),
         observed_expected=found.ratio,
         observed_expected_low=low,
         observed_expected_high=high,
@@ -153,8 +158,10 @@ def _outcomes(model: Names, group: Names, found: _GroupNumbers, level: float) ->
     )
 
 
-def _directions(found: _GroupNumbers, low: Floats, high: Floats, z: float) -> Names:
-    """Return in which ways the forecasts of each row are wrong, if they are."""
+def _directions(
+    found: _GroupNumbers, wrong: NDArray[np.bool_], low: Floats, high: Floats, z: float
+) -> Iterator[tuple[Direction, ...]]:
+    """Yield in which ways the forecasts of each row are wrong, if they are."""
     margin = z * found.slope_error
     counted = found.is_rare & (found.refuted == 0.0)  # Only the number of events was tested.
     reversed_ = ~found.is_rare & (found.slope_sign < -z)
@@ -166,8 +173,8 @@ def _directions(found: _GroupNumbers, low: Floats, high: Floats, z: float) -> Na
         "too extreme": ~found.is_rare & ~reversed_ & (found.slope_gap < -margin),
         "too timid": ~found.is_rare & (found.slope_gap > margin),
     }
-    rows = zip(*(holds.tolist() for holds in ways.values()), strict=True)
-    return np.array([", ".join(itertools.compress(ways, row)) or "together" for row in rows])
+    for row, *holds in zip(wrong.tolist(), *(column.tolist() for column in ways.values()), strict=True):
+        yield (tuple(itertools.compress(ways, holds)) or ("together",)) if row else ()
 
 
 def _group_numbers(ledger: Ledger, model: str, cases: Cases | None) -> _GroupNumbers:

@@ -87,7 +87,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         # This also checks the thresholds.
-        advice = advise(outcome=self.kind, thresholds=self.thresholds, rare=self.rare)
+        advice = advise(kind=self.kind, thresholds=self.thresholds, rare=self.rare)
         object.__setattr__(self, "advice", advice)
         object.__setattr__(self, "thresholds", advice.thresholds)
         keys = [measure.key for measure in self.measures]

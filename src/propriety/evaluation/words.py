@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +71,8 @@ def cases_words(evaluation: Evaluation) -> str:
     rates = evaluation.rates
     if evaluation.kind == "binary":
         said += f"; {'weighted ' * evaluation.is_weighted}event rate {percent(rates['event'])}"
+        note = evaluation.ledger.event_note
+        said += f" (event: {note})" if note else ""
     else:
         grades = "grades" if evaluation.kind == "ordinal" else "classes"
         said += f" of {len(rates)} {grades}"
@@ -207,7 +209,7 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
             hundredths(float(getattr(found, f"observed_expected{side}")[row])) for side in ("", "_low", "_high")
         )
         evidence = f"observed/expected {ratio}, {low} to {high}; adjusted {p_value_words(float(found.p_adjusted[row]))}"
-        said = _directions_words(str(found.directions[row]).split(", "))
+        said = _directions_words(found.directions[row])
         yield f"{found.model[row]} is miscalibrated in {found.group[row]} ({evidence}): {said}."
     for model in evaluation.models:
         slight = found.group[(found.model == model) & (found.outcome == "immaterial")].tolist()
@@ -217,7 +219,7 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
         yield "No group with enough data was found to be miscalibrated."
 
 
-def _directions_words(directions: list[str]) -> str:
+def _directions_words(directions: Sequence[str]) -> str:
     said = ["forecasts of exactly 0 or 1 were wrong"] if "refuted" in directions else []
     said += [TOGETHER] if "together" in directions else []
     ways = [one for one in directions if one not in ("refuted", "together")]

@@ -272,8 +272,8 @@ class Skill(_OfRule):
 
     @property
     def label(self) -> str:
-        """The label of the rule, and skill."""
-        return f"{self.rule.label.removesuffix(' score')} skill"
+        """The short name of the rule, and skill."""
+        return f"{self.rule.short} skill"
 
     def value(self, table: ForecastTable) -> float:
         """Return the skill."""

@@ -55,7 +55,7 @@ class PartialArea:
     Parameters
     ----------
     low, high : float
-        The range of forecasts, in [0, 1].
+        Limits of the forecasts that count, in [0, 1]; they are not thresholds at which somebody acts.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class Slices(Result):
     dropped: int = 0
 
     @property
-    def is_judged(self) -> NDArray[np.bool_]:
+    def is_tested(self) -> NDArray[np.bool_]:
         """Whether a group is large enough to be tested."""
         return np.asarray(~self.is_too_small & (self.note != INFINITE))
 

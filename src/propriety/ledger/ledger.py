@@ -123,6 +123,11 @@ class Ledger:
         return "ordinal" if self.events[0].kind == "cut" else "multiclass"
 
     @property
+    def event_note(self) -> str:
+        """If the forecasts were given in two columns, which of them is the event's; else empty."""
+        return "" if self.source is None else self.source.event_note
+
+    @property
     def keys(self) -> dict[str, tuple[Any, ...]]:
         """The labels of each key."""
         return dict(zip(self.index.names, self.index.labels, strict=True))

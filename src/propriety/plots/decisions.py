@@ -26,6 +26,7 @@ from propriety.plots.drawing import (
     write_note,
     write_title,
 )
+from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.placing import Spot, make_room, write_beside
 from propriety.plots.threshold_axis import common_thresholds, draw_threshold_axis, in_words
 from propriety.result import Floats
@@ -63,7 +64,7 @@ def _(
     x, y = _even_in_log_odds(curve) if log_odds else (curve.threshold, curve.regret)
     ax.fill_between(x, y, color=color, alpha=0.14, linewidth=0, zorder=1.2, label="_area")
     ax.plot(x, y, color=color, linewidth=1.7, label="_curve", zorder=3)
-    ax.set_ylabel("Regret (mean cost of wrong decisions)")
+    label_axis(ax.yaxis, "Regret", " (mean cost of wrong decisions)")
     _draw_trivial(ax, rate, shown_range, [(x, y)])
     name = {"linear": "half the Brier score", "log-odds": "the log loss"}[axis]
     note = f"area {shown(curve.area(axis=axis))}"
@@ -130,10 +131,10 @@ def _(curve: MurphyCurve, ax: Axes | None = None, *, label: str = "") -> Axes:
     top = 1e-9
     for name, area in curve.areas.items():
         values, (short, style) = getattr(curve, name), PARTS[name]
-        ax.plot(curve.threshold, values, label=f"{short}  {shown(area)}", **style)
+        set_name(short, *ax.plot(curve.threshold, values, label=f"{short}  {shown(area)}", **style))
         top = max(top, float(_seen(curve.threshold, values, shown_range).max()))
     ax.set_ylim(0, 1.08 * top)
-    ax.set_ylabel(_murphy_label(curve))
+    _label_murphy(ax, curve)
     make_room(ax, _legend(ax, ncols=2, columnspacing=1.4))
     write_title(ax, label, pad=ABOVE_CHANCES)
     return ax
@@ -179,14 +180,14 @@ def plot_decision_curves(curves: Mapping[str, DecisionCurve], ax: Axes | None = 
     ax.plot([left, right], [0, 0], zorder=1.5, label="_treat none", **grey)
     ax.plot(dense, treat_all, linestyle=DASHES[1], zorder=1.6, label="_treat all", **grey)
     for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, curve.threshold, curve.net_benefit, index, name)
+        _line(ax, curve.threshold, curve.net_benefit, index, name, name)
     seen = [_seen(curve.threshold, curve.net_benefit, (left, right)) for curve in curves.values()]
     top = max(*(float(own.max()) for own in seen), float(treat_all[0]), 0.0)
     bottom = min(float(own.min()) for own in seen)
     # Negative net benefit is cut off if there is a positive one to show.
     low = -0.22 * top if top > -0.1 * bottom else 1.1 * bottom
     ax.set_ylim(low, max(1.12 * top, -0.3 * low) or 0.01)
-    ax.set_ylabel("Net benefit (true positives per case)")
+    label_axis(ax.yaxis, "Net benefit", " (true positives per case)")
     if list(curves) != ["model"] or thresholds is not None:
         harms = {name: f"{name}, harm {curve.harm:g}" for name, curve in curves.items() if curve.harm}
         make_room(ax, _legend(ax, {"model": "forecast"} | harms))
@@ -226,8 +227,8 @@ def plot_regret_curves(curves: Mapping[str, RegretCurve | CostCurve], ax: Axes |
     rate = first.event_rate if isinstance(first, CostCurve) else first.table.event_rate
     for index, (name, curve) in enumerate(curves.items()):
         text = f"{name}  (area {shown(curve.area())})" if isinstance(curve, RegretCurve) else name
-        _line(ax, curve.threshold, curve.regret, index, text)
-    ax.set_ylabel("Regret (mean cost of wrong decisions)")
+        _line(ax, curve.threshold, curve.regret, index, name, text)
+    label_axis(ax.yaxis, "Regret", " (mean cost of wrong decisions)")
     _draw_trivial(ax, rate, shown_range, [(curve.threshold, curve.regret) for curve in curves.values()])
     make_room(ax, _legend(ax))
     return ax
@@ -262,10 +263,10 @@ def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None
     ax = new_axes(ax, size=WIDE)
     shown_range = draw_threshold_axis(ax, common_thresholds(curves.values()))
     for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, curve.threshold, curve.score, index, f"{name}  (area {shown(curve.area)})")
+        _line(ax, curve.threshold, curve.score, index, name, f"{name}  (area {shown(curve.area)})")
     top = max(float(_seen(curve.threshold, curve.score, shown_range).max()) for curve in curves.values())
     ax.set_ylim(0, 1.08 * max(top, 1e-9))
-    ax.set_ylabel(_murphy_label(next(iter(curves.values()))))
+    _label_murphy(ax, next(iter(curves.values())))
     make_room(ax, _legend(ax))
     return ax
 
@@ -281,8 +282,8 @@ def _legend(ax: Axes, names: Mapping[str, str] | None = None, **options: Any) ->
     """Write the legend, curves first and shaded ranges last; `names` replaces labels."""
     entries = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda entry: isinstance(entry[0], Patch))
     handles, labels = zip(*entries, strict=True)
-    return ax.legend(
-        handles, [(names or {}).get(label, label) for label in labels], loc="upper right", **LEGEND, **options
+    return write_legend(
+        ax, handles, [(names or {}).get(label, label) for label in labels], loc="upper right", **LEGEND, **options
     )
 
 
@@ -338,14 +339,14 @@ def _draw_trivial(
         write_beside(ax, name, [Spot(own_x[row], own_y[row], side, "bottom") for row in rows for side in sides])
 
 
-def _murphy_label(curve: MurphyCurve) -> str:
+def _label_murphy(ax: Axes, curve: MurphyCurve) -> None:
     whole = {"regret": "half the Brier score", "brier": "the Brier score", "expectile": "a quarter of the Brier score"}
-    return f"Mean elementary score\n(area: {whole[curve.normalize]})"
+    label_axis(ax.yaxis, "Mean elementary score", f"\n(area: {whole[curve.normalize]})")
 
 
-def _line(ax: Axes, x: Floats, y: Floats, index: int, label: str) -> None:
+def _line(ax: Axes, x: Floats, y: Floats, index: int, name: str, label: str) -> None:
     color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
-    ax.plot(x, y, color=color, linestyle=dash, linewidth=1.6, label=label, zorder=3)
+    set_name(name, *ax.plot(x, y, color=color, linestyle=dash, linewidth=1.6, label=label, zorder=3))
 
 
 def _even_in_log_odds(curve: RegretCurve) -> tuple[Floats, Floats]:

@@ -14,6 +14,7 @@ from matplotlib.transforms import Bbox
 from propriety.calibration.decomposition import Decomposition
 from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.plots.names import label_axis, set_name
 from propriety.result import Floats
 
 __all__ = ["plot_decompositions"]
@@ -70,12 +71,9 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     top = 1.2 * max([1e-6, *(parts.discrimination for parts in finite.values())])
     uncertainty = next(iter(finite.values())).uncertainty
     scores = _draw_isolines(ax, right, top, uncertainty)
-    ax.set(
-        xlim=(0, right),
-        ylim=(0, top),
-        xlabel="Miscalibration (MCB, lower is better)",
-        ylabel="Discrimination (DSC, higher is better)",
-    )
+    ax.set(xlim=(0, right), ylim=(0, top))
+    label_axis(ax.xaxis, "Miscalibration", " (MCB, lower is better)")
+    label_axis(ax.yaxis, "Discrimination", " (DSC, higher is better)")
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     ax.locator_params(axis="both", nbins=5)
@@ -86,8 +84,10 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     for index, (name, parts) in enumerate(finite.items()):
         color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
         place = (parts.miscalibration, parts.discrimination)
-        ax.plot(*place, marker, color=color, markersize=7, label=name, zorder=3, clip_on=False)
-        taken.append(_label(ax, f"{name}  {shown(parts.score)}", place, color, taken))
+        drawn = ax.plot(*place, marker, color=color, markersize=7, label=name, zorder=3, clip_on=False)
+        label = _label(ax, f"{name}  {shown(parts.score)}", place, color, taken)
+        set_name(name, label, *drawn)
+        taken.append(label.get_window_extent())
     absent = [name for name in decompositions if name not in finite]
     note = f"lines of equal score, UNC {shown(uncertainty)}" + (
         f"\nnot shown, infinite: {', '.join(absent)}" if absent else ""
@@ -97,7 +97,7 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     return ax
 
 
-def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: list[Bbox]) -> Bbox:
+def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: list[Bbox]) -> Annotation:
     """Write a label next to its point, on the side with the fewest overlaps, within the axes if possible."""
     inside = ax.get_window_extent()
     shared: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "color": color, "zorder": 3.1}
@@ -112,7 +112,7 @@ def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: l
         if covered < fewest:
             best, fewest = side, covered
     across, along, right, up = best
-    return ax.annotate(text, place, xytext=(right, up), ha=across, va=along, **shared).get_window_extent()
+    return ax.annotate(text, place, xytext=(right, up), ha=across, va=along, **shared)
 
 
 def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> list[Annotation]:

@@ -19,6 +19,7 @@ from scipy.special import expit, logit
 
 from propriety.decisions.ranking_map import RankedInterval, RankingMap
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, percent, shown, write_title
+from propriety.plots.names import set_name, write_legend
 from propriety.result import Floats
 
 __all__ = ["chance", "odds_of"]
@@ -50,6 +51,8 @@ def _(ranking: RankingMap, ax: Axes | None = None, *, label: str = "") -> Axes:
             if hatched and place >= 0:
                 patch.set(hatch="/////", edgecolor=color)
             ax.add_patch(patch)
+            if place >= 0:
+                set_name(name, patch)
             patch.set_clip_path(triangle)
     ax.plot(*_triangle(ranking)[[0, 2]].T, color=GREY["line"], linewidth=0.9, label="_diagonal", zorder=2.5)
     unnamed = _write_names(ax, ranking, winner, edges)
@@ -182,6 +185,8 @@ def _write_names(ax: Axes, ranking: RankingMap, winner: NDArray[np.intp], edges:
             unnamed.append(name)
         else:
             text.set_position(spot)
+            if place >= 0:
+                set_name(name, text)
     return unnamed
 
 
@@ -208,6 +213,8 @@ def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bo
         zip(ranking.models, (COLORS[place % len(COLORS)] for place in range(len(ranking.models))), strict=True)
     )
     handles = [Patch(facecolor=color.get(name, TIED), label=name) for name in unnamed if name != "tied"]
+    for handle, name in zip(handles, (name for name in unnamed if name != "tied"), strict=True):
+        set_name(name, handle)
     if noisy:
         noise = f"hatched: the difference is\nwithin sampling error ({100 * ranking.level:g}%)"
         handles.append(Patch(facecolor="0.92", edgecolor="0.45", hatch="/////", linewidth=0, label=noise))
@@ -219,8 +226,9 @@ def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bo
         handles.append(Patch(facecolor=TIED, label="tied: the best models\nmake the same decisions"))
     if handles:
         title = "Lowest mean regret" if set(unnamed) - {"tied"} else None
-        ax.legend(
-            handles=handles,
+        write_legend(
+            ax,
+            handles,
             title=title,
             title_fontsize=SMALL,
             loc="lower right",

@@ -14,12 +14,6 @@ from propriety.result import Floats
 
 __all__: list[str] = []
 
-# Abbreviations of rules whose names are too long for a label.
-SHORT = {
-    "RankedProbability()": "RPS",
-    "SquaredAbsoluteRankedProbability()": "sa-RPS",
-    "RankedLog()": "ranked log",
-}
 METRICS = {
     "qwk": "Quadratic weighted kappa",
     "accuracy": "Accuracy",
@@ -40,7 +34,7 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
     values = curve.value.reshape(lines, -1)
     for index, line in enumerate(values):
         color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
-        ax.plot(removed, line, color=color, linestyle=dash, linewidth=1.7, zorder=3, label=str(curve.areas.rule[index]))
+        ax.plot(removed, line, color=color, linestyle=dash, linewidth=1.7, zorder=3, label=curve.short_names[index])
         if bands and curve.low is not None and curve.high is not None:
             lower, upper = (limit.reshape(lines, -1)[index] for limit in (curve.low, curve.high))
             ax.fill_between(removed, lower, upper, color=color, alpha=0.1, linewidth=0, zorder=1.2, label="_band")
@@ -82,9 +76,8 @@ def _name_ends(ax: Axes, curve: RetentionCurve, ends: Floats) -> None:
     low, high = ax.get_ylim()
     wanted = (ends - low) / (high - low)
     places = _spread(np.where(np.isnan(wanted), 0.5, wanted), LINE)
-    for index, (rule, place) in enumerate(zip(curve.areas.rule, places, strict=True)):
+    for index, (name, place) in enumerate(zip(curve.short_names, places, strict=True)):
         color = COLORS[index % len(COLORS)]
-        name = SHORT.get(str(rule), str(rule).removesuffix("()"))
         ax.annotate(
             f"{name}  {shown(float(curve.areas.mean_height[index]))}",
             (1.0, wanted[index] if np.isfinite(wanted[index]) else place),
@@ -128,9 +121,8 @@ def _(worst: WorstCases, ax: Axes | None = None, *, label: str = "", n: int = 6)
     lines = min(n, per_rule)
     ax = new_axes(ax, size=(CELL[0] * columns + 0.5, CELL[1] * lines + 0.9))
     wide = classes + 1.6  # The bars of a case, and the space after them.
-    for column, rule in enumerate(worst.rules):
+    for column, name in enumerate(worst.short_names):
         left = column * wide
-        name = SHORT.get(rule, rule.removesuffix("()"))
         ax.text(left, 0.06, name, fontsize=SMALL + 0.5, fontweight="bold", va="bottom", ha="left")
         for line in range(lines):
             _draw_case(ax, worst, column * per_rule + line, left, line + 1.0)

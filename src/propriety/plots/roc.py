@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
 from propriety.decisions.roc import RocCurve
@@ -24,6 +25,7 @@ from propriety.plots.drawing import (
     shown,
     write_title,
 )
+from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.threshold_axis import common_thresholds, in_words
 
 __all__ = ["plot_roc_curves"]
@@ -86,27 +88,24 @@ def plot_roc_curves(curves: Mapping[str, RocCurve], ax: Axes | None = None) -> A
     _frame(ax)
     for index, (name, curve) in enumerate(curves.items()):
         style = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
-        _draw_roc(ax, curve, linewidth=1.6, label=f"{name}  (AUC {shown(curve.auc)})", **style)
+        set_name(name, *_draw_roc(ax, curve, linewidth=1.6, label=f"{name}  (AUC {shown(curve.auc)})", **style))
         if curve.thresholds is not None:
             rows = _rows_at(curve, np.atleast_1d(curve.thresholds))
             points = curve.false_positive_rate[rows], curve.true_positive_rate[rows]
-            ax.plot(*points, "o", color=style["color"], markersize=4.5, label="_mark", zorder=3.5, clip_on=False)
+            look: dict[str, Any] = {"color": style["color"], "markersize": 4.5, "zorder": 3.5, "clip_on": False}
+            set_name(name, *ax.plot(*points, "o", label="_mark", **look))
     thresholds = common_thresholds(curves.values())
     if thresholds is not None:
         ax.plot([], [], "o", color=GREY["line"], markersize=4.5, label=in_words(thresholds, "and"))
-    ax.legend(loc="lower right", **LEGEND)
+    write_legend(ax, loc="lower right", **LEGEND)
     return ax
 
 
 def _frame(ax: Axes) -> None:
     ax.plot([0, 1], [0, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.5, label="_chance")
-    ax.set(
-        xlim=(0, 1),
-        ylim=(0, 1),
-        aspect="equal",
-        xlabel="False positive rate (non-events acted on)",
-        ylabel="True positive rate (events acted on)",
-    )
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    label_axis(ax.xaxis, "False positive rate", " (non-events acted on)")
+    label_axis(ax.yaxis, "True positive rate", " (events acted on)")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(FixedLocator(np.linspace(0, 1, 6).tolist()))
         axis.set_major_formatter(Percent())
@@ -114,8 +113,8 @@ def _frame(ax: Axes) -> None:
     ax.tick_params(labelsize=SMALL, length=3)
 
 
-def _draw_roc(ax: Axes, curve: RocCurve, **style: Any) -> None:
-    ax.plot(curve.false_positive_rate, curve.true_positive_rate, zorder=3, clip_on=False, **style)
+def _draw_roc(ax: Axes, curve: RocCurve, **style: Any) -> list[Line2D]:
+    return ax.plot(curve.false_positive_rate, curve.true_positive_rate, zorder=3, clip_on=False, **style)
 
 
 def _rows_at(curve: RocCurve, threshold: Any) -> Any:

@@ -46,7 +46,7 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
     for row, value in enumerate(values):
         index, place = divmod(row, groups)
         height = place + (SPREAD * (index / (len(models) - 1) - 0.5) if len(models) > 1 else 0.0)
-        tested = bool(slices.is_judged[row])
+        tested = bool(slices.is_tested[row])
         color = COLORS[index % len(COLORS)] if tested else FAINT
         ends = [limit[row] for limit in limits]
         if np.isfinite(ends).all():
@@ -114,7 +114,7 @@ def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
     _write(ax, -0.01, -0.62, ", ".join(slices.by), ha="right", va="bottom")
     _write(ax, SIZES, -0.62, "cases", ha="right", va="bottom")
     for place, tick in enumerate(ax.get_yticklabels()):
-        tested = bool(slices.is_judged[place::groups].any())
+        tested = bool(slices.is_tested[place::groups].any())
         color = GREY["text"] if tested else FAINT
         tick.set_color("black" if tested else FAINT)
         _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)

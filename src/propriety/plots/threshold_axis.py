@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
 from propriety.plots.drawing import GREY, SMALL, Percent, percent
+from propriety.plots.names import label_axis
 from propriety.rules.thresholds import Thresholds
 
 __all__ = ["common_thresholds", "draw_threshold_axis", "in_words", "window"]
@@ -18,6 +19,7 @@ CHANCES = (
     *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000)),
 )
 LOG_ODDS_ENDS = (0.001, 0.999)
+CHANCE_WIDTH = 0.42  # Of a label above the axis, in inches.
 SHADE, EDGE = "0.92", "0.75"  # The edge makes the legend entry visible on the band itself.
 
 
@@ -75,7 +77,7 @@ def draw_threshold_axis(
         ax.set_xlim(*window(thresholds, widest=widest))
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         ax.xaxis.set_major_formatter(Percent())
-    ax.set_xlabel("Threshold: act if the forecast is at least")
+    label_axis(ax.xaxis, "Threshold", ": act if the forecast is at least")
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     above = ax.secondary_xaxis("top")
@@ -97,8 +99,9 @@ def draw_threshold_axis(
     return first, last
 
 
-def _spaced(ax: Axes, values: list[float], gap: float = 0.11) -> list[float]:
+def _spaced(ax: Axes, values: list[float]) -> list[float]:
     """Return the values inside the axis that are not too close to its ends or to previous values."""
+    gap = max(0.11, CHANCE_WIDTH * ax.figure.figure.dpi / ax.get_window_extent().width)
     kept: list[float] = []
     places: list[float] = []
     for value in values:

@@ -16,12 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Canvas
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
 from propriety.plots.drawing import Percent
+from propriety.plots.names import name_of
 from propriety.report.page import Figure, Width
 from propriety.report.svg import MODEL, clean
 from propriety.report.thinning import thin_lines
@@ -66,8 +65,8 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     title, caption, table, call, alt, width, of_models
         As in `Figure`; without `alt` the caption describes the figure.
     models : sequence of str
-        The names of the page's models as written in this figure, in the page's order, so that they can be switched
-        on and off.
+        The names of the page's models in this figure, in the page's order, so that they can be switched on and off;
+        see `propriety.plots.names`.
     size : (width, height)
         In inches; text is about 10 points high.
 
@@ -94,7 +93,7 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
         table=table,
         alt=alt or caption,
         call=call,
-        points=tuple(_panels(canvas)),
+        points=tuple(_panels(canvas, models)),
         width=width,
         of_models=of_models,
     )
@@ -149,28 +148,25 @@ def _quiet() -> Iterator[None]:
 
 
 def _tag(canvas: Canvas, models: Sequence[str]) -> None:
-    """Set the gid of every artist of a model: lines, areas and patches by their label, text by its content."""
+    """Set the gid of every artist of a model."""
     for artist in canvas.findobj():
-        _tag_one(artist, artist.get_text() if isinstance(artist, Text) else str(artist.get_label()), models)
-    for legend in canvas.findobj(Legend):
-        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
-            if handle is not None:
-                _tag_one(handle, text.get_text(), models)
+        place = _place(artist, models)
+        if place is not None:
+            artist.set_gid(f"{MODEL}{place}")
 
 
-def _tag_one(artist: Artist, label: str, models: Sequence[str]) -> None:
-    # Plotting functions add text to a name after two spaces or a comma; the longest matching name is meant.
-    fits = [name for name in models if label == name or label.startswith((f"{name}  ", f"{name}, "))]
-    if fits:
-        artist.set_gid(f"{MODEL}{list(models).index(max(fits, key=len))}")
+def _place(artist: Artist, models: Sequence[str]) -> int | None:
+    name = name_of(artist)
+    return None if name is None or name not in models else list(models).index(name)
 
 
-def _panels(canvas: Canvas) -> Iterator[dict[str, Any]]:
+def _panels(canvas: Canvas, models: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield, for each panel with lines that have a name, its axes and the points of these lines."""
     width, height = canvas.get_size_inches() * POINTS
     to_page = Affine2D().scale(POINTS / canvas.dpi).scale(1, -1).translate(0, height)
     for ax in canvas.axes:
-        lines = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_") and line.get_visible()]
+        labelled = ax.get_legend_handles_labels()[0]
+        lines = [line for line in labelled if isinstance(line, Line2D) and line.get_visible()]
         if not lines or ax.get_xscale() not in SCALES or ax.get_yscale() not in SCALES:
             continue
         # After the scale of each axis, only a linear map remains.
@@ -179,32 +175,28 @@ def _panels(canvas: Canvas) -> Iterator[dict[str, Any]]:
             "size": [round(float(width), 2), round(float(height), 2)],
             "x": _axis(ax.xaxis, left, right, ax.get_xscale()),
             "y": _axis(ax.yaxis, low, high, ax.get_yscale()),
-            "lines": [_line(line, ax) for line in lines],
+            "lines": [_line(line, ax, models) for line in lines],
         }
 
 
 def _axis(axis: Axis, at_zero: float, at_one: float, scale: str) -> dict[str, Any]:
     """Return how a value maps to a position on the page, and how it is labelled."""
-    label = axis.get_label_text()
-    for end in ("\n", ":", " ("):
-        label = label.split(end)[0]
     return {
         "at": [round(float(at_zero), 4), round(float(at_one - at_zero), 4)],
         "scale": scale,
-        "label": label,
+        "label": name_of(axis) or axis.get_label_text(),
         "percent": isinstance(axis.get_major_formatter(), Percent),
     }
 
 
-def _line(line: Line2D, ax: Axes) -> dict[str, Any]:
+def _line(line: Line2D, ax: Axes, models: Sequence[str]) -> dict[str, Any]:
     x, y = (np.asarray(values, dtype=np.float64) for values in line.get_data())
     (left, right), (low, high) = sorted(ax.get_xlim()), sorted(ax.get_ylim())
     seen = np.flatnonzero((left <= x) & (x <= right) & (low <= y) & (y <= high))
     some = seen[np.unique(np.linspace(0, len(seen) - 1, min(len(seen), MOST_POINTS)).round().astype(int))]
-    gid = line.get_gid() or ""
     return {
-        "model": int(gid.removeprefix(MODEL)) if gid.startswith(MODEL) else None,
-        "name": str(line.get_label()).split("  ")[0],
+        "model": _place(line, models),
+        "name": name_of(line) or str(line.get_label()),
         "x": _short(x[some]),
         "y": _short(y[some]),
     }

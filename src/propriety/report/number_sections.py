@@ -118,7 +118,7 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
                 title=f"Scores by {listed(found.by)}",
                 columns=columns,
                 call=call_for_groups(evaluation, found),
-                note="" if found.is_judged.all() else texts.SMALL_GROUPS,
+                note="" if found.is_tested.all() else texts.SMALL_GROUPS,
             ),
         ),
     )
@@ -161,8 +161,8 @@ def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
             "observed/expected": ratio,
             "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
             "calibration": [
-                f"{outcome}: {directions}" if directions else outcome
-                for outcome, directions in zip(found.outcome.tolist(), found.directions.tolist(), strict=True)
+                f"{outcome}: {', '.join(directions)}" if directions else outcome
+                for outcome, directions in zip(found.outcome.tolist(), found.directions, strict=True)
             ],
         },
         call=call_for_group_calibration(evaluation),

@@ -96,6 +96,7 @@ class BoundedBrier(_Bounded):
 
     name: ClassVar[str] = "bounded_brier"
     label: ClassVar[str] = "bounded Brier score"
+    short: ClassVar[str] = "bounded Brier"
 
     def weight(self) -> UniformWeight:
         """Return the weight 1."""
@@ -137,6 +138,7 @@ class BoundedLog(_Bounded):
 
     name: ClassVar[str] = "bounded_log"
     label: ClassVar[str] = "bounded log score"
+    short: ClassVar[str] = "bounded log"
 
     def __post_init__(self) -> None:
         # The class is named because a slots dataclass replaces the class that a bare super() refers to.

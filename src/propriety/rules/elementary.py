@@ -24,7 +24,8 @@ class Elementary(BinaryRule):
     Parameters
     ----------
     threshold : float
-        :math:`c` in (0, 1), the cost of a false alarm as a share of the cost of both errors.
+        :math:`c` in (0, 1), the cost of a false alarm as a share of the cost of both errors. It is one number: each
+        threshold has its own rule, and a range has a mixture of them, such as `BoundedBrier`.
 
     References
     ----------
@@ -94,6 +95,7 @@ class ShiftedBrier(BinaryRule):
 
     name: ClassVar[str] = "shifted_brier"
     label: ClassVar[str] = "shifted Brier score"
+    short: ClassVar[str] = "shifted Brier"
 
     mu: float
     weighted: bool = True

@@ -48,7 +48,7 @@ class Brier(BinaryRule, ClassRule):
     Parameters
     ----------
     scale : {"sum", "half"}
-        Which score is reported for class probabilities.
+        Unit in which class probabilities are scored; ``"half"`` is scikit-learn's ``scale_by_half=True``.
 
     References
     ----------
@@ -65,6 +65,7 @@ class Brier(BinaryRule, ClassRule):
 
     name: ClassVar[str] = "brier"
     label: ClassVar[str] = "Brier score"
+    short: ClassVar[str] = "Brier"
 
     scale: Literal["sum", "half"] = "sum"
 
@@ -131,6 +132,7 @@ class Log(BinaryRule, ClassRule):
 
     name: ClassVar[str] = "log"
     label: ClassVar[str] = "log score"
+    short: ClassVar[str] = "log"
 
     clip: float | None = None
 
@@ -191,6 +193,7 @@ class Spherical(BinaryRule, ClassRule):
 
     name: ClassVar[str] = "spherical"
     label: ClassVar[str] = "spherical score"
+    short: ClassVar[str] = "spherical"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper; superior with two classes only."""
@@ -236,6 +239,7 @@ class Pseudospherical(BinaryRule, ClassRule):
 
     name: ClassVar[str] = "pseudospherical"
     label: ClassVar[str] = "pseudospherical score"
+    short: ClassVar[str] = "pseudospherical"
 
     order: float = 3.0
 
@@ -292,6 +296,7 @@ class Tsallis(BinaryRule, ClassRule):
 
     name: ClassVar[str] = "tsallis"
     label: ClassVar[str] = "Tsallis score"
+    short: ClassVar[str] = "Tsallis"
 
     order: float = 1.5
 

@@ -35,6 +35,7 @@ class RankedProbability(ClassRule):
 
     name: ClassVar[str] = "ranked_probability"
     label: ClassVar[str] = "ranked probability score"
+    short: ClassVar[str] = "RPS"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper and sensitive to distance."""
@@ -68,6 +69,7 @@ class SquaredAbsoluteRankedProbability(ClassRule):
 
     name: ClassVar[str] = "squared_absolute_ranked_probability"
     label: ClassVar[str] = "squared absolute ranked probability score"
+    short: ClassVar[str] = "sa-RPS"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: sensitive to distance; proper with two classes only."""
@@ -99,6 +101,7 @@ class RankedLog(ClassRule):
 
     name: ClassVar[str] = "ranked_log"
     label: ClassVar[str] = "ranked log score"
+    short: ClassVar[str] = "ranked log"
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper and sensitive to distance."""

@@ -89,6 +89,7 @@ class PenalizedBrier(ClassRule):
 
     name: ClassVar[str] = "penalized_brier"
     label: ClassVar[str] = "penalized Brier score"
+    short: ClassVar[str] = "penalized Brier"
 
     ties: Ties = "split"
 
@@ -130,6 +131,7 @@ class PenalizedLog(ClassRule):
 
     name: ClassVar[str] = "penalized_log"
     label: ClassVar[str] = "penalized log score"
+    short: ClassVar[str] = "penalized log"
 
     ties: Ties = "split"
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 
-__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "check_rule"]
+__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "binary_rule", "check_rule"]
 
 Ties = Literal["split", "first", "correct"]
 
@@ -69,22 +69,33 @@ class Rule(ABC):
 
     name: ClassVar[str]
     label: ClassVar[str]  # Name of its mean in a sentence.
+    short: ClassVar[str]  # Name in front of "skill", and in figures.
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Set the name and label of a rule from its class name if it has none."""
+        """Set the names of a rule that its class does not set: from the name of the class, or from the label."""
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
+        if "short" not in cls.__dict__:
+            cls.short = cls.__dict__.get("label", cls.name)
         if "label" not in cls.__dict__:
             cls.label = f"{cls.name} score"
 
     def __repr__(self) -> str:
         """Return the name of the rule with the parameters that differ from their defaults."""
-        if not is_dataclass(self):
-            return f"{type(self).__name__}()"
-        values = ((field, getattr(self, field.name)) for field in fields(self))
-        given = ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
-        return f"{type(self).__name__}({given})"
+        return f"{type(self).__name__}({self._given()})"
+
+    @property
+    def short_name(self) -> str:
+        """The name of the rule in figures, with the parameters that differ from their defaults."""
+        given = self._given()
+        return f"{self.short} ({given})" if given else self.short
+
+    def _given(self) -> str:
+        values: list[tuple[Any, Any]] = (
+            [(field, getattr(self, field.name)) for field in fields(self)] if is_dataclass(self) else []
+        )
+        return ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
 
     def stored(self) -> dict[str, Any]:
         """Return the rule as plain data, under the name of its class; see `propriety.rules.registry`."""
@@ -145,6 +156,43 @@ class ClassRule(Rule):
         """Return the loss of each case; `outcome` holds the index of the class that happened."""
         happened = [ops.where(outcome == k, 1.0, 0.0) for k in range(len(p))]
         return self.class_loss(p, outcome=happened, ops=ops)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _OfRows(BinaryRule):
+    """A rule for classes, applied to the forecast of one event as the row (1 - p, p)."""
+
+    rule: ClassRule
+
+    def __repr__(self) -> str:
+        return repr(self.rule)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims of the rule."""
+        return self.rule.properties(classes)
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the loss of the row (1 - p, p)."""
+        happened = p * 0.0 + float(event)
+        return self.rule.class_loss([1.0 - p, p], outcome=[1.0 - happened, happened], ops=ops)
+
+
+def binary_rule(rule: Rule) -> BinaryRule:
+    """Return the rule for one event; a rule for classes only scores it as the row (1 - p, p).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> binary_rule(pr.RankedProbability()).loss(np.array([0.25]), event=True)
+    array([0.5625])
+    """
+    check_rule(rule)
+    if isinstance(rule, BinaryRule):
+        return rule
+    if isinstance(rule, ClassRule):
+        return _OfRows(rule)
+    raise InputTypeError(f"{rule!r} must be a BinaryRule or a ClassRule")
 
 
 def check_rule(rule: object) -> None:

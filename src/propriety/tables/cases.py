@@ -92,6 +92,10 @@ class Cases:
         Row numbers of the cases in the user's data; None if all rows were kept.
     arguments : mapping of str to str
         Name of each model's forecasts in error messages; "y_proba" by default.
+    sides : tuple
+        For one event, the labels of the other outcome and of the event.
+    event_note : str
+        If the forecasts were given in two columns, which of them is the event's; else empty.
 
     Examples
     --------
@@ -113,6 +117,8 @@ class Cases:
     dropped: int = 0
     rows: NDArray[np.intp] | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
+    sides: tuple[Any, Any] = (0, 1)
+    event_note: str = ""
     # Models whose chunks were iterated to the end. `dataclasses.replace` starts a new set, because the numbers may
     # change.
     _checked: set[str] = field(default_factory=set, init=False)
@@ -191,6 +197,23 @@ class Cases:
         """Return the same cases with only the named keys."""
         own = replace(self, keys={name: self.keys[name] for name in names})
         object.__setattr__(own, "_checked", self._checked)
+        return own
+
+    def as_rows(self) -> Cases:
+        """Return the cases of one event as those of two classes, with the rows (1 - p, p); classes stay as they are.
+
+        Examples
+        --------
+        >>> cases = Cases(outcome=np.array([0, 1]), forecasts={"a": np.array([0.25, 0.75])}, sides=("no", "yes"))
+        >>> cases.as_rows().labels, cases.as_rows().forecasts["a"]
+        (('no', 'yes'), array([[0.75, 0.25], [0.25, 0.75]]))
+        """
+        if self.labels is not None:
+            return self
+        events = {model: self.gathered(model).forecast for model in self.forecasts}
+        rows = {model: np.stack([1.0 - p, p], axis=1) for model, p in events.items()}
+        own = replace(self, outcome=self.outcomes().astype(np.intp), forecasts=rows, labels=self.sides)
+        own._checked.update(rows)  # noqa: SLF001  (of the same class)
         return own
 
     def where(self, kept: NDArray[Any]) -> Cases:
@@ -309,6 +332,7 @@ def checked_forecast(
     argument: str,
     tolerance: float | None,
     rows: NDArray[np.intp] | None = None,
+    hint: str = laws.ROW_SUM_HINT,
 ) -> Floats:
     """Check that forecasts are probabilities and return them as float64, of shape (cases,) or (K, cases).
 
@@ -323,7 +347,7 @@ def checked_forecast(
             limits = np.finfo(whole.dtype)
             tolerance = max(tolerance, rounding_of_rows(len(forecast), eps=float(limits.eps), tiny=float(limits.tiny)))
         if not np.abs(forecast.sum(axis=0) - 1.0).max() <= tolerance:
-            laws.refuse_row_sums(argument, whole, tolerance, rows)
+            laws.refuse_row_sums(argument, whole, tolerance, rows, hint=hint)
     return forecast
 
 
