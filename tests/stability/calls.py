@@ -154,6 +154,7 @@ OF_CLASSES: dict[str, Callable[[Data], Any]] = {
     "evaluate of grades": lambda d: pr.evaluate(
         d.grade, {"rows": d.rows}, ordered=True, n_resamples=DRAWS, seed=7, **d.classes
     ),
+    "class_calibration": lambda d: pr.class_calibration(d.grade, d.rows, n_resamples=DRAWS, seed=7, **d.classes),
     "condense grades": lambda d: pr.condense(d.grade, {"rows": d.rows}, ordered=True, by=d.group, **d.classes),
     "expected_cost": lambda d: pr.expected_cost(d.grade, d.rows, **d.classes),
     "penalized_brier_score": lambda d: pr.penalized_brier_score(d.grade, d.rows, **d.classes),
