@@ -112,6 +112,7 @@ def assert_is_that_of(result, found, call, name):
         "Standings": lambda: [result.comparison.standings],
         "Slices": lambda: [result.slices, result.group_skill],
         "GroupCalibration": lambda: [result.group_calibration],
+        "ClassTable": lambda: [result.classes],
         "RankingMap": lambda: [result.ranking],
         "ReliabilityCurve": lambda: list(result.reliability[name].values()),
         "Decomposition": lambda: [result.decompositions[name]],

@@ -24,11 +24,12 @@ from propriety.errors import MissingDependencyError
 from propriety.evaluation import words
 from propriety.evaluation.calls import Calls, takes, versions
 from propriety.evaluation.class_means import class_means
+from propriety.evaluation.class_table import ClassTable, class_table, tables_of_classes
 from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.evaluation.problem import Problem
 from propriety.evaluation.recalibration_gains import RecalibrationGains
-from propriety.evaluation.scores import Scores
+from propriety.evaluation.scores import Scores, scores_of
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_summary import CalibrationSummary, calibration_of
 from propriety.inference.comparison import Comparison, compare_of
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation"]
 
+MOST_DRAWN, WORST_DRAWN = 10, 9  # Of more classes than the first number, the second number is drawn.
 MOST_ROWS = 200  # Most rows of models and groups whose skill is estimated by default; `propriety.slices` has no limit.
 
 
@@ -126,29 +128,33 @@ class Evaluation(Result):
     @cached_property
     def scores(self) -> Scores:
         """Every measure of every model with its interval, as one table."""
-        rows = [(model, one) for model, own in self.estimates.items() for one in own.values()]
-        return Scores(
-            model=np.array([model for model, _ in rows]),
-            measure=np.array([one.measure.key for _, one in rows]),
-            label=np.array([one.measure.label for _, one in rows]),
-            **{
-                name: np.array([getattr(one, name) for _, one in rows])
-                for name in ("value", "low", "high", "standard_error", "higher_is_better", "method", "note")
-            },
-            raw=np.array([math.nan if one.raw is None else one.raw for _, one in rows]),
-            ideal=np.array([getattr(one.measure, "ideal", math.nan) for _, one in rows]),
-            call=np.array([self._call_of(model, one) for model, one in rows]),
-            level=self.level,
-        )
+        rows = [
+            (model, one, self._call_of(model, one)) for model, own in self.estimates.items() for one in own.values()
+        ]
+        return scores_of(rows, self.level)
 
     @cached_property
-    def tables(self) -> dict[str, dict[Any, ForecastTable]]:
+    def tables(self) -> dict[str, Mapping[Any, ForecastTable]]:
         """The forecast tables of each model: that of the event, or one per class or cut point."""
         if self.kind == "binary":
             return {model: {"event": self.ledger.table(model)} for model in self.models}
-        labels = self.ledger.labels or ()
-        shown = labels[:-1] if self.kind == "ordinal" else labels
-        return {model: {label: self.ledger.table(model, label) for label in shown} for model in self.models}
+        return {model: tables_of_classes(self.ledger, model) for model in self.models}
+
+    @cached_property
+    def classes(self) -> ClassTable | None:
+        """Each class, or cut point, of each model as an event of its own, the worst first; None for binary outcomes."""
+        if self.kind == "binary":
+            return None
+        return class_table(self._ledger_of_cases, self.tables, level=self.level)
+
+    @property
+    def drawn_classes(self) -> list[Any]:
+        """The classes, or cut points, of the best model to draw: all if there are at most 10, else the 9 worst."""
+        labels = list(self.tables[self.best])
+        if self.classes is None or len(labels) <= MOST_DRAWN:
+            return labels
+        worst = self.classes.of(self.best)[:WORST_DRAWN]
+        return [labels[place] for place in self.classes.place[worst].tolist()]
 
     @cached_property
     def decompositions(self) -> dict[str, Decomposition]:
@@ -266,6 +272,8 @@ class Evaluation(Result):
         """Decisiveness, accuracy and robustness of each model."""
         if self.kind == "binary":
             return {model: probability_means(table) for model, table in self._event_tables.items()}
+        if self.kind == "multiclass":
+            return {model: class_means(own) for model, own in self.tables.items()}
         events = [(label, Event("class", place)) for place, label in enumerate(self.ledger.labels or ())]
         table = self.ledger.table
         return {model: class_means({label: table(model, one) for label, one in events}) for model in self.models}

@@ -23,6 +23,7 @@ __all__ = [
     "absent_words",
     "calibration_words",
     "cases_words",
+    "drawn_words",
     "headline_words",
     "is_miscalibrated",
     "map_words",
@@ -114,6 +115,17 @@ def calibration_words(evaluation: Evaluation) -> Iterator[str]:
             yield evaluation.calibration[model]["event"].summary(model)
         else:
             yield _classes_words(evaluation, model)
+
+
+def drawn_words(evaluation: Evaluation) -> str:
+    """Say which classes, or cut points, are drawn, and of which model."""
+    shown, events = len(evaluation.drawn_classes), len(evaluation.tables[evaluation.best])
+    what = "cut points" if evaluation.kind == "ordinal" else "classes"
+    of_best = f" for {evaluation.best}, which has the best score" if len(evaluation.models) > 1 else ""
+    if shown == events:
+        return f"The curves of all {what} are drawn{of_best}."
+    said = f"The curves are those of the {shown} {what} with the strongest evidence of miscalibration, of {events:,}"
+    return f"{said}{of_best}; all are in the table."
 
 
 def map_words(evaluation: Evaluation) -> Iterator[str]:

@@ -12,6 +12,7 @@ from propriety.inference.slice_table import Slices
 
 __all__ = [
     "call_for_class",
+    "call_for_classes",
     "call_for_cut_points",
     "call_for_each",
     "call_for_group_calibration",
@@ -37,6 +38,11 @@ def call_for_class(evaluation: Evaluation, model: str, label: object) -> str:
         return f"pr.reliability_curve(ledger.table({model!r}, {written(label)}))"
     per = "ForecastTable.per_cut_point" if evaluation.kind == "ordinal" else "ForecastTable.per_class"
     return f"pr.reliability_curve({evaluation.call(per, model)}[{written(label)}])"
+
+
+def call_for_classes(evaluation: Evaluation) -> str:
+    """Return the call of the table of classes."""
+    return f"{_evaluation(evaluation)}.classes"
 
 
 def call_for_cut_points(evaluation: Evaluation) -> str:

@@ -11,6 +11,9 @@ from propriety.inference.measures import Measure
 __all__ = [
     "BAND",
     "CALIBRATION",
+    "CLASSES",
+    "CLASS_TABLE",
+    "CUT_POINTS",
     "DECISIONS",
     "DEPENDENT_BAND",
     "DEPENDENT_RANKING",
@@ -26,6 +29,7 @@ __all__ = [
     "RANKING",
     "SCORES",
     "SMALL_GROUPS",
+    "WORST_CLASSES",
     "calls_words",
     "merits_words",
 ]
@@ -45,6 +49,21 @@ CALIBRATION = (
     "curves show how often the event happened among cases with similar forecasts. Above the diagonal, forecasts were "
     "too low; below it, too high."
 )
+CLASSES = (
+    "Each class is also an event of its own: the outcome is this class. The table of classes and the curves are about "
+    "these events."
+)
+CUT_POINTS = (
+    "Each cut point is an event of its own: the outcome is at most this grade. The table of cut points and the curves "
+    "are about these events."
+)
+CLASS_TABLE = (
+    "The strongest evidence of miscalibration comes first. Observed/expected is the number of cases divided by the "
+    "number forecast. The slope is below 1 if forecasts are too extreme. Miscalibration is its cost under the Brier "
+    "score, corrected for sampling noise. The AUC is that of the class against all others. The p-values are adjusted "
+    "for the number of classes."
+)
+WORST_CLASSES = "Only the first {shown} of {events:,} are shown for this model; the call returns all of them."
 BAND = (
     "The grey {level} band is pointwise: at a given forecast, the curve of a calibrated model lies in it with that "
     "probability. Even the curve of a calibrated model often leaves the band somewhere. The test of calibration "
