@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety.evaluation import class_table
+from propriety.evaluation import class_table, words
 
 RNG = np.random.default_rng(4)
 N, K = 1500, 12
@@ -100,12 +100,14 @@ def test_all_of_few_classes_are_drawn_and_of_many_the_worst():
     result = evaluated()
     assert len(result.drawn_classes) == 9
     assert result.drawn_classes[0] == 7
-    page = result.to_html()
-    assert "the 9 classes with the strongest evidence of miscalibration, of 12; all are in the table" in page
-    assert len(result.plot().axes) == 10
+    shown = "the 9 classes with the strongest evidence of miscalibration, of 12"
+    assert words.drawn_words(result) == f"The curves are those of {shown}; all are in the table."
+    figure = result.plot()
+    assert len(figure.axes) == 10
+    assert figure.subfigs[1].get_suptitle().endswith(shown)
     few = pr.evaluate(Y % 4, TRUTH.reshape(N, 3, 4).sum(axis=1), n_resamples=40, seed=1)
     assert few.drawn_classes == [0, 1, 2, 3]
-    assert "The curves of all classes are drawn." in few.to_html()
+    assert words.drawn_words(few) == "The curves of all classes are drawn."
 
 
 def test_binary_outcomes_have_no_table_of_classes():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
-from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.advice import Advice
 from propriety.decisions.murphy import MurphyCurve, murphy_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
@@ -23,14 +23,13 @@ from propriety.diagnostics.probability_means import ProbabilityMeans, probabilit
 from propriety.errors import MissingDependencyError
 from propriety.evaluation import words
 from propriety.evaluation.calls import Calls, takes, versions
+from propriety.evaluation.class_analyses import ClassAnalyses
 from propriety.evaluation.class_means import class_means
-from propriety.evaluation.class_table import ClassTable, class_table, tables_of_classes
 from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.evaluation.problem import Problem
 from propriety.evaluation.recalibration_gains import RecalibrationGains
 from propriety.evaluation.scores import Scores, scores_of
-from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_summary import CalibrationSummary, calibration_of
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
@@ -54,12 +53,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation"]
 
-MOST_DRAWN, WORST_DRAWN = 10, 9  # Of more classes than the first number, the second number is drawn.
 MOST_ROWS = 200  # Most rows of models and groups whose skill is estimated by default; `propriety.slices` has no limit.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Evaluation(Result):
+class Evaluation(ClassAnalyses, Result):
     """The evaluation of some models on the same cases; see `propriety.evaluate`.
 
     Each analysis is computed on first use and kept. `summary()` states the main results in words, `plot()` shows them
@@ -134,29 +132,6 @@ class Evaluation(Result):
         return scores_of(rows, self.level)
 
     @cached_property
-    def tables(self) -> dict[str, Mapping[Any, ForecastTable]]:
-        """The forecast tables of each model: that of the event, or one per class or cut point."""
-        if self.kind == "binary":
-            return {model: {"event": self.ledger.table(model)} for model in self.models}
-        return {model: tables_of_classes(self.ledger, model) for model in self.models}
-
-    @cached_property
-    def classes(self) -> ClassTable | None:
-        """Each class, or cut point, of each model as an event of its own, the worst first; None for binary outcomes."""
-        if self.kind == "binary":
-            return None
-        return class_table(self._ledger_of_cases, self.tables, level=self.level)
-
-    @property
-    def drawn_classes(self) -> list[Any]:
-        """The classes, or cut points, of the best model to draw: all if there are at most 10, else the 9 worst."""
-        labels = list(self.tables[self.best])
-        if self.classes is None or len(labels) <= MOST_DRAWN:
-            return labels
-        worst = self.classes.of(self.best)[:WORST_DRAWN]
-        return [labels[place] for place in self.classes.place[worst].tolist()]
-
-    @cached_property
     def decompositions(self) -> dict[str, Decomposition]:
         """Miscalibration, discrimination and uncertainty of each model's score."""
         if self.kind == "binary":
@@ -188,13 +163,8 @@ class Evaluation(Result):
     @cached_property
     def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
         """Reliability curves of each model, by event, with consistency bands; each is computed on first use."""
-        options: dict[str, Any] = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
-
-        def curve(table: ForecastTable) -> ReliabilityCurve:
-            return reliability_curve(table).with_consistency_band(**options)
-
         return {
-            model: MadeWhenAsked(own, lambda label, own=own: curve(own[label]))  # type: ignore[misc]  # bound now
+            model: MadeWhenAsked(own, lambda label, own=own: self._banded(own[label]))  # type: ignore[misc]  # bound now
             for model, own in self.tables.items()
         }
 
@@ -373,18 +343,6 @@ class Evaluation(Result):
             gain = partial(self.recalibration.gain, model)
             return calibration_of(self.ledger, model, **options, known=self.estimates[model], gain=gain)
         return calibration_of(self._ledger_of_cases.of_event(model, label), model, **options)
-
-    @cached_property
-    def _ledger_of_cases(self) -> Ledger:
-        """The ledger with its cases in memory if cases are correlated and can be loaded; else the ledger itself."""
-        cases = None if self.dependence is None else self.ledger.cases
-        if cases is None or cases is self.ledger.source:
-            return self.ledger
-        return Ledger.of_source(cases, self.ledger.events)
-
-    @property
-    def _drawing(self) -> Drawing:
-        return Drawing(self.n_resamples, self.seed)
 
     @property
     def _event_tables(self) -> dict[str, ForecastTable]:

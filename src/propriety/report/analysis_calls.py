@@ -15,9 +15,11 @@ __all__ = [
     "call_for_classes",
     "call_for_cut_points",
     "call_for_each",
+    "call_for_evaluation",
     "call_for_group_calibration",
     "call_for_groups",
     "call_for_ranking",
+    "call_for_top",
 ]
 
 # Analyses of class probabilities for which a ledger has the tables but no function accepts them.
@@ -42,7 +44,13 @@ def call_for_class(evaluation: Evaluation, model: str, label: object) -> str:
 
 def call_for_classes(evaluation: Evaluation) -> str:
     """Return the call of the table of classes."""
-    return f"{_evaluation(evaluation)}.classes"
+    return f"{call_for_evaluation(evaluation)}.classes"
+
+
+def call_for_top(evaluation: Evaluation) -> str:
+    """Return the call of the reliability curve of the most likely class, for each model or for the only one."""
+    name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
+    return f"{call_for_evaluation(evaluation)}.top_reliability[{name}].plot()"
 
 
 def call_for_cut_points(evaluation: Evaluation) -> str:
@@ -56,25 +64,25 @@ def call_for_cut_points(evaluation: Evaluation) -> str:
 def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
     """Return the call of the groups; with several keys it is `evaluate`, because `propriety.slices` crosses keys."""
     if len(found.by) > 1:
-        return f"{_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
+        return f"{call_for_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
     thresholds = {} if found.thresholds is None else {"thresholds": found.thresholds}
     return evaluation.call("slices", measure=found.measure, **thresholds)
 
 
 def call_for_group_calibration(evaluation: Evaluation) -> str:
     """Return the call of the calibration of the groups."""
-    return f"{_evaluation(evaluation)}.group_calibration"
+    return f"{call_for_evaluation(evaluation)}.group_calibration"
 
 
 def call_for_ranking(evaluation: Evaluation) -> str:
     """Return the call of the ranking map."""
     interval = evaluation.problem.interval
     if evaluation.calls.is_ledger:
-        return f"{_evaluation(evaluation)}.ranking"
+        return f"{call_for_evaluation(evaluation)}.ranking"
     return evaluation.call("ranking_map", **({} if interval is None else {"thresholds": interval}))
 
 
-def _evaluation(evaluation: Evaluation) -> str:
+def call_for_evaluation(evaluation: Evaluation) -> str:
     """Return the call of the whole evaluation."""
     given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
     if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,33 @@ from propriety import plots
 from propriety.evaluation.class_table import ClassTable
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_words, drawn_words
+from propriety.inference.estimates import counted
+from propriety.inference.number_words import hundredths, p_value_words
 from propriety.report import texts
-from propriety.report.analysis_calls import call_for_class, call_for_classes, call_for_cut_points
+from propriety.report.analysis_calls import (
+    call_for_class,
+    call_for_classes,
+    call_for_cut_points,
+    call_for_evaluation,
+    call_for_top,
+)
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Figure, Item, Section, Table, Width
-from propriety.report.sections import banded, decomposition, shown_names, stacked
+from propriety.report.sections import band_words, banded, decomposition, shown_names, stacked
 
-__all__ = ["classes"]
+__all__ = ["classes", "confusion"]
 
 MOST_ROWS = 2000  # Rows of the tables of all models together; more would make the page too large.
 FEWER = 100
+MOST_CELLS = 20  # Classes of which the confusion matrix is drawn.
+CONFUSED = {
+    "label": "class",
+    "predicted": "most likely class",
+    "count": "cases",
+    "share": "share of the class",
+    "expected": "expected cases",
+}
 
 
 def classes(evaluation: Evaluation) -> Section:
@@ -31,6 +48,7 @@ def classes(evaluation: Evaluation) -> Section:
     best, shown = evaluation.best, evaluation.drawn_classes
     width: Width = "third" if len(shown) > 1 else "half"
     items: list[Item] = [_cut_points(evaluation)] if ordinal else []
+    items += [_top(evaluation)] if evaluation.top_reliability and not ordinal else []
     items.append(decomposition(evaluation, width if ordinal else "half"))
     items += _tables(evaluation)
     items += [
@@ -41,6 +59,7 @@ def classes(evaluation: Evaluation) -> Section:
             best,
             width,
             call_for_class(evaluation, best, label),
+            caption=_class_words(evaluation, label),
         )
         for label in shown
     ]
@@ -51,9 +70,86 @@ def classes(evaluation: Evaluation) -> Section:
             *calibration_words(evaluation),
             (texts.CUT_POINTS if ordinal else texts.CLASSES),
             drawn_words(evaluation),
+            band_words(evaluation),
         ),
         items=tuple(items),
     )
+
+
+def confusion(evaluation: Evaluation) -> Section:
+    """Which classes are taken for which: the confusion matrix, or the most confused pairs of many classes."""
+    items: list[Item] = []
+    several = len(evaluation.models) > 1
+    for model, found in evaluation.confusion.items():
+        call = f"{call_for_evaluation(evaluation)}.confusion[{model!r}]"
+        named = f" of {model}" if several else ""
+        if len(found.labels) <= MOST_CELLS:
+            items.append(
+                figure_of(
+                    lambda ax, found=found: plots.draw(found, ax),  # type: ignore[misc]  # bound now
+                    title=f"Confusion matrix{named}",
+                    caption=texts.CONFUSION,
+                    table=found.columns(),
+                    call=f"{call}.plot()",
+                    size=(4.8, 4.6),
+                    of_models=(model,),
+                )
+            )
+        pairs = {CONFUSED[name]: column.tolist() for name, column in found.most_confused().items()}
+        if pairs["class"]:
+            items.append(
+                Table(
+                    title=f"Most confused pairs{named}",
+                    columns=pairs,
+                    call=f"{call}.most_confused()",
+                    note=texts.CONFUSED,
+                    of_models=(),
+                    models=(model,),
+                    folded=several and model != evaluation.best,
+                )
+            )
+    return Section(id="confusion", title="Confusion", words=(texts.ANSWERS,), items=tuple(items))
+
+
+def _top(evaluation: Evaluation) -> Figure:
+    """Draw how often the most likely class happened against its probability."""
+    curves = {name: evaluation.top_reliability[model] for model, name in shown_names(evaluation).items()}
+    found = evaluation.top_calibration
+    return figure_of(
+        partial(plots.plot_curves, curves),
+        title="Reliability of the most likely class",
+        caption=texts.TOP,
+        table={
+            "model": list(curves),
+            "happened": [one.observed for one in found.values()],
+            "mean probability": [one.expected for one in found.values()],
+            "observed/expected": [_estimate(one.observed_expected) for one in found.values()],
+            "slope": [_estimate(one.slope) for one in found.values()],
+            "miscalibration": [_estimate(one.miscalibration) for one in found.values()],
+        },
+        call=call_for_top(evaluation),
+        models=list(curves),
+        size=(4.6, 4.6),
+    )
+
+
+def _estimate(found: Any) -> Any:
+    return Estimate(found.value, found.low, found.high) if np.isfinite(found.low) else found.value
+
+
+def _class_words(evaluation: Evaluation, label: Any) -> str:
+    """Return what the table says of a class of the best model."""
+    found = evaluation.classes
+    assert found is not None  # noqa: S101  (for the type checker; there are classes)
+    rows = found.of(evaluation.best)
+    (row,) = rows[found.place[rows] == list(evaluation.tables[evaluation.best]).index(label)].tolist()
+    ratio, low, high = (float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high"))
+    limits = f" ({hundredths(low)} to {hundredths(high)})" if np.isfinite(low) else ""
+    said = f"{counted(int(found.n[row]), 'case')}; observed/expected {hundredths(ratio)}{limits}"
+    outcome, directions = str(found.outcome[row]), str(found.directions[row])
+    if outcome != "not tested":
+        said += f"; adjusted {p_value_words(float(found.p_adjusted[row]))}"
+    return f"{said}: {outcome}{', ' * bool(directions)}{directions}."
 
 
 def _cut_points(evaluation: Evaluation) -> Figure:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from propriety.evaluation import words
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
-from propriety.report.class_sections import classes
+from propriety.report.class_sections import classes, confusion
 from propriety.report.number_sections import comparison, groups, means, scores
 from propriety.report.page import Facts, Page, Section
 from propriety.report.rendering import iframe_of, render
@@ -102,6 +102,8 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
         yield decisions(evaluation)
     else:
         yield classes(evaluation)
+    if evaluation.confusion:
+        yield confusion(evaluation)
     if evaluation.comparison is not None:
         yield comparison(evaluation, evaluation.comparison)
     if evaluation.slices is not None:

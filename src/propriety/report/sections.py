@@ -27,7 +27,7 @@ from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
 from propriety.rules.families import BRIER
 
-__all__ = ["banded", "calibration", "decisions", "decomposition", "shown_names", "stacked"]
+__all__ = ["band_words", "banded", "calibration", "decisions", "decomposition", "shown_names", "stacked"]
 
 STEPS = np.arange(1, 100) / 100
 RANKS = ("low", "high", "winner", "runner_up", "regret", "margin")
@@ -145,24 +145,35 @@ def decomposition(evaluation: Evaluation, width: Width = "half") -> Figure:
 
 
 def banded(
-    curve: ReliabilityCurve, title: str, evaluation: Evaluation, model: str, width: Width, call: str = ""
+    curve: ReliabilityCurve,
+    title: str,
+    evaluation: Evaluation,
+    model: str,
+    width: Width,
+    call: str = "",
+    caption: str = "",
 ) -> Figure:
     """Reliability curve of one model with its consistency band."""
     place = evaluation.models.index(model)
     made = call or evaluation.call("reliability_curve", model)
-    what = evaluation.dependence
-    caption = texts.BAND if what is None else texts.DEPENDENT_BAND
+    caption = caption or band_words(evaluation)
     drawn = f"level={evaluation.level!r}, n_resamples={evaluation.n_resamples}, seed={evaluation.seed}"
     return figure_of(
         lambda ax: plots.draw(curve, ax, color=COLORS[place % len(COLORS)]),
         title=title,
-        caption=caption.format(level=percent(evaluation.level, 6), what=what),
+        caption=caption,
         table={name: getattr(curve, name) for name in ("forecast_min", "forecast_max", "event_rate", "weight")},
         call=f"{made}.with_consistency_band({drawn}).plot()",
         size=(4.4, 4.4) if width == "half" else (3.9, 3.9),
         width=width,
         of_models=(model,),
     )
+
+
+def band_words(evaluation: Evaluation) -> str:
+    """Say what the bands of reliability curves mean."""
+    caption = texts.BAND if evaluation.dependence is None else texts.DEPENDENT_BAND
+    return caption.format(level=percent(evaluation.level, 6), what=evaluation.dependence)
 
 
 def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:

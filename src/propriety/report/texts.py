@@ -9,10 +9,13 @@ from propriety.inference.comparison_words import listed
 from propriety.inference.measures import Measure
 
 __all__ = [
+    "ANSWERS",
     "BAND",
     "CALIBRATION",
     "CLASSES",
     "CLASS_TABLE",
+    "CONFUSED",
+    "CONFUSION",
     "CUT_POINTS",
     "DECISIONS",
     "DEPENDENT_BAND",
@@ -29,6 +32,7 @@ __all__ = [
     "RANKING",
     "SCORES",
     "SMALL_GROUPS",
+    "TOP",
     "WORST_CLASSES",
     "calls_words",
     "merits_words",
@@ -56,6 +60,22 @@ CLASSES = (
 CUT_POINTS = (
     "Each cut point is an event of its own: the outcome is at most this grade. The table of cut points and the curves "
     "are about these events."
+)
+TOP = (
+    "How often the most likely class happened, against the probability that the model gave it. A calibrated model "
+    "follows the diagonal; below it, the model is overconfident."
+)
+ANSWERS = (
+    "The most likely class of each case is compared with the class that happened. Of classes with the same "
+    "probability, the first counts."
+)
+CONFUSION = (
+    "Number of cases of each class (row) by the most likely class (column). The darker a cell, the larger its share "
+    "of the row."
+)
+CONFUSED = (
+    "The pairs of different classes with the most cases. Expected cases are those that calibrated forecasts would "
+    "have: the sum of the probabilities of the class over the cases with this most likely class."
 )
 CLASS_TABLE = (
     "The strongest evidence of miscalibration comes first. Observed/expected is the number of cases divided by the "
