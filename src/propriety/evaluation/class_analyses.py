@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,7 @@ __all__ = ["ClassAnalyses"]
 MOST_DRAWN, WORST_DRAWN = 10, 9  # Of more classes than the first number, the second number is drawn.
 
 
-class ClassAnalyses:
+class ClassAnalyses(ABC):
     """What an evaluation computes from the tables of its events, above all for classes; see `Evaluation`."""
 
     models: tuple[str, ...]
@@ -31,9 +32,9 @@ class ClassAnalyses:
     ledger: Ledger
 
     @property
+    @abstractmethod
     def best(self) -> str:
         """The model with the best main score."""
-        raise NotImplementedError
 
     @cached_property
     def tables(self) -> dict[str, Mapping[Any, ForecastTable]]:
@@ -90,7 +91,7 @@ class ClassAnalyses:
     @cached_property
     def _ledger_of_cases(self) -> Ledger:
         """The ledger with its cases in memory if cases are correlated and can be loaded; else the ledger itself."""
-        cases = None if self.dependence is None else self.ledger.cases
+        cases = None if self.ledger.dependence is None else self.ledger.cases
         if cases is None or cases is self.ledger.source:
             return self.ledger
         return Ledger.of_source(cases, self.ledger.events)

@@ -117,8 +117,9 @@ def _queried(cases: LazyCases, model: str) -> tuple[Floats, Floats | None]:
         return np.asarray(found.column(name).to_numpy(), dtype=np.float64)
 
     true, top = column("class").astype(np.intp), column("top").astype(np.intp)
-    count = np.bincount(true * classes + top, column("weight"), minlength=classes * classes)
+    cells = np.bincount(true * classes + top, column("weight"), minlength=classes * classes)
+    count: Floats = cells.reshape(classes, classes).astype(np.float64)
     if not summed:
-        return count.reshape(classes, classes), None
+        return count, None
     expected = [np.bincount(top, column(f"expected_{one}"), minlength=classes) for one in summed]
-    return count.reshape(classes, classes), np.stack(expected)
+    return count, np.stack(expected).astype(np.float64)

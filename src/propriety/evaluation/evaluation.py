@@ -24,6 +24,7 @@ from propriety.errors import MissingDependencyError
 from propriety.evaluation import words
 from propriety.evaluation.calls import Calls, takes, versions
 from propriety.evaluation.class_analyses import ClassAnalyses
+from propriety.evaluation.class_groups import class_calibration_of_groups
 from propriety.evaluation.class_means import class_means
 from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked
@@ -224,10 +225,11 @@ class Evaluation(ClassAnalyses, Result):
 
     @cached_property
     def group_calibration(self) -> GroupCalibration | None:
-        """Calibration of each model in each group that is tested, if there are keys; for binary outcomes."""
-        if self.slices is None or self.kind != "binary":
+        """Calibration of each model in each group that is tested, if there are keys; not for ordered classes."""
+        if self.slices is None or self.kind == "ordinal":
             return None
-        return calibration_of_groups(self._ledger_of_cases, self.slices, level=self.level)
+        tested = calibration_of_groups if self.kind == "binary" else class_calibration_of_groups
+        return tested(self._ledger_of_cases, self.slices, level=self.level)
 
     @cached_property
     def group_skill(self) -> Slices | None:

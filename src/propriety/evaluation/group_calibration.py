@@ -25,12 +25,14 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
 from propriety.tables.cases import Cases
 
-__all__ = ["GroupCalibration", "calibration_of_groups"]
+__all__ = ["GroupCalibration", "calibration_of_groups", "is_tested"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GroupCalibration(Result):
-    """Calibration of each model in each tested group, one row each; see `calibration_of_groups`.
+    """Calibration of each model in each tested group, one row each.
+
+    See `calibration_of_groups`, and for classes `class_calibration_of_groups`.
 
     Parameters
     ----------
@@ -39,13 +41,13 @@ class GroupCalibration(Result):
     outcome : ndarray of str
         Result of the test of calibration, as in `propriety.calibration_summary`, with one level for all rows.
     directions : ndarray of str
-        In which ways the forecasts of a row are wrong, if they are, in the same words; shapes are not tested, and with
-        few events only the level is.
+        In which ways the forecasts of a row are wrong, if they are, in the same words, of classes with their names;
+        shapes are not tested, and with few events only the level is.
     observed_expected, observed_expected_low, observed_expected_high : ndarray of float
-        Observed/expected events, with its interval.
+        Observed/expected events, with its interval; for classes, of the event that the most likely class happens.
     p_value, p_adjusted : ndarray of float
-        p-value of Cox's score test of intercept 0 and slope 1 (with few events, of the number of events only), and the
-        same with Holm's adjustment for all rows.
+        p-value of Cox's score test of intercept 0 and slope 1 (with few events, of the number of events only), for
+        classes adjusted for their number, and the same with Holm's adjustment for all rows.
     level : float
         Level of the intervals and of the outcomes.
     """
@@ -87,14 +89,19 @@ def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> Gro
     model = np.concatenate([np.full(len(names), model) for model, names, _ in rows])
     group = np.concatenate([names for _, names, _ in rows])
     numbers = CalibrationNumbers(*(np.concatenate(column) for column in zip(*(one for *_, one in rows), strict=True)))
-    cases_of = dict(zip(zip(found.model.tolist(), found.group.tolist(), strict=True), found.n.tolist(), strict=True))
-    n = np.array([cases_of[row] for row in zip(model.tolist(), group.tolist(), strict=True)])
-    # Not by the number of events: groups selected by their outcomes would be flagged too often.
-    kept = (n >= SMALLEST) & (numbers.units >= FEWEST_UNITS) & (numbers.worth >= FEWEST_EQUAL)
+    kept = is_tested(found, model, group, numbers)
     if not kept.any():
         return None
     columns: list[Any] = [column[kept] for column in numbers]
     return _outcomes(model[kept], group[kept], CalibrationNumbers(*columns), level)
+
+
+def is_tested(found: Slices, model: Names, group: Names, numbers: CalibrationNumbers) -> NDArray[np.bool_]:
+    """Return which rows have enough cases, and enough clusters if there are any."""
+    cases_of = dict(zip(zip(found.model.tolist(), found.group.tolist(), strict=True), found.n.tolist(), strict=True))
+    n = np.array([cases_of[row] for row in zip(model.tolist(), group.tolist(), strict=True)])
+    # Not by the number of events: groups selected by their outcomes would be flagged too often.
+    return (n >= SMALLEST) & (numbers.units >= FEWEST_UNITS) & (numbers.worth >= FEWEST_EQUAL)
 
 
 def _outcomes(model: Names, group: Names, found: CalibrationNumbers, level: float) -> GroupCalibration:

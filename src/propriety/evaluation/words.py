@@ -219,7 +219,11 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
             hundredths(float(getattr(found, f"observed_expected{side}")[row])) for side in ("", "_low", "_high")
         )
         evidence = f"observed/expected {ratio}, {low} to {high}; adjusted {p_value_words(float(found.p_adjusted[row]))}"
-        said = _directions_words(str(found.directions[row]).split(", "))
+        said = str(found.directions[row])
+        if evaluation.kind == "binary":
+            said = _directions_words(said.split(", "))
+        else:
+            evidence = f"most likely class: {evidence}"
         yield f"{found.model[row]} is miscalibrated in {found.group[row]} ({evidence}): {said}."
     for model in evaluation.models:
         slight = found.group[(found.model == model) & (found.outcome == "immaterial")].tolist()

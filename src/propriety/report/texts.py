@@ -25,6 +25,7 @@ __all__ = [
     "GROUPS_IN_TIME",
     "GROUPS_OF_AN_EVENT",
     "GROUP_CALIBRATION",
+    "GROUP_CLASSES",
     "GROUP_SKILL",
     "IDEALS",
     "MEANS",
@@ -107,6 +108,11 @@ GROUPS = (
 GROUP_CALIBRATION = (
     "Calibration in each group is shown by observed/expected events and by a test of intercept 0 and slope 1. The "
     "verdicts are adjusted for the number of groups and models."
+)
+GROUP_CLASSES = (
+    "Calibration in each group is tested for the probability of the most likely class and for each class as an event "
+    "of its own. Observed/expected is the number of cases whose most likely class happened, divided by the number "
+    "forecast. The verdicts are adjusted for the number of classes, groups and models."
 )
 GROUP_SKILL = (
     "Skill is the share by which a model lowers the score of always forecasting the group's own event rate. A higher "
