@@ -1,0 +1,156 @@
+"""Sums of residuals of class probabilities for tests of calibration: of the temperature, a shared shape, each class."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import eval_legendre
+
+from propriety.calibration.null_scores import DEGREES
+from propriety.result import Floats
+from propriety.tables.cases import Cases, Chunk
+
+__all__ = ["ClassScores", "case_values", "class_scores", "line_statistics", "quadratic_forms"]
+
+EDGE, BINS = 30.0, 2**12  # Log-odds beyond the edge are in the outermost bins.
+SAME = 1e-9  # A function with a smaller share of its variance left is a combination of those before it.
+
+
+class ClassScores(NamedTuple):
+    r"""Sums over the cases of functions of class probabilities p, with their variance if these are calibrated.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (5,)
+        :math:`\sum_i w_i \sum_k (y_{ik} - p_{ik}) f_j(p_{ik})` for the logarithm and four shapes.
+    variance : ndarray of shape (5, 5)
+        Covariance matrix of the sums.
+    residuals : ndarray of shape (n, 5)
+        What each case adds to the sums.
+    shapes : ndarray of shape (bins, 4)
+        The shapes by bin of log-odds.
+    line_sums : ndarray of shape (K, 2)
+        For each class, :math:`\sum_i w_i (y_{ik} - p_{ik}) (1, x_{ik})` with the log-odds x.
+    line_variance : ndarray of shape (K, 3)
+        Variance of the first of both sums, their covariance, and the variance of the second.
+    refuted : ndarray of shape (K,)
+        Weight of the cases of each class for which its probability was 0.
+    """
+
+    sums: Floats
+    variance: Floats
+    residuals: Floats
+    shapes: Floats
+    line_sums: Floats
+    line_variance: Floats
+    refuted: Floats
+
+
+class _Values(NamedTuple):
+    """Functions of the probabilities of a chunk, each of shape (K, cases); 0 where they have no value."""
+
+    log: Floats
+    log_odds: Floats
+    place: NDArray[np.intp]
+
+
+def case_values(p: Floats) -> _Values:
+    """Return the logarithms, the log-odds and their bins; a probability of 0, and log-odds of 0 or 1, count as 0."""
+    with np.errstate(divide="ignore"):
+        log = np.where(p > 0.0, np.log(p), 0.0)
+        x = np.where((p > 0.0) & (p < 1.0), log - np.log1p(-np.minimum(p, 1.0)), 0.0)
+    place = ((np.clip(x, -EDGE, np.nextafter(EDGE, 0.0)) + EDGE) * (BINS / (2.0 * EDGE))).astype(np.intp)
+    return _Values(log, x, place)
+
+
+def class_scores(cases: Cases, model: str) -> ClassScores:
+    r"""Return the sums of residuals of a model, in two passes over its cases.
+
+    The functions that all classes share are :math:`L = \log p` and the Legendre polynomials :math:`P_2, \dots, P_5` of
+    2u - 1, where u is the share of :math:`\sum p (1 - p)` over all cases and classes up to a probability, by bin of its
+    log-odds. With weights w the variance is
+
+    .. math:: V_{jl} = \sum_i w_i^2 \Bigl[\sum_k p_{ik} f_j f_l - \sum_k p_{ik} f_j \sum_k p_{ik} f_l\Bigr] .
+
+    A probability of 0 adds nothing.
+    """
+    mass = np.zeros(BINS)
+    for p, _, weight in cases.chunks(model):
+        spread = p * (1.0 - p) if weight is None else weight * p * (1.0 - p)
+        mass += np.bincount(case_values(p).place.ravel(), spread.ravel(), minlength=BINS)
+    total = mass.sum()
+    share = (np.cumsum(mass) - mass / 2.0) / total if total > 0.0 else np.full(BINS, 0.5)
+    shapes = np.stack([eval_legendre(degree, 2.0 * share - 1.0) for degree in DEGREES], axis=1)
+    classes = cases.classes or 0
+    found = [_of_chunk(chunk, shapes, classes) for chunk in cases.chunks(model)]
+    residuals = np.concatenate([one.residuals for one in found])
+    added = [sum(parts) for parts in zip(*((one[1], *one[4:]) for one in found), strict=True)]
+    variance, line_sums, line_variance, refuted = (np.asarray(one, dtype=np.float64) for one in added)
+    return ClassScores(residuals.sum(axis=0), variance, residuals, shapes, line_sums, line_variance, refuted)
+
+
+def _of_chunk(chunk: Chunk, shapes: Floats, classes: int) -> ClassScores:
+    p, outcome, weight = chunk
+    w = np.ones(p.shape[1]) if weight is None else weight
+    log, x, place = case_values(p)
+    rows = np.arange(p.shape[1])
+    means = np.column_stack([(p * log).sum(axis=0), np.einsum("kc,kcj->cj", p, shapes[place])])
+    own = np.column_stack([log[outcome, rows], shapes[place[outcome, rows]]])
+    mass, logs = w**2 * p, w**2 * p * log
+    by_bin, logs_by_bin = (np.bincount(place.ravel(), one.ravel(), minlength=BINS) for one in (mass, logs))
+    second = np.empty((5, 5))
+    second[0, 0] = (logs * log).sum()
+    second[0, 1:] = second[1:, 0] = logs_by_bin @ shapes
+    second[1:, 1:] = (shapes * by_bin[:, None]).T @ shapes
+    inside = (p > 0.0) & (p < 1.0)
+    spread = np.where(inside, w**2 * p * (1.0 - p), 0.0)
+    happened = w * inside[outcome, rows]
+    line_sums = [
+        np.bincount(outcome, happened * one, minlength=classes) - (w * p * values * inside).sum(axis=1)
+        for one, values in ((1.0, 1.0), (x[outcome, rows], x))
+    ]
+    return ClassScores(
+        sums=np.empty(0),
+        variance=second - (means * (w**2)[:, None]).T @ means,
+        residuals=(own - means) * w[:, None],
+        shapes=shapes,
+        line_sums=np.stack(line_sums, axis=1),
+        line_variance=np.stack([(spread * values).sum(axis=1) for values in (1.0, x, x**2)], axis=1),
+        refuted=np.bincount(outcome, w * (p[outcome, rows] == 0.0), minlength=classes),
+    )
+
+
+def quadratic_forms(sums: Floats, variance: Floats) -> tuple[Floats, Floats, int]:
+    """Return, for rows of the five sums, the standardised first sum, the statistic of the others, and its df.
+
+    Each function is made uncorrelated with those before it, and left out if they explain it.
+    """
+    kept: list[Floats] = []
+    for place in range(len(variance)):
+        vector = np.eye(len(variance))[place]
+        for one in kept:
+            vector = vector - one * float(one @ variance @ vector)
+        size = float(vector @ variance @ vector)
+        if size > SAME * variance[place, place]:
+            kept.append(vector / np.sqrt(size))
+        elif place == 0:
+            kept.append(np.zeros(len(variance)))
+    standard = np.asarray(sums) @ np.stack(kept, axis=1)
+    return standard[..., 0], (standard[..., 1:] ** 2).sum(axis=-1), len(kept) - 1
+
+
+def line_statistics(sums: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    r"""Return Cox's score statistic of each class and its degrees of freedom, for sums of shape (..., K, 2).
+
+    The statistic is multiplied by V / (V + 1), with the variance V of the number of cases of the class, so that a
+    single case of a class that is expected to have almost none does not dominate the largest of K statistics.
+    """
+    first, mixed, second = np.moveaxis(variance, -1, 0)
+    safe = np.where(first > 0.0, first, 1.0)
+    left = second - mixed**2 / safe
+    sloped = left > SAME * second
+    intercept = np.where(first > 0.0, sums[..., 0] ** 2 / safe, 0.0)
+    slope = np.where(sloped, (sums[..., 1] - mixed / safe * sums[..., 0]) ** 2 / np.where(sloped, left, 1.0), 0.0)
+    return (intercept + slope) * first / (first + 1.0), (first > 0.0) * 1.0 + sloped
