@@ -25,8 +25,9 @@ from pathlib import Path
 import numpy as np
 from scipy.special import softmax
 
-from propriety.calibration.class_distance import class_distance
+from propriety.calibration.class_distance import DistanceSum
 from propriety.calibration.class_scores import class_scores
+from propriety.calibration.class_tables import pooled_cases
 from propriety.calibration.class_test import class_test
 from propriety.calibration.kernel_test import kernel_test
 from propriety.tables.cases import Cases
@@ -107,7 +108,10 @@ def simulate(question: str, design: str, n: int, classes: int, samples: int) -> 
             rejected["kernel"].append(kernel.p_value <= 0.05)
             rejected["ECE"].append(ece_test(p, y, generator) <= 0.05)
         if sample < 300:
-            distance = class_distance(cases, "m", level=0.95)
+            added = DistanceSum(np.ones(n))
+            for own in cases.events("class", "m"):
+                added.add(*pooled_cases(own), own)
+            distance = added.result(0.95)
             value = _true_distance(p, q, design)
             truth.append(value)
             estimates.append(distance.value)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from propriety.calibration.grouping import rows_of
 from propriety.calibration.squared_distance import grouped_functions
 from propriety.result import Floats
 from propriety.tables.cases import Cases
-from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["ClassDistance", "ClassPart", "class_distance", "part_of_class"]
+__all__ = ["ClassDistance", "ClassPart", "DistanceSum", "part_of_class"]
 
 
 class ClassDistance(NamedTuple):
-    """The distance summed over the classes with its limits, and the uncorrected sign-free part of each class."""
+    """The distance summed over the classes with its limits, and the part of each class, which can be negative."""
 
     value: float
     low: float
@@ -59,35 +57,45 @@ def part_of_class(table: ForecastTable) -> ClassPart:
     return ClassPart(distance, fitted, 2.0 * float((covariance**2).sum()))
 
 
-def class_distance(cases: Cases, model: str, *, level: float) -> ClassDistance:
-    r"""Estimate :math:`\sum_k E (P(Y = k \mid p_k) - p_k)^2` with limits, for independent cases.
+class DistanceSum:
+    r"""Adds up :math:`\sum_k E (P(Y = k \mid p_k) - p_k)^2` class by class, for independent cases.
 
     The sum is set to 0 if it is negative, not its terms, because the noise of many classes would then add up. With the
     residual r and the fitted difference d of each class, the variance of the sum is
 
     .. math:: \max\Bigl(\operatorname{var}\Bigl[\sum_k (2 r_k d_k - d_k^2)\Bigr] / n - v_0, v_0\Bigr) ,
 
-    where :math:`v_0` is that of calibrated forecasts. The limits always contain the estimate.
+    where :math:`v_0` is that of calibrated forecasts. The limits always contain the estimate. They need the cases.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,), optional
+        Weights of the cases; None if the cases are not available.
     """
-    linear = np.zeros(len(cases))
-    parts, noise = [], 0.0
-    for own in _classes(cases, model):
-        forecast, happened, _ = own.gathered()
-        table = ForecastTable.from_cases(own)
+
+    def __init__(self, weight: Floats | None) -> None:
+        self.share = None if weight is None else weight / weight.sum()
+        self.linear = np.zeros(0 if weight is None else len(weight))
+        self.parts: list[float] = []
+        self.noise = 0.0
+
+    def add(self, table: ForecastTable, rows: NDArray[np.intp] | None = None, own: Cases | None = None) -> None:
+        """Add a class, given its table and, if available, its cases and the row of each in the table."""
         part = part_of_class(table)
-        fitted = part.fitted[rows_of(table, forecast)]
-        linear += fitted * (2.0 * (happened - forecast) - fitted)
-        parts.append(part.distance)
-        noise += part.noise
-    weight = cases.weights()
-    share = np.full(len(cases), 1.0 / len(cases)) if weight is None else weight / weight.sum()
-    centred = share * (linear - float(share @ linear))
-    error = math.sqrt(max(float(centred @ centred) - noise, noise))
-    value = max(math.fsum(parts), 0.0)
-    half = float(ndtri(0.5 + level / 2.0)) * error
-    return ClassDistance(value, max(math.fsum(parts) - half, 0.0), value + half, np.array(parts))
+        self.parts.append(part.distance)
+        self.noise += part.noise
+        if own is not None:
+            forecast, happened, _ = own.gathered()
+            fitted = part.fitted[rows]
+            self.linear += fitted * (2.0 * (happened - forecast) - fitted)
 
-
-def _classes(cases: Cases, model: str) -> Iterator[Cases]:
-    for place in range(cases.classes or 0):
-        yield cases.event(Event("class", place), model)
+    def result(self, level: float) -> ClassDistance:
+        """Return the sum with its limits, which are NaN without cases."""
+        total = math.fsum(self.parts)
+        value, of_class = max(total, 0.0), np.array(self.parts)
+        if self.share is None:
+            return ClassDistance(value, math.nan, math.nan, of_class)
+        centred = self.share * (self.linear - float(self.share @ self.linear))
+        error = math.sqrt(max(float(centred @ centred) - self.noise, self.noise))
+        half = float(ndtri(0.5 + level / 2.0)) * error
+        return ClassDistance(value, max(total - half, 0.0), value + half, of_class)

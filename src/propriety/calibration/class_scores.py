@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import eval_legendre
+from scipy.special import eval_legendre, logit
 
-from propriety.calibration.null_scores import DEGREES
+from propriety.calibration.null_scores import DEGREES, residual_variance
 from propriety.result import Floats
 from propriety.tables.cases import Cases, Chunk
+from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["ClassScores", "case_values", "class_scores", "line_statistics", "quadratic_forms"]
+__all__ = ["BINS", "ClassScores", "case_values", "class_scores", "line_of_table", "line_statistics", "standardised"]
 
 EDGE, BINS = 30.0, 2**12  # Log-odds beyond the edge are in the outermost bins.
 SAME = 1e-9  # A function with a smaller share of its variance left is a combination of those before it.
@@ -35,8 +36,6 @@ class ClassScores(NamedTuple):
         For each class, :math:`\sum_i w_i (y_{ik} - p_{ik}) (1, x_{ik})` with the log-odds x.
     line_variance : ndarray of shape (K, 3)
         Variance of the first of both sums, their covariance, and the variance of the second.
-    refuted : ndarray of shape (K,)
-        Weight of the cases of each class for which its probability was 0.
     """
 
     sums: Floats
@@ -45,7 +44,6 @@ class ClassScores(NamedTuple):
     shapes: Floats
     line_sums: Floats
     line_variance: Floats
-    refuted: Floats
 
 
 class _Values(NamedTuple):
@@ -87,8 +85,8 @@ def class_scores(cases: Cases, model: str) -> ClassScores:
     found = [_of_chunk(chunk, shapes, classes) for chunk in cases.chunks(model)]
     residuals = np.concatenate([one.residuals for one in found])
     added = [sum(parts) for parts in zip(*((one[1], *one[4:]) for one in found), strict=True)]
-    variance, line_sums, line_variance, refuted = (np.asarray(one, dtype=np.float64) for one in added)
-    return ClassScores(residuals.sum(axis=0), variance, residuals, shapes, line_sums, line_variance, refuted)
+    variance, line_sums, line_variance = (np.asarray(one, dtype=np.float64) for one in added)
+    return ClassScores(residuals.sum(axis=0), variance, residuals, shapes, line_sums, line_variance)
 
 
 def _of_chunk(chunk: Chunk, shapes: Floats, classes: int) -> ClassScores:
@@ -118,14 +116,13 @@ def _of_chunk(chunk: Chunk, shapes: Floats, classes: int) -> ClassScores:
         shapes=shapes,
         line_sums=np.stack(line_sums, axis=1),
         line_variance=np.stack([(spread * values).sum(axis=1) for values in (1.0, x, x**2)], axis=1),
-        refuted=np.bincount(outcome, w * (p[outcome, rows] == 0.0), minlength=classes),
     )
 
 
-def quadratic_forms(sums: Floats, variance: Floats) -> tuple[Floats, Floats, int]:
-    """Return, for rows of the five sums, the standardised first sum, the statistic of the others, and its df.
+def standardised(sums: Floats, variance: Floats) -> Floats:
+    """Return rows of the five sums as uncorrelated sums of variance 1, that of the temperature first.
 
-    Each function is made uncorrelated with those before it, and left out if they explain it.
+    A function that those before it explain is left out.
     """
     kept: list[Floats] = []
     for place in range(len(variance)):
@@ -135,10 +132,24 @@ def quadratic_forms(sums: Floats, variance: Floats) -> tuple[Floats, Floats, int
         size = float(vector @ variance @ vector)
         if size > SAME * variance[place, place]:
             kept.append(vector / np.sqrt(size))
-        elif place == 0:
+        elif place == 0:  # All probabilities of a case that are not 0 are equal.
             kept.append(np.zeros(len(variance)))
-    standard = np.asarray(sums) @ np.stack(kept, axis=1)
-    return standard[..., 0], (standard[..., 1:] ** 2).sum(axis=-1), len(kept) - 1
+    found: Floats = np.asarray(sums) @ np.stack(kept, axis=1)
+    return found
+
+
+def line_of_table(table: ForecastTable) -> tuple[Floats, Floats]:
+    """Return the sums of one class and their variances, as in `ClassScores`, from its table."""
+    first = int(np.searchsorted(table.forecast, 0.0, side="right"))
+    rows = slice(first, int(np.searchsorted(table.forecast, 1.0, side="left")))
+    p = table.forecast[rows]
+    x = logit(p)
+    residual = table.events[rows] * (1.0 - p) - table.non_events[rows] * p
+    spread = residual_variance(table, rows, table.weights[rows] * p * (1.0 - p))
+    return (
+        np.array([residual.sum(), residual @ x]),
+        np.array([spread.sum(), spread @ x, spread @ x**2]),
+    )
 
 
 def line_statistics(sums: Floats, variance: Floats) -> tuple[Floats, Floats]:

@@ -10,11 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from propriety.calibration.class_scores import ClassScores, case_values, line_statistics, quadratic_forms
+from propriety.calibration.class_scores import ClassScores, case_values, line_statistics, standardised
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 
-__all__ = ["SHARES", "SMALLEST", "ClassTest", "View", "class_test", "combined", "drawn_test", "expected_test"]
+__all__ = [
+    "SHARES",
+    "SMALLEST",
+    "ClassTest",
+    "View",
+    "class_test",
+    "combined",
+    "drawn_test",
+    "expected_test",
+    "joined_test",
+    "line_p_values",
+]
 
 View: TypeAlias = Literal["class-wise", "temperature", "shape"]
 
@@ -78,27 +89,36 @@ def combined(p_values: dict[View, float]) -> tuple[float, View]:
 
 def expected_test(scores: ClassScores) -> ClassTest:
     """Test with chi-squared distributions, which hold if every class is frequent enough."""
-    z, shape, df = quadratic_forms(scores.sums, scores.variance)
-    lines, line_df = line_statistics(scores.line_sums, scores.line_variance)
-    of_class = np.where(line_df > 0.0, chdtrc(np.maximum(line_df, 1.0), lines), np.nan)
-    number = int(np.count_nonzero(line_df))
-    adjusted = np.minimum(of_class * number, 1.0)
+    z, *shape = standardised(scores.sums, scores.variance)
     p_values: dict[View, float] = {}
     if scores.variance[0, 0] > 0.0:
         p_values["temperature"] = float(chdtrc(1.0, z**2))
+    if shape:
+        p_values["shape"] = float(chdtrc(len(shape), np.sum(np.square(shape))))
+    return joined_test(p_values, float(z), line_p_values(scores.line_sums, scores.line_variance), "chi-squared")
+
+
+def line_p_values(sums: Floats, variance: Floats) -> Floats:
+    """Return the p-value of each class; NaN where its probabilities are only 0 and 1."""
+    lines, df = line_statistics(sums, variance)
+    return np.where(df > 0.0, chdtrc(np.maximum(df, 1.0), lines), np.nan)
+
+
+def joined_test(p_values: dict[View, float], temperature: float, of_class: Floats, method: str) -> ClassTest:
+    """Make a test of the p-values of temperature and shape and of those of the classes; NaN means not tested."""
+    number = int(np.count_nonzero(~np.isnan(of_class)))
+    adjusted = np.minimum(of_class * number, 1.0)
     if number:
-        p_values["class-wise"] = float(np.nanmin(adjusted))
-    if df:
-        p_values["shape"] = float(chdtrc(df, shape))
+        p_values = p_values | {"class-wise": float(np.nanmin(adjusted))}
     p_value, view = combined(p_values) if p_values else (1.0, "class-wise")
     return ClassTest(
         p_value=p_value,
         p_values=p_values,
         decided_by=view,
-        temperature=float(z),
+        temperature=temperature,
         class_p_values=of_class,
         class_p_adjusted=adjusted,
-        method="chi-squared",
+        method=method,
     )
 
 
@@ -109,17 +129,17 @@ def drawn_test(cases: Cases, model: str, scores: ClassScores, n_resamples: int, 
         return plain
     draws = max(min(n_resamples, WORK // len(cases)), min(n_resamples, FEWEST_DRAWS))
     sums, line_sums = _drawn_sums(cases, model, scores, draws, seed)
-    z, shape, df = quadratic_forms(sums, scores.variance)
-    lines, line_df = line_statistics(line_sums, scores.line_variance)
-    of_class = np.where(line_df > 0.0, chdtrc(np.maximum(line_df, 1.0), lines), np.inf)
+    standard = standardised(sums, scores.variance)
+    of_class = line_p_values(line_sums, scores.line_variance)
+    tested = ~np.isnan(plain.class_p_values)
+    smallest = np.where(tested, of_class, np.inf).min(axis=1)
     of_draws: dict[View, Floats] = {
-        "temperature": chdtrc(1.0, z**2),
-        "class-wise": of_class.min(axis=1) * np.count_nonzero(line_df),
-        "shape": chdtrc(max(df, 1), shape),
+        "temperature": np.asarray(chdtrc(1.0, standard[:, 0] ** 2)),
+        "class-wise": smallest * np.count_nonzero(tested),
+        "shape": chdtrc(max(standard.shape[1] - 1, 1), (standard[:, 1:] ** 2).sum(axis=1)),
     }
     total = sum(SHARES[view] for view in plain.p_values)
     relative = np.min([of_draws[view] * total / SHARES[view] for view in plain.p_values], axis=0)
-    smallest = of_class.min(axis=1)
     adjusted = [_share(smallest, one) for one in plain.class_p_values]
     observed = _observed(plain)
     return ClassTest(
@@ -187,4 +207,5 @@ def _outcomes(p: Floats, generator: np.random.Generator, draws: int) -> NDArray[
             drawn += chance >= head[:, None]
         return drawn
     found = [np.searchsorted(head, own, side="right") for head, own in zip(heads.T.copy(), chance, strict=True)]
-    return np.minimum(np.stack(found), len(p) - 1)
+    bisected: NDArray[np.intp] = np.minimum(np.stack(found), len(p) - 1)
+    return bisected
