@@ -112,7 +112,7 @@ def assert_is_that_of(result, found, call, name):
         "Standings": lambda: [result.comparison.standings],
         "Slices": lambda: [result.slices, result.group_skill],
         "GroupCalibration": lambda: [result.group_calibration],
-        "ClassTable": lambda: [result.classes],
+        "EvaluatedClasses": lambda: [result.classes],
         "RankingMap": lambda: [result.ranking],
         "Confusion": lambda: [result.confusion[name]],
         "ReliabilityCurve": lambda: [*result.reliability[name].values(), *list(result.top_reliability.values())],

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from propriety.calibration.decomposition import Decomposition
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
-from propriety.evaluation.class_table import ClassTable, class_table, tables_of_classes
+from propriety.evaluation.class_table import EvaluatedClasses, class_decomposition, class_table, tables_of_classes
 from propriety.evaluation.confusion import Confusion, confusion_of
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_summary import CalibrationSummary, calibration_of
+from propriety.inference.calibration_summary import CalibrationSummary
+from propriety.inference.class_calibration import ClassCalibration, class_calibration_of
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
@@ -44,11 +46,25 @@ class ClassAnalyses(ABC):
         return {model: tables_of_classes(self.ledger, model) for model in self.models}
 
     @cached_property
-    def classes(self) -> ClassTable | None:
+    def classes(self) -> EvaluatedClasses | None:
         """Each class, or cut point, of each model as an event of its own, the worst first; None for binary outcomes."""
         if self.kind == "binary":
             return None
-        return class_table(self._ledger_of_cases, self.tables, level=self.level)
+        return class_table(self._ledger_of_cases, self.tables, self.class_calibration, level=self.level)
+
+    @cached_property
+    def class_calibration(self) -> dict[str, ClassCalibration]:
+        """The verdict on the calibration of each model, for classes that are not ordered."""
+        models = self.models if self.kind == "multiclass" else ()
+        ledger, options = self._ledger_of_cases, {"level": self.level, "drawing": self._drawing}
+        return {model: class_calibration_of(ledger, model, **options) for model in models}  # type: ignore[arg-type]
+
+    @property
+    def class_decompositions(self) -> dict[str, Decomposition]:
+        """Parts of the Brier score of each model, with the miscalibration corrected for sampling noise; for classes."""
+        assert self.classes is not None  # noqa: S101  (for the type checker; there are classes)
+        verdicts = self.class_calibration.items()
+        return {model: class_decomposition(self.classes, model, verdict) for model, verdict in verdicts}
 
     @cached_property
     def confusion(self) -> dict[str, Confusion]:
@@ -70,14 +86,10 @@ class ClassAnalyses(ABC):
         """Reliability curve of the most likely class of each model, with its consistency band, for classes."""
         return {model: self._banded(self.ledger.table(model, TOP)) for model in self._with_top}
 
-    @cached_property
+    @property
     def top_calibration(self) -> dict[str, CalibrationSummary]:
         """Calibration of the probability of the most likely class of each model, for classes."""
-        options: dict[str, Any] = {"level": self.level, "drawing": self._drawing}
-        return {
-            model: calibration_of(self._ledger_of_cases.of_event(model, TOP), model, **options)
-            for model in self._with_top
-        }
+        return {model: one.top for model, one in self.class_calibration.items() if one.top is not None}
 
     def _banded(self, table: ForecastTable) -> ReliabilityCurve:
         curve = reliability_curve(table)
@@ -86,7 +98,7 @@ class ClassAnalyses(ABC):
     @property
     def _with_top(self) -> tuple[str, ...]:
         """The models, if there are tables of their most likely class, which older stored ledgers do not have."""
-        return self.models if TOP in self.ledger.events else ()
+        return self.models if self.kind == "multiclass" and TOP in self.ledger.events else ()
 
     @cached_property
     def _ledger_of_cases(self) -> Ledger:

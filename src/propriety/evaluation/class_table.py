@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from propriety.calibration.calibration_test import FEWEST
+from propriety.calibration.decomposition import Decomposition
 from propriety.calibration.logistic import fit_logistic
 from propriety.calibration.null_scores import log_weight_ratio
 from propriety.calibration.squared_distance import squared_distance
@@ -24,6 +26,7 @@ from propriety.evaluation.calibration_numbers import (
     spreads,
 )
 from propriety.evaluation.made_when_asked import MadeWhenAsked
+from propriety.inference.class_calibration import ClassCalibration
 from propriety.inference.dependent_calibration import spread_of_regression, units_of_cases
 from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names, holm
@@ -31,12 +34,13 @@ from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.grouped_forecasts import grouping_of
 from propriety.result import Floats, Result
+from propriety.rules.families import BRIER
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event, event_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = ["ClassTable", "class_table", "tables_of_classes"]
+__all__ = ["EvaluatedClasses", "class_decomposition", "class_table", "tables_of_classes"]
 
 LEVEL = 0.95
 KEPT = 2**23  # Most rows of tables that are kept.
@@ -44,7 +48,7 @@ COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ClassTable(Result):
+class EvaluatedClasses(Result):
     """Each class of each model as an event of its own, one row each; of ordered classes, each cut point.
 
     The rows of a model begin with the strongest evidence of miscalibration.
@@ -64,16 +68,20 @@ class ClassTable(Result):
     slope : ndarray of float
         Calibration slope, below 1 if the forecasts are too extreme; NaN if the data do not determine it.
     miscalibration : ndarray of float
-        Cost of miscalibration under the Brier score of the class, bias-corrected as in `propriety.estimate`; NaN if
-        cases may be correlated and are not available.
+        Cost of miscalibration under the Brier score of the class, corrected for sampling noise; NaN if cases may be
+        correlated and are not available.
+    brier : ndarray of float
+        Brier score of the class.
     auc : ndarray of float
         Probability that a case of the class has a higher forecast than another case; NaN without such cases.
     p_value, p_adjusted : ndarray of float
-        p-value of Cox's score test of intercept 0 and slope 1 (with few cases, of their number only), and the same
-        with Holm's adjustment for all classes of the model; NaN if the test needs cases that are not available.
+        p-value of Cox's score test of intercept 0 and slope 1, and the same adjusted for the number of classes of the
+        model, as in `propriety.class_calibration`; of cut points, with few cases only their number is tested, and the
+        adjustment is Holm's. NaN if the class is not tested.
     outcome, directions : ndarray of str
-        Result of the test, as in `propriety.calibration_summary`, with one level for all classes of a model, and in
-        which ways the forecasts are wrong, if they are; shapes are not tested.
+        Result of the test, in the words of `propriety.calibration_summary`, with one level for all classes of a model,
+        and in which ways the forecasts are wrong, if they are; shapes are not tested. A class is called miscalibrated
+        only if the verdict on the model is the same.
     level : float
         Level of the intervals and of the outcomes.
     """
@@ -89,6 +97,7 @@ class ClassTable(Result):
     observed_expected_high: Floats
     slope: Floats
     miscalibration: Floats
+    brier: Floats
     auc: Floats
     p_value: Floats
     p_adjusted: Floats
@@ -109,6 +118,7 @@ class _Row(NamedTuple):
     mean_forecast: float
     slope: float
     miscalibration: float
+    brier: float
     auc: float
 
 
@@ -128,18 +138,30 @@ def tables_of_classes(ledger: Ledger, model: str) -> Mapping[Any, ForecastTable]
     )
 
 
-def class_table(ledger: Ledger, tables: Mapping[str, Mapping[Any, ForecastTable]], *, level: float) -> ClassTable:
+def class_table(
+    ledger: Ledger,
+    tables: Mapping[str, Mapping[Any, ForecastTable]],
+    verdicts: Mapping[str, ClassCalibration],
+    *,
+    level: float,
+) -> EvaluatedClasses:
     """Return the table of the classes, or cut points, of each model from their tables, which are read once.
 
-    Tables of more than 4,096 distinct forecasts are grouped into about 2,048 for the tests, the slopes and the
-    miscalibration.
+    The tests of classes are those of the verdicts; cut points, which have no such verdicts, are tested here. For this,
+    tables of more than 4,096 distinct forecasts are grouped into about 2,048.
     """
-    parts = [_of_model(ledger, model, tables[model], level) for model in ledger.models]
-    names = [name for name in ClassTable.__dataclass_fields__ if name != "level"]
-    return ClassTable(**{name: np.concatenate([part[name] for part in parts]) for name in names}, level=level)
+    parts = [_of_model(ledger, model, tables[model], verdicts.get(model), level) for model in ledger.models]
+    names = [name for name in EvaluatedClasses.__dataclass_fields__ if name != "level"]
+    return EvaluatedClasses(**{name: np.concatenate([part[name] for part in parts]) for name in names}, level=level)
 
 
-def _of_model(ledger: Ledger, model: str, tables: Mapping[Any, ForecastTable], level: float) -> dict[str, Any]:
+def _of_model(
+    ledger: Ledger,
+    model: str,
+    tables: Mapping[Any, ForecastTable],
+    verdict: ClassCalibration | None,
+    level: float,
+) -> dict[str, Any]:
     cases = None if ledger.dependence is None else ledger.cases
     known = ledger.dependence is None or cases is not None
     found, rows = [], []
@@ -152,8 +174,10 @@ def _of_model(ledger: Ledger, model: str, tables: Mapping[Any, ForecastTable], l
             correlated = partial(spreads, own, np.zeros(len(cases), np.intp), 1)
         ratio = np.array([log_weight_ratio(short)]) if table.is_weighted else None
         found.append(calibration_numbers(KeyedTables.of_tables([short]), log_ratio=ratio, spreads_of=correlated))
-        cost = _miscalibration(table if own is not None else short, own) if known else math.nan
-        rows.append(_Row(table.n_events, table.event_rate, table.mean_forecast, _slope(short), cost, _auc(table)))
+        measured = verdict is not None and own is None
+        cost = math.nan if measured or not known else _miscalibration(table if own is not None else short, own)
+        numbers = table.n_events, table.event_rate, table.mean_forecast
+        rows.append(_Row(*numbers, math.nan if verdict else _slope(short), cost, _brier(table), _auc(table)))
     numbers = CalibrationNumbers(*(np.concatenate(column) for column in zip(*found, strict=True)))
     if not known:
         missing = np.full(len(rows), math.nan)
@@ -162,6 +186,7 @@ def _of_model(ledger: Ledger, model: str, tables: Mapping[Any, ForecastTable], l
     low, high = ratio_limits(numbers, level) if known else (numbers.p_value, numbers.p_value)
     outcome, directions = outcomes_of(numbers, low, high, p_adjusted, level)
     columns = {name: np.array(column) for name, column in zip(_Row._fields, zip(*rows, strict=True), strict=True)}
+    cost = columns["miscalibration"]
     columns |= {
         "model": np.full(len(rows), model),
         "label": np.array(texts_of_labels(list(tables))),
@@ -174,9 +199,28 @@ def _of_model(ledger: Ledger, model: str, tables: Mapping[Any, ForecastTable], l
         "outcome": outcome if known else np.full(len(rows), "not tested"),
         "directions": directions,
     }
-    # NaN comes last; classes with the same p-value are in the order of their miscalibration.
-    order = np.lexsort((columns["place"], -np.nan_to_num(columns["miscalibration"]), numbers.p_value))
+    if verdict is not None:
+        columns |= _of_verdict(verdict, numbers)
+        columns["miscalibration"] = np.where(np.isnan(cost), columns["miscalibration"], cost)
+    # NaN comes last. Draws give many classes the same p-value, so the test by sums decides between them.
+    order = np.lexsort((columns["place"], numbers.p_value, columns["p_value"]))
     return {name: column[order] for name, column in columns.items()}
+
+
+def _of_verdict(verdict: ClassCalibration, numbers: CalibrationNumbers) -> dict[str, Any]:
+    """Return the columns that are parts of the verdict on a model."""
+    found, tested = verdict.classes, verdict.outcome != "not tested"
+    named = np.array([bool(ways) for ways in found.directions.tolist()])
+    few = np.isnan(found.p_value) | (numbers.information < FEWEST)
+    outcome = np.where(named, verdict.outcome, np.where(few, "too few events", "consistent"))
+    return {
+        "slope": found.slope,
+        "miscalibration": np.maximum(found.miscalibration, 0.0),
+        "p_value": found.p_value,
+        "p_adjusted": found.p_adjusted,
+        "outcome": outcome if tested else np.full(len(outcome), "not tested"),
+        "directions": found.directions.astype(str),
+    }
 
 
 def _grouped(table: ForecastTable) -> ForecastTable:
@@ -220,6 +264,11 @@ def _slope(table: ForecastTable) -> float:
     return float(fit.coefficients[0]) if fit.converged else math.nan
 
 
+def _brier(table: ForecastTable) -> float:
+    """Return the Brier score."""
+    return float(table.events @ (1.0 - table.forecast) ** 2 + table.non_events @ table.forecast**2) / table.weight
+
+
 def _auc(table: ForecastTable) -> float:
     """Return the area under the ROC curve."""
     events, non_events = float(table.events.sum()), float(table.non_events.sum())
@@ -227,3 +276,24 @@ def _auc(table: ForecastTable) -> float:
         return math.nan
     below = running_sum(table.non_events) - table.non_events / 2.0
     return float(table.events @ below) / (events * non_events)
+
+
+def class_decomposition(found: EvaluatedClasses, model: str, verdict: ClassCalibration) -> Decomposition:
+    """Return the parts of the Brier score of a model, whose miscalibration is corrected for sampling noise.
+
+    The discrimination is what remains of the score. The miscalibration of correlated cases is the sum over the classes.
+    """
+    rows = found.of(model)
+    rows = rows[np.argsort(found.place[rows])]
+    score, uncertainty = found.brier[rows], found.rate[rows] * (1.0 - found.rate[rows])
+    lost = found.miscalibration[rows]
+    facts: dict[str, Any] = {"rule": BRIER, "n": verdict.n, "dropped": verdict.dropped}
+
+    def parts_of(score: float, lost: float, uncertainty: float) -> Decomposition:
+        gained = max(lost + uncertainty - score, 0.0)
+        return Decomposition(score=score, miscalibration=lost, discrimination=gained, uncertainty=uncertainty, **facts)
+
+    total = verdict.miscalibration if np.isfinite(verdict.miscalibration) else float(lost.sum())
+    columns = (score.tolist(), lost.tolist(), uncertainty.tolist())
+    parts = {label: parts_of(*row) for label, *row in zip(verdict.classes.label.tolist(), *columns, strict=True)}
+    return replace(parts_of(math.fsum(score), total, math.fsum(uncertainty)), parts=parts)

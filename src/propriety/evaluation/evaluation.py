@@ -134,12 +134,13 @@ class Evaluation(ClassAnalyses, Result):
 
     @cached_property
     def decompositions(self) -> dict[str, Decomposition]:
-        """Miscalibration, discrimination and uncertainty of each model's score."""
+        """Parts of each model's score; the miscalibration of classes is corrected for sampling noise."""
         if self.kind == "binary":
             return {model: decompose_table(own["event"], Brier()) for model, own in self.tables.items()}
-        rule = RankedProbability() if self.kind == "ordinal" else Brier()
+        if self.kind == "multiclass":
+            return self.class_decompositions
         return {
-            model: replace(summed_decomposition(own, rule), n=self.n, dropped=self.dropped)
+            model: replace(summed_decomposition(own, RankedProbability()), n=self.n, dropped=self.dropped)
             for model, own in self.tables.items()
         }
 

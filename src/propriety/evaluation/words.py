@@ -58,6 +58,8 @@ def absent_words(evaluation: Evaluation) -> Iterator[str]:
         absent.append("the gain of recalibration")
     if evaluation.kind == "binary" and len(evaluation.models) > 1 and evaluation.ranking is None:
         absent.append("the ranking map")
+    if evaluation.kind != "binary":
+        absent.append("the confusion matrix")
     if absent:
         what = listed(absent)
         needs = "need" if len(absent) + len(own) > 1 else "needs"
@@ -109,12 +111,14 @@ def _leaders(evaluation: Evaluation, best: float) -> str:
 
 
 def calibration_words(evaluation: Evaluation) -> Iterator[str]:
-    """Report the test of calibration of each model; with classes, of all of them together."""
+    """Report the test of calibration of each model; with classes or cut points, of all of them together."""
     for model in evaluation.models:
         if evaluation.kind == "binary":
             yield evaluation.calibration[model]["event"].summary(model)
+        elif evaluation.kind == "multiclass":
+            yield evaluation.class_calibration[model].summary(model)
         else:
-            yield _classes_words(evaluation, model)
+            yield _cut_points_words(evaluation, model)
 
 
 def drawn_words(evaluation: Evaluation) -> str:
@@ -137,8 +141,11 @@ def map_words(evaluation: Evaluation) -> Iterator[str]:
 
 
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
-    """Return 1 if a model is miscalibrated for any class, adjusted for their number; 0 if not; NaN if unknown."""
-    outcomes = _outcomes(evaluation, model)
+    """Return 1 if a model is miscalibrated, 0 if not, and NaN if it was not tested; of cut points, for any of them."""
+    if evaluation.kind == "multiclass":
+        outcomes = {"classes": evaluation.class_calibration[model].outcome}
+    else:
+        outcomes = _outcomes(evaluation, model)
     if all(one == "not tested" for one in outcomes.values()):
         return math.nan
     return float("miscalibrated" in outcomes.values())
@@ -153,9 +160,9 @@ def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcom
     return {label: one.outcome for label, (one, _) in zip(own, together, strict=True)}
 
 
-def _classes_words(evaluation: Evaluation, model: str) -> str:
-    """Say for which classes, or cut points, a model is miscalibrated."""
-    what = "cut points" if evaluation.kind == "ordinal" else "classes"
+def _cut_points_words(evaluation: Evaluation, model: str) -> str:
+    """Say for which cut points a model is miscalibrated."""
+    what = "cut points"
     outcomes = _outcomes(evaluation, model)
     if not outcomes:
         events = len(evaluation.calibration[model])

@@ -9,11 +9,13 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RANKED
 from propriety.inference.measures import Skill
 from propriety.inference.slice_table import Slices
+from propriety.rules.families import BRIER
 
 __all__ = [
     "call_for_class",
     "call_for_classes",
     "call_for_cut_points",
+    "call_for_decomposition",
     "call_for_each",
     "call_for_evaluation",
     "call_for_group_calibration",
@@ -43,8 +45,9 @@ def call_for_class(evaluation: Evaluation, model: str, label: object) -> str:
 
 
 def call_for_classes(evaluation: Evaluation) -> str:
-    """Return the call of the table of classes."""
-    return f"{call_for_evaluation(evaluation)}.classes"
+    """Return the call of the table of classes, whose tests may draw outcomes."""
+    drawn = {"n_resamples": evaluation.n_resamples, "seed": evaluation.seed}
+    return f"{call_for_evaluation(evaluation, **drawn)}.classes"
 
 
 def call_for_top(evaluation: Evaluation) -> str:
@@ -59,6 +62,14 @@ def call_for_cut_points(evaluation: Evaluation) -> str:
         return "pr.plots.plot_cut_point_decompositions(pr.evaluate(ledger).decompositions)"
     each = evaluation.call("decompose", EACH, rule=RANKED)
     return f"pr.plots.plot_cut_point_decompositions({{name: {each} for name in forecasts}})"
+
+
+def call_for_decomposition(evaluation: Evaluation) -> str:
+    """Return the call of the parts of the score of each model."""
+    if evaluation.kind == "multiclass":
+        name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
+        return f"{call_for_evaluation(evaluation)}.decompositions[{name}]"
+    return call_for_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER)
 
 
 def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
@@ -82,9 +93,9 @@ def call_for_ranking(evaluation: Evaluation) -> str:
     return evaluation.call("ranking_map", **({} if interval is None else {"thresholds": interval}))
 
 
-def call_for_evaluation(evaluation: Evaluation) -> str:
+def call_for_evaluation(evaluation: Evaluation, **options: Any) -> str:
     """Return the call of the whole evaluation."""
     given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
     if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:
         given["ordered"] = True
-    return evaluation.call("evaluate", **given)
+    return evaluation.call("evaluate", **given, **options)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from propriety import plots
-from propriety.evaluation.class_table import ClassTable
+from propriety.evaluation.class_table import EvaluatedClasses
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_words, drawn_words
 from propriety.inference.estimates import counted
@@ -190,7 +190,7 @@ def _tables(evaluation: Evaluation) -> Iterator[Table]:
         )
 
 
-def _columns(found: ClassTable, rows: Any, *, ordinal: bool) -> dict[str, Any]:
+def _columns(found: EvaluatedClasses, rows: Any, *, ordinal: bool) -> dict[str, Any]:
     def column(name: str) -> list[Any]:
         values: list[Any] = getattr(found, name)[rows].tolist()
         return values

@@ -13,19 +13,17 @@ from propriety.calibration.decomposition import PARTS
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.ranking_map import RankingMap
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.problem import RANKED
 from propriety.evaluation.words import calibration_words
 from propriety.inference.number_words import percent
 from propriety.plots.drawing import COLORS
 from propriety.report import texts
-from propriety.report.analysis_calls import call_for_each, call_for_ranking
+from propriety.report.analysis_calls import call_for_decomposition, call_for_each, call_for_ranking
 from propriety.report.figures import figure_of
 from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
 from propriety.report.recalibration import gains
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
-from propriety.rules.families import BRIER
 
 __all__ = ["band_words", "banded", "calibration", "decisions", "decomposition", "shown_names", "stacked"]
 
@@ -132,12 +130,13 @@ def decomposition(evaluation: Evaluation, width: Width = "half") -> Figure:
         partial(plots.plot_decompositions, parts),
         title="Decomposition of the scores",
         caption="Miscalibration increases to the right, discrimination upwards: the best models are at the upper left. "
-        "Neither is corrected for sampling noise.",
+        + ("Both are" if evaluation.kind == "multiclass" else "Neither is")
+        + " corrected for sampling noise.",
         table={
             "model": list(parts),
             **{name: [getattr(one, name) for one in parts.values()] for name in PARTS},
         },
-        call=call_for_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER),
+        call=call_for_decomposition(evaluation),
         models=list(parts),
         size=(4.6, 4.6) if width == "half" else (3.9, 3.9),
         width=width,
