@@ -203,7 +203,7 @@ def _of_model(
         columns |= _of_verdict(verdict, numbers)
         columns["miscalibration"] = np.where(np.isnan(cost), columns["miscalibration"], cost)
     # NaN comes last. Draws give many classes the same p-value, so the test by sums decides between them.
-    order = np.lexsort((columns["place"], numbers.p_value, columns["p_value"]))
+    order = np.lexsort((columns["place"], numbers.p_value, columns["p_value"], columns["p_adjusted"]))
     return {name: column[order] for name, column in columns.items()}
 
 

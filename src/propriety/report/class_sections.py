@@ -44,7 +44,7 @@ CONFUSED = {
 def classes(evaluation: Evaluation) -> Section:
     """Calibration of class probabilities: the events "y is this class", or "y is at most this grade"."""
     ordinal = evaluation.kind == "ordinal"
-    what = "at most {}" if ordinal else "{}"
+    what = "at most {}" if ordinal else "class {}"
     best, shown = evaluation.best, evaluation.drawn_classes
     width: Width = "third" if len(shown) > 1 else "half"
     items: list[Item] = [_cut_points(evaluation)] if ordinal else []
@@ -174,7 +174,7 @@ def _tables(evaluation: Evaluation) -> Iterator[Table]:
     events = len(found.of(best))
     for model in (best, *(one for one in evaluation.models if one != best)):
         rows = found.of(model)
-        note = texts.CLASS_TABLE
+        note = texts.CLASS_TABLE if evaluation.kind == "ordinal" else f"{texts.CLASS_TABLE} {texts.SHARED_LEVEL}"
         if model != best and events * len(evaluation.models) > MOST_ROWS:
             rows = rows[:FEWER]
             note = f"{note} {texts.WORST_CLASSES.format(shown=len(rows), events=events)}"

@@ -32,6 +32,7 @@ __all__ = [
     "PARTS",
     "RANKING",
     "SCORES",
+    "SHARED_LEVEL",
     "SMALL_GROUPS",
     "TOP",
     "WORST_CLASSES",
@@ -83,6 +84,10 @@ CLASS_TABLE = (
     "number forecast. The slope is below 1 if forecasts are too extreme. Miscalibration is its cost under the Brier "
     "score, corrected for sampling noise. The AUC is that of the class against all others. The p-values are adjusted "
     "for the number of classes."
+)
+SHARED_LEVEL = (
+    "Temperature and shared shape are tested too, so classes have a share of the level: an adjusted p-value slightly "
+    "below 0.05 is not enough."
 )
 WORST_CLASSES = "Only the first {shown} of {events:,} are shown for this model; the call returns all of them."
 BAND = (
