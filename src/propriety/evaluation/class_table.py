@@ -175,9 +175,10 @@ def _of_model(
         ratio = np.array([log_weight_ratio(short)]) if table.is_weighted else None
         found.append(calibration_numbers(KeyedTables.of_tables([short]), log_ratio=ratio, spreads_of=correlated))
         measured = verdict is not None and own is None
-        cost = math.nan if measured or not known else _miscalibration(table if own is not None else short, own)
-        numbers = table.n_events, table.event_rate, table.mean_forecast
-        rows.append(_Row(*numbers, math.nan if verdict else _slope(short), cost, _brier(table), _auc(table)))
+        lost = math.nan if measured or not known else _miscalibration(table if own is not None else short, own)
+        slope = math.nan if verdict is not None else _slope(short)
+        counts = table.n_events, table.event_rate, table.mean_forecast
+        rows.append(_Row(*counts, slope, lost, _brier(table), _auc(table)))
     numbers = CalibrationNumbers(*(np.concatenate(column) for column in zip(*found, strict=True)))
     if not known:
         missing = np.full(len(rows), math.nan)

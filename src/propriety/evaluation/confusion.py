@@ -106,12 +106,14 @@ def _counted(cases: Cases, model: str) -> tuple[Floats, Floats]:
 
 def _queried(cases: LazyCases, model: str) -> tuple[Floats, Floats | None]:
     place, classes = cases.models.index(model), len(cases.labels or ())
-    weight = nw.col("weight") if cases.weighted else nw.lit(1.0)
-    columns = {"class": nw.col("class"), "top": nw.col(f"top_{place}"), "weight": weight}
+    columns = {"class": nw.col("class"), "top": nw.col(f"top_{place}")}
     summed = range(classes) if classes <= MOST_SUMS else ()
-    columns |= {f"expected_{one}": weight * cases.forecasts(place)[one] for one in summed}
-    sums = [nw.col(name).sum().alias(name) for name in columns if name not in ("class", "top")]
-    found = fetched(cases.lawful_rows().select(**columns).group_by("class", "top").agg(*sums))
+    parts = {f"expected_{one}": cases.forecasts(place)[one] for one in summed}
+    if cases.weighted:
+        parts = {name: nw.col("weight") * part for name, part in parts.items()} | {"weight": nw.col("weight")}
+    sums = [nw.col(name).sum().alias(name) for name in parts]
+    sums += [] if cases.weighted else [nw.len().alias("weight")]
+    found = fetched(cases.lawful_rows().select(**columns, **parts).group_by("class", "top").agg(*sums))
 
     def column(name: str) -> NDArray[Any]:
         return np.asarray(found.column(name).to_numpy(), dtype=np.float64)
