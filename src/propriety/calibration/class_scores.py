@@ -72,8 +72,8 @@ def case_values(p: Floats) -> _Values:
     with np.errstate(divide="ignore"):
         log = np.where(p > 0.0, np.log(p), 0.0)
         x = np.where((p > 0.0) & (p < 1.0), log - np.log1p(-np.minimum(p, 1.0)), 0.0)
-    place = ((np.clip(x, -EDGE, np.nextafter(EDGE, 0.0)) + EDGE) * (BINS / (2.0 * EDGE))).astype(np.intp)
-    return _Values(log, x, place)
+    place = ((np.clip(x, -EDGE, EDGE) + EDGE) * (BINS / (2.0 * EDGE))).astype(np.intp)
+    return _Values(log, x, np.minimum(place, BINS - 1))
 
 
 def class_scores(cases: Cases, model: str) -> ClassScores:

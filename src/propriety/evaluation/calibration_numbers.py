@@ -12,6 +12,7 @@ from scipy.special import chdtrc, chdtri, logit, ndtri
 
 from propriety.calibration.calibration_test import FEWEST
 from propriety.calibration.null_scores import weighted_variance
+from propriety.evaluation.fitted_slopes import fitted_slopes
 from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
 from propriety.inference.few_events import tail_of_skewed
 from propriety.inference.slices import FEWEST as FEWEST_EVENTS
@@ -22,6 +23,7 @@ from propriety.tables.cases import Cases
 
 __all__ = ["CalibrationNumbers", "Centres", "Spreads", "calibration_numbers", "outcomes_of", "ratio_limits", "spreads"]
 
+SMALL = 0.25  # Slopes are fitted to tables with a smaller p-value; of others nothing is said.
 COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
 
 
@@ -32,7 +34,7 @@ class CalibrationNumbers(NamedTuple):
     ratio_error: Floats  # Standard error of its logarithm.
     p_value: Floats
     information: Floats
-    slope_gap: Floats  # Slope minus 1, by one step of the fit, and its standard error.
+    slope_gap: Floats  # Slope minus 1, and its standard error; infinite where the p-value is not small.
     slope_error: Floats
     slope_sign: Floats  # Sum of residuals from the event rate times the log-odds, divided by its standard error.
     refuted: Floats
@@ -126,9 +128,6 @@ def calibration_numbers(
         p_value = _line_p_value(sums, variances, factor, flat)
         inflated = np.maximum(factor[0], 1.0)
         information = summed(variance) ** 2 / summed(own) / np.maximum(factor.mean(axis=0), 1.0)
-        steep = summed(variance * centred**2)
-        slope = np.where(flat, 0.0, sums[1] / steep)
-        slope_error = np.where(flat, 0.0, np.sqrt(variances[1] * np.maximum(factor[1], 1.0)) / steep)
         # Weights and clusters reduce the information in events, as if they came in copies.
         copies = summed(own) / summed(variance) * inflated
         rare = (information < FEWEST) | (np.minimum(observed, summed(non_events)) / copies < FEWEST_EVENTS)
@@ -138,7 +137,10 @@ def calibration_numbers(
     wrong = summed(np.where(p == 0.0, events, np.where(p == 1.0, non_events, 0.0)))
     p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
     p_values = p_value, np.nan_to_num(information)
-    slopes = np.where(rare, 0.0, slope), np.where(rare, np.inf, slope_error), np.nan_to_num(sign)
+    slope, slope_error = fitted_slopes(keyed, (p_value <= SMALL) & ~rare & ~flat)
+    slope_error *= np.sqrt(np.maximum(np.nan_to_num(factor[1], nan=1.0), 1.0))
+    slope, slope_error = np.where(flat, 1.0, slope), np.where(flat, 0.0, slope_error)
+    slopes = np.nan_to_num(slope - 1.0), slope_error, np.nan_to_num(sign)
     return CalibrationNumbers(
         rate, error, *p_values, *slopes, wrong, observed / copies, expected / copies, rare, *units
     )
