@@ -22,6 +22,11 @@ NEEDED = {
     "torchmetrics": ("torchmetrics", "torchmetrics"),
     "wandb": ("wandb", "wandb"),
     "xarray": ("xarray", "xarray"),
+    "xarray_arrays": ("xarray", "xarray_arrays"),
+    "xarray_curves": ("xarray", "xarray_curves"),
+    "xarray_members": ("xarray", "xarray_members"),
+    "xarray_points": ("xarray", "xarray_points"),
+    "xarray_scores": ("xarray", "xarray_scores"),
     "xgboost": ("xgboost", "xgboost"),
 }
 TOGETHER = {"tests/integrations/test_precision.py": ("keras", "torch", "torchmetrics")}
