@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class Scores(Result):
     level : float
         Level of the intervals.
     """
+
+    main_columns: ClassVar[tuple[str, ...]] = ("model", "label", "value", "low", "high", "note")
 
     model: Names
     measure: Names
