@@ -29,7 +29,10 @@ NEEDED = {
     "xarray_scores": ("xarray", "xarray_scores"),
     "xgboost": ("xgboost", "xgboost"),
 }
-TOGETHER = {"tests/integrations/test_precision.py": ("keras", "torch", "torchmetrics")}
+TOGETHER = {
+    "docs/examples/xarray.md": ("dask", "matplotlib", "xarray"),
+    "tests/integrations/test_precision.py": ("keras", "torch", "torchmetrics"),
+}
 collect_ignore = [
     *(path for path, libraries in TOGETHER.items() if any(find_spec(library) is None for library in libraries)),
     *(
