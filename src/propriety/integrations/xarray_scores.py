@@ -25,6 +25,8 @@ __all__ = ["mean_score", "skill_score"]
 
 xr = load_library("xarray", extra="xarray")
 
+OUTCOMES = "propriety outcome"  # A dimension of no and yes, which no array of the user has.
+
 
 def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
     y_true: DataArray,
@@ -142,7 +144,7 @@ def skill_score(  # noqa: PLR0913  (as in `mean_score`)
     options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
     if reference is None:
         weight, loss, happened = (
-            part.sum(over, skipna=False) for part in _weighted(arrays, rule, options, outcomes=class_dim or "outcome")
+            part.sum(over, skipna=False) for part in _weighted(arrays, rule, options, outcomes=class_dim or OUTCOMES)
         )
         against = _climatological(rule, happened, class_dim)
     else:
@@ -223,7 +225,7 @@ def _climatological(rule: Rule, happened: DataArray, class_dim: Hashable | None)
             loss: Floats = np.where(weight > 0.0, weight * losses, 0.0).sum(axis=-1)
         return loss
 
-    dims = [class_dim or "outcome"]
+    dims = [class_dim or OUTCOMES]
     against: DataArray = xr.apply_ufunc(
         block,
         happened,
