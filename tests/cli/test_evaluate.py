@@ -223,7 +223,7 @@ def test_json_keeps_what_is_not_finite(run, folder):
     found = json.loads(result.stdout, parse_constant=pytest.fail)
     assert found["metrics"]["log"] == "Infinity"
     assert found["metrics"]["log_low"] is None
-    assert (found["schema"], found["version"]) == ("propriety.evaluation", 5)
+    assert (found["schema"], found["version"]) == ("propriety.evaluation", 6)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_levels_are_not_rounded(run):
         (["evaluate", "p.csv", *BOTH, "--seed", "-1"], "--seed"),
         (["evaluate", "p.csv", *BOTH, "--fail-if", "brier=3"], "--fail-if must be a condition"),
         (["evaluate", "p.csv", *BOTH, "--fail-if", "mcb>0"], "its numbers are honest/brier, "),
-        (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to rows of classes"),
+        (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to three or more classes"),
         (["evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site"], "by must name each column once"),
         (["evaluate", "p.csv", *BOTH, "--by", "nowhere"], "they lack ['nowhere']"),
         (["evaluate", "p.csv", *BOTH, "--json", "-", "--html", "-"], "it is named twice"),
