@@ -43,7 +43,7 @@ def fitted_slopes(keyed: KeyedTables, wanted: NDArray[np.bool_]) -> tuple[Floats
         x -= (summed(weight * x) / summed(weight))[entry]
         scale = np.sqrt(summed(weight * x**2) / summed(weight))
         level, slope = logit(summed(events) / summed(weight)), np.zeros(tables)
-        done = np.zeros(tables, dtype=np.bool_)
+        longest = np.full(tables, np.inf)
         for _ in range(MOST_STEPS):
             rate = expit(level[entry] + slope[entry] * x)
             residual, curve = events - weight * rate, weight * rate * (1.0 - rate)
@@ -55,11 +55,13 @@ def fitted_slopes(keyed: KeyedTables, wanted: NDArray[np.bool_]) -> tuple[Floats
             longest = np.maximum(np.abs(up), np.abs(along) * scale)
             shorter = np.minimum(1.0, LONGEST / longest)
             level, slope = level + shorter * up, slope + shorter * along
-            done = longest <= LAST_STEP
-            if (done | ~np.isfinite(longest)).all():
+            if ((longest <= LAST_STEP) | ~np.isfinite(longest)).all():
                 break
-        spread = squares * rate * (1.0 - rate)
+        rate = expit(level[entry] + slope[entry] * x)
+        curve, spread = weight * rate * (1.0 - rate), squares * rate * (1.0 - rate)
+        first, mixed, second = summed(curve), summed(curve * x), summed(curve * x**2)
         parts = summed(spread), summed(spread * x), summed(spread * x**2)
-        variance = (mixed**2 * parts[0] - 2.0 * first * mixed * parts[1] + first**2 * parts[2]) / determinant**2
-    known = done & np.isfinite(slope)
+        variance = mixed**2 * parts[0] - 2.0 * first * mixed * parts[1] + first**2 * parts[2]
+        variance /= (first * second - mixed**2) ** 2
+    known = (longest <= LAST_STEP) & np.isfinite(slope)
     return np.where(known, slope, np.nan), np.where(known, np.sqrt(variance), np.inf)
