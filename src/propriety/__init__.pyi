@@ -32,6 +32,7 @@ from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
 from propriety.inference.calibration_monitor import monitor_calibration as monitor_calibration
 from propriety.inference.calibration_summary import calibration_summary as calibration_summary
+from propriety.inference.class_calibration import class_calibration as class_calibration
 from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate

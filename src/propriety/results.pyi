@@ -26,6 +26,8 @@ from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.scores import Scores as Scores
 from propriety.inference.calibration_monitor import MonitoredCalibration as MonitoredCalibration
 from propriety.inference.calibration_summary import CalibrationSummary as CalibrationSummary
+from propriety.inference.class_calibration import ClassCalibration as ClassCalibration
+from propriety.inference.class_calibration import ClassTable as ClassTable
 from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess

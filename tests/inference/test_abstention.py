@@ -218,11 +218,25 @@ def test_groups_and_evaluations_of_classes_have_the_measure():
     assert result.to_dict()["p/aurc"] == pytest.approx(pr.estimate(y, models["p"], AreaUnderRiskCoverage()).value)
 
 
-def test_classes_need_cases():
+@pytest.mark.parametrize("measure", [*(area() for area in AREAS), AccuracyAtCoverage(0.5), CoverageAtAccuracy(0.7)])
+def test_answers_of_stored_classes_are_those_of_cases(measure, tmp_path):
+    y, models = classes(300)
+    ledger = pr.condense(y, models, by={"half": np.arange(300) % 2})
+    ledger.to_parquet(tmp_path)
+    stored = pr.Ledger.from_parquet(tmp_path)
+    one, other = pr.estimate(stored, "p", measure, seed=1), pr.estimate(ledger, "p", measure, seed=1)
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    if hasattr(measure, "influence"):
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
+        parts = pr.slices(stored, measure=measure), pr.slices(ledger, measure=measure)
+        np.testing.assert_allclose(*(part.value for part in parts), rtol=1e-12)
+
+
+def test_comparisons_of_answers_of_classes_need_cases():
     y, models = classes(50)
     stored = pr.condense(y, models).grid(64)
     with pytest.raises(InputValueError, match="area under the risk-coverage curve of class probabilities needs the in"):
-        pr.estimate(stored, "p", AreaUnderRiskCoverage())
+        pr.compare(stored, measure=AreaUnderRiskCoverage())
 
 
 def test_few_wrong_answers_are_noted():

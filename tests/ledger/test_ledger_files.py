@@ -18,6 +18,7 @@ from pyarrow import parquet
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.registry import UnknownRule
+from propriety.tables.events import TOP
 
 RNG = np.random.default_rng(2)
 N = 60
@@ -167,6 +168,20 @@ def test_classes_and_their_labels_come_back(tmp_path, same):
         again = pr.Ledger.from_parquet(tmp_path / str(labels[0]))
         same(again, ledger, rtol=1e-15)
         assert again.table("m", labels[1], site="a").n == (SITE == "a").sum()
+
+
+def test_ledgers_stored_before_the_top_class_can_be_read_and_added_to(tmp_path):
+    rows, days = RNG.dirichlet([1, 1, 1], N), {"day": DAY}
+    new = pr.condense(DAY, rows, by=days)
+    old = replace(new, events=new.events[:-1])
+    old.where(day=[0, 1]).to_parquet(tmp_path, partition=["day"])
+    assert new.events[-1] == TOP
+    assert TOP not in pr.Ledger.from_parquet(tmp_path).events
+    assert (pr.Ledger.from_parquet(tmp_path) + new.where(day=2)).events == old.events
+    new.where(day=2).to_parquet(tmp_path, partition=["day"])
+    back = pr.Ledger.from_parquet(tmp_path)
+    assert back.events == old.events
+    assert back.n == N
 
 
 def test_rules_of_ones_own_come_back_by_name_or_as_unknown(tmp_path):

@@ -49,10 +49,11 @@ class LazyClassRows:
     --------
     >>> import polars as pl
     >>> from propriety.recalibration import fit_temperature
-    >>> frame = pl.LazyFrame({"y": [0, 1, 1, 0], "a": [0.9, 0.2, 0.4, 0.3], "b": [0.1, 0.8, 0.6, 0.7]})
-    >>> rows = LazyClassRows.from_frame(frame, ["a", "b"], outcome="y")
+    >>> forecasts = {"a": [0.8, 0.2, 0.3, 0.3], "b": [0.1, 0.7, 0.6, 0.2], "c": [0.1, 0.1, 0.1, 0.5]}
+    >>> frame = pl.LazyFrame({"y": [0, 1, 0, 2], **forecasts})
+    >>> rows = LazyClassRows.from_frame(frame, ["a", "b", "c"], outcome="y")
     >>> round(fit_temperature(rows).slope, 4)
-    1.0739
+    1.816
     """
 
     cases: LazyCases
@@ -89,7 +90,7 @@ class LazyClassRows:
         ledger = open_ledger(frame, named, outcome=outcome, sample_weight=sample_weight, labels=labels, missing=missing)
         cases = ledger.source
         if not isinstance(cases, LazyCases) or cases.labels is None:
-            law = "must be a lazy frame with at least two columns of forecasts"
+            law = "must be a lazy frame with at least three columns of forecasts"
             raise InputTypeError(law, argument="frame", hint="use ClassRows.from_predictions for arrays.")
         happened = np.array([rate > 0.0 for rate in ledger.rates.values()])
         return cls(cases, *_totals(cases), happened)

@@ -239,7 +239,7 @@ class Cases:
         return some
 
     def event(self, event: Event, model: str | None = None) -> Cases:
-        """Return the cases of one event: the binary event, "y is this class", or "y is at most this class".
+        """Return the cases of one event: the binary event, one of a class or cut point, or that of the top class.
 
         Cumulative forecasts are rounded to 12 decimals. Those that exceed 1 by no more than the tolerance are set to 1.
 
@@ -249,32 +249,20 @@ class Cases:
         >>> cases = Cases(outcome=np.array([2, 1]), forecasts={"a": rows}, labels=("low", "mid", "high"))
         >>> cases.event(Event("cut", 1)).gathered()
         Chunk(forecast=array([0.5, 0.9]), outcome=array([False,  True]), weight=None)
+        >>> cases.event(Event("top")).gathered()
+        Chunk(forecast=array([0.5, 0.7]), outcome=array([ True, False]), weight=None)
         """
         kind, place = event
         if kind == "event":
             return self.of(self._named(model))
-        if kind == "class":
-            name = self._named(model)
-            self._check(name)
-            return self._event(name, self.forecasts[name][:, place], self.outcome == place)
-        return next(itertools.islice(self.events("cut", model), place, None))
-
-    def answers(self, model: str | None = None) -> Cases:
-        """Return the cases of the event that the most likely class happens, with its probability as the forecast.
-
-        Of equal probabilities, the first class counts. The event depends on the model.
-
-        Examples
-        --------
-        >>> rows = np.array([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]])
-        >>> cases = Cases(outcome=np.array([2, 1]), forecasts={"a": rows}, labels=("low", "mid", "high"))
-        >>> cases.answers().gathered()
-        Chunk(forecast=array([0.5, 0.7]), outcome=array([ True, False]), weight=None)
-        """
+        if kind == "cut":
+            return next(itertools.islice(self.events("cut", model), place, None))
         name = self._named(model)
         self._check(name)
         forecast = self.forecasts[name]
-        return self._event(name, forecast.max(axis=1), self.outcome == forecast.argmax(axis=1))
+        if kind == "top":
+            return self._event(name, forecast.max(axis=1), self.outcome == forecast.argmax(axis=1))
+        return self._event(name, forecast[:, place], self.outcome == place)
 
     def events(self, kind: Literal["class", "cut"], model: str | None = None) -> Iterator[Cases]:
         """Yield the cases of every class, or of every cut point, in order; see `event`."""

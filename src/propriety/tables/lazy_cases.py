@@ -80,8 +80,9 @@ class LazyCases:
     frame : narwhals.LazyFrame
         Its columns are `outcome`, and if present `weight`, `key_0`, ..., `cluster` and `time`. Model m has
         `forecast_m`, or for classes `forecast_m_0`, .... If its forecasts were given in several columns, it also has
-        their sum `total_m` and their extremes `lowest_m` and `highest_m`, and with cut points the cumulative forecasts
-        `head_m_0`, .... For classes, `class` is the index of the outcome among the labels, or -1 if it is none of them.
+        their sum `total_m` and their extremes `lowest_m` and `highest_m`; for classes, the index `top_m` of the first
+        class with the highest, and with cut points the cumulative forecasts `head_m_0`, .... For classes, `class` is
+        the index of the outcome among the labels, or -1 if it is none of them.
     models : tuple of str
         Names of the models.
     labels : tuple or None
@@ -179,14 +180,18 @@ class LazyCases:
         """Forecast of an event by a model."""
         if event.kind == "cut":
             return nw.col(f"head_{model}_{event.place}")
+        if event.kind == "top":
+            return nw.col(f"highest_{model}")
         return self.forecasts(model)[event.place]
 
-    def happened(self, event: Event) -> nw.Expr:
-        """1 where an event happened, 0 where it did not."""
+    def happened(self, event: Event, model: int = 0) -> nw.Expr:
+        """1 where an event happened, 0 where it did not; only that of the top class depends on the model."""
         if event.kind == "cut":
             return flag(nw.col("class") <= float(event.place))
         if event.kind == "class":
             return flag(nw.col("class") == float(event.place))
+        if event.kind == "top":
+            return flag(nw.col("class") == nw.col(f"top_{model}"))
         outcome = nw.col("outcome")
         return outcome if self.held is None else flag(outcome == self.held[1])
 

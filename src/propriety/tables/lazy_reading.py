@@ -342,17 +342,20 @@ def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tu
 
 
 def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_points: bool) -> Lazy:
-    """Add columns derived from each row: the class index, and for each model the sum, extremes and cumulative sums."""
+    """Add columns derived from each row: the class index, and for each model sums, extremes and the top class."""
     # Indices are counted from 1, so that an outcome that is no label ends as -1.
     places = [flag(nw.col("outcome") == label) * float(place) for place, label in enumerate(labels, 1)]
-    columns = {"class": reduce(add, places) - 1.0}
+    columns, tops = {"class": reduce(add, places) - 1.0}, {}
     for model in range(models):
         own = [nw.col(f"forecast_{model}_{place}") for place in range(len(labels))]
         columns |= _of_row(model, own)
+        highest = nw.col(f"highest_{model}")
+        first = [nw.when(one == highest).then(float(place)).otherwise(float(len(own))) for place, one in enumerate(own)]
+        tops[f"top_{model}"] = nw.min_horizontal(*first)
         if cut_points:
             heads = itertools.accumulate(own[:-1], add)
             columns |= {f"head_{model}_{place}": _rounded(head) for place, head in enumerate(heads)}
-    return row_by_row(frame, lambda rows: rows.with_columns(**columns))
+    return row_by_row(frame, lambda rows: rows.with_columns(**columns).with_columns(**tops))
 
 
 def _rounded(head: nw.Expr) -> nw.Expr:
