@@ -57,8 +57,12 @@ def test_a_temperature_is_that_of_the_arrays_elsewhere(lazy_engine):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lazy_engine", ["ibis on postgresql"], indirect=True, ids=["postgresql"])
-@pytest.mark.parametrize("classes", [3, 5])
+@pytest.mark.parametrize(
+    ("lazy_engine", "classes"),
+    [("ibis on postgresql", 3), ("ibis on postgresql", 5), ("spark", 3)],
+    indirect=["lazy_engine"],
+    ids=["postgresql 3", "postgresql 5", "spark 3"],
+)
 def test_servers_fit_what_arrays_do(lazy_engine, classes):
     rng = np.random.default_rng(classes)
     scores = rng.normal(0.0, 1.5, (300, classes))
