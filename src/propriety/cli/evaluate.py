@@ -40,6 +40,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
         "Examples",
         "propriety evaluate predictions.parquet --outcome y --forecast a --forecast b",
         "propriety evaluate 'days/*.csv' --outcome died --forecast risk --thresholds 0.05 0.2 --html report.html",
+        "propriety evaluate visits.csv --outcome fell --forecast risk --by sex --by ward --by sex,ward",
         "propriety evaluate grades.csv --outcome grade --forecast m=p0,p1,p2 --classes low,mid,high --ordered",
         "propriety evaluate - --outcome y --forecast p --json - < predictions.csv",
         "propriety evaluate p.parquet --outcome y --forecast p --fail-if miscalibrated",
@@ -50,7 +51,13 @@ __all__ = ["evaluate", "evaluation_of_files"]
 @file_arguments
 @case_options
 @problem_options
-@click.option("--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. May be repeated.")
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN[,...]",
+    help="Column of groups to report on; several columns, such as sex,site, are crossed. Repeat the option to report "
+    "on several groupings.",
+)
 @click.option(
     *("--measure", "measures"),
     multiple=True,
