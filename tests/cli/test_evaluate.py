@@ -234,6 +234,8 @@ def test_json_keeps_what_is_not_finite(run, folder):
         ("bold/brier >= 0.01", 1, ["Gate failed: bold/brier is"]),
         ("n<1e6", 1, ["Gate failed: n is 300, which is below 1000000."]),
         ("bold/recalibration_gain_low>0.5", 0, ["Gate passed: bold/recalibration_gain_low is"]),
+        ("bold/brier>honest/brier", 1, ["Gate failed: bold/brier is"]),
+        ("bold better than honest", 0, ["Gate passed: "]),
         ("recalibration_gain>-1", 1, [f"Gate failed: {one}/recalibration_gain is" for one in ("honest", "bold")]),
     ],
 )
@@ -273,7 +275,12 @@ def test_levels_are_not_rounded(run):
         (["evaluate", "p.csv", *BOTH, "--level", "2"], "level"),
         (["evaluate", "p.csv", *BOTH, "--seed", "-1"], "--seed"),
         (["evaluate", "p.csv", *BOTH, "--fail-if", "brier=3"], "--fail-if must be a condition"),
-        (["evaluate", "p.csv", *BOTH, "--fail-if", "mcb>0"], "its numbers are honest/brier, "),
+        (["evaluate", "p.csv", *BOTH, "--fail-if", "briar>0"], "did you mean honest/brier"),
+        (["evaluate", "p.csv", *BOTH, "--fail-if", "brier>baseline/brier"], "name its JSON by --baseline"),
+        (
+            ["evaluate", "p.csv", *BOTH, "--baseline", "p.csv"],
+            "--baseline must be JSON that `propriety evaluate --json`",
+        ),
         (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to rows of classes"),
         (["evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site"], "--by must name each key once"),
         (["evaluate", "p.csv", *BOTH, "--by", "site,site"], "--by must cross different columns"),
