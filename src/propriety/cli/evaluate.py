@@ -47,7 +47,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
         "propriety evaluate - --outcome y --forecast p --json - < predictions.csv",
         "propriety evaluate p.parquet --outcome y --forecast p --fail-if miscalibrated",
         'propriety evaluate p.csv --outcome y --forecast new --forecast old --fail-if "new worse than old"',
-        'propriety evaluate p.csv --outcome y --forecast p --by sex --fail-if "any group/miscalibrated" --junit gates.xml',
+        'propriety evaluate p.csv --outcome y --forecast p --by sex --fail-if "any group/miscalibrated" --junit g.xml',
         'propriety evaluate p.csv --outcome y --forecast p --baseline old.json --fail-if "brier_low>baseline/brier"',
         'propriety evaluate p.csv --outcome y --forecast p --measure my_measures:Lift --fail-if "lift<2"',
         "propriety evaluate a.parquet b.parquet                          forecast tables",

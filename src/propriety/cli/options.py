@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, TypeAlias, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from propriety.cli.numbers import THRESHOLDS
 
@@ -26,9 +27,17 @@ Decorator: TypeAlias = Callable[[Decorated], Decorated]
 FILE = click.Path(allow_dash=True)
 
 
+class Files(click.Argument):
+    """The files, which a configuration may name if the command line does not."""
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """Return the files; click would take no files on the command line for an empty list."""
+        return super().consume_value(ctx, {} if opts.get("files") == () else opts)
+
+
 def file_arguments(command: Decorated) -> Decorated:
     """Take one or more files."""
-    return click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")(command)
+    return click.argument("files", cls=Files, nargs=-1, required=True, type=FILE, metavar="FILE...")(command)
 
 
 def case_options(command: Decorated) -> Decorated:

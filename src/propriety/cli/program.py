@@ -13,6 +13,7 @@ import click
 from propriety.cli.advise import advise
 from propriety.cli.audit import audit
 from propriety.cli.compare import compare
+from propriety.cli.config import configured
 from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.messages import block, one_line, visible
@@ -101,7 +102,7 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=[evaluate, compare, recalibrate, apply, plot, table, merge, advise, audit],
+    commands=configured([evaluate, compare, recalibrate, apply, plot, table, merge, advise, audit]),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")
