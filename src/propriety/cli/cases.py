@@ -6,7 +6,7 @@ import csv
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import click
@@ -14,6 +14,7 @@ import narwhals as nw
 
 from propriety.cli.files import Opened
 from propriety.cli.texts import LabelRole
+from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
 from propriety.tables.frames import checked_columns
 
@@ -37,7 +38,7 @@ class Cases:
     classes: str | None = None
     pos_label: str | None = None
     missing: str = "raise"
-    nulls: Sequence[str] = ()
+    dialect: Dialect = field(default_factory=Dialect)
     by: Sequence[str] = ()
     cluster: str | None = None
     time: str | None = None

@@ -82,8 +82,8 @@ __all__ = ["evaluate", "evaluation_of_files"]
 def evaluate(files: Sequence[str], html: str | None, json_file: str | None, gates: Gates, **asked: Any) -> None:
     """Evaluate models by their forecasts: scores with intervals, calibration, decisions, comparisons, groups.
 
-    FILEs are Parquet, CSV (plain, gzip or zstd) or Arrow files, identified by their content. Write globs in quotes, and
-    - for the standard input. Several files are one set of cases, with columns matched by name. Forecast tables written
+    FILEs are Parquet, CSV (plain, gzip or zstd), Arrow or Excel files (.xlsx; the extra `excel`), identified by their
+    content. Write globs in quotes, and - for the standard input. Several files are one set of cases, with columns matched by name. Forecast tables written
     by `propriety table` need neither --outcome nor --forecast: each file is one model, which has the name of the file.
 
     More than a million rows are not read into memory; DuckDB counts them. The scores are the same, but there is no
@@ -134,7 +134,7 @@ def evaluation_of_files(
             raise InputValueError(f"{given} is for files of cases; these are forecast tables")
         yield evaluate_cases(_tables(files), **options)
         return
-    with open_relation(files, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
+    with open_relation(files, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
         stages.watch(opened)
         with stages.stage("reading"), held():
             evaluation = evaluate_cases(**cases.arguments(opened, in_memory=in_memory), ordered=ordered, **options)

@@ -21,7 +21,7 @@ from propriety.tables.frames import METADATA_KEY
 
 __all__ = ["STDIN", "Format", "are_tables", "format_of", "found_files", "shown"]
 
-Format: TypeAlias = Literal["parquet", "arrow", "arrow stream", "csv", "gzip", "zstd"]
+Format: TypeAlias = Literal["parquet", "arrow", "arrow stream", "csv", "gzip", "zstd", "excel"]
 
 STDIN = "-"
 BEGINNINGS: dict[bytes, Format] = {
@@ -30,9 +30,10 @@ BEGINNINGS: dict[bytes, Format] = {
     b"\xff\xff\xff\xff": "arrow stream",
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "excel",
 }
 LOOK = 4096
-READABLE = "files must be Parquet, CSV or Arrow"
+READABLE = "files must be Parquet, CSV, Arrow or Excel (.xlsx)"
 
 
 @contextmanager

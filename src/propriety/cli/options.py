@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from functools import reduce
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
 from propriety.cli.numbers import THRESHOLDS
+from propriety.cli.written_numbers import Dialect
 
 __all__ = [
     "case_options",
     "dependence_options",
+    "dialect_options",
     "file_arguments",
     "json_option",
     "problem_options",
@@ -68,12 +70,44 @@ def case_options(command: Decorated) -> Decorated:
             show_default=True,
             help="Whether a missing value is an error, or its row is dropped and counted.",
         ),
+        dialect_options,
+    )
+
+
+def dialect_options(command: Decorated) -> Decorated:
+    """Take how CSV and Excel files are written, and pass it to the command as `dialect`."""
+
+    @functools.wraps(command)
+    def read(**given: Any) -> Any:
+        dialect = Dialect(**{name: given.pop(name) for name in ("nulls", "delimiter", "decimal", "thousands", "sheet")})
+        return command(dialect=dialect, **given)
+
+    return _all(
+        cast("Decorated", read),
         click.option(
             *("--null", "nulls"),
             multiple=True,
             metavar="TEXT",
-            help="Text that means a missing value in CSV, such as NA, in addition to empty fields. May be repeated.",
+            help="Text that means a missing value in CSV or Excel, such as NA, in addition to empty fields. May be "
+            "repeated.",
         ),
+        click.option(
+            "--delimiter",
+            metavar="SIGN",
+            help="Separator of the fields of CSV: a sign, tab or space. By default the one of , ; | and tab that the "
+            "header has most often.",
+        ),
+        click.option(
+            "--decimal",
+            metavar="SIGN",
+            help="Decimal sign of forecasts and weights in CSV; a comma is found without it if there is no doubt.",
+        ),
+        click.option(
+            "--thousands",
+            metavar="SIGN",
+            help="Separator of thousands of forecasts and weights in CSV, such as . or '.",
+        ),
+        click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; by default the first."),
     )
 
 
@@ -155,4 +189,4 @@ def json_option(command: Decorated) -> Decorated:
 
 def _all(command: Decorated, *decorators: Decorator[Any]) -> Decorated:
     # Click lists options in the reverse order of their application.
-    return reduce(lambda decorated, decorator: decorator(decorated), reversed(decorators), command)
+    return functools.reduce(lambda decorated, decorator: decorator(decorated), reversed(decorators), command)

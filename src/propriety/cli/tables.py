@@ -56,7 +56,7 @@ def table(files: Sequence[str], cells: int | None, output: str, **columns: Any) 
         if are_tables(paths):
             hint = "`propriety merge` adds forecast tables."
             raise InputValueError("table reads files of cases; these are forecast tables", hint=hint)
-        with open_relation(paths, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
+        with open_relation(paths, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
             stages.watch(opened)
             options = cases.event(opened)
             options |= {} if cells is None else {"exact": False, "cells": cells}
