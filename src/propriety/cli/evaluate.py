@@ -83,8 +83,9 @@ def evaluate(files: Sequence[str], html: str | None, json_file: str | None, gate
     """Evaluate models by their forecasts: scores with intervals, calibration, decisions, comparisons, groups.
 
     FILEs are Parquet, CSV (plain, gzip or zstd), Arrow or Excel files (.xlsx; the extra `excel`), identified by their
-    content. Write globs in quotes, and - for the standard input. Several files are one set of cases, with columns matched by name. Forecast tables written
-    by `propriety table` need neither --outcome nor --forecast: each file is one model, which has the name of the file.
+    content. Write globs in quotes, and - for the standard input. Several files are one set of cases, with columns
+    matched by name. Forecast tables written by `propriety table` need neither --outcome nor --forecast: each file is
+    one model, which has the name of the file.
 
     More than a million rows are not read into memory; DuckDB counts them. The scores are the same, but there is no
     ranking of the models by thresholds, and with weights or clusters some scores have no confidence interval.
