@@ -83,15 +83,6 @@ class Cases:
         frame = needed.collect(backend="pyarrow").to_native() if read else needed.to_native()
         return {"y_true": frame, "forecasts": models, **self._labels(opened), "by": list(by) or None, **shared}
 
-    def event(self, opened: Opened) -> dict[str, Any]:
-        """Return the arguments of `ForecastTable.from_frame`, with the frame still in its files."""
-        models = list(self._models(opened).values())
-        if len(models) > 1 or not isinstance(models[0], str):
-            message = "A forecast table has the forecasts of one column: pass one --forecast."
-            raise click.UsageError(message)
-        frame = opened.frame.to_native()
-        return {"frame": frame, "forecast": models[0], "weight": self.weight, **self._labels(opened)}
-
     def _labels(self, opened: Opened) -> dict[str, Any]:
         """Return the column of the outcomes, its labels, and the treatment of missing values."""
         kind = checked_columns(opened.frame, [str(self.outcome)])[str(self.outcome)]

@@ -104,7 +104,8 @@ def _compared(evaluation: Evaluation, rule: Rule | None) -> Comparison:
         is_known = ledger.source is not None or ledger.has_moments(rule)
         found = compare_of(ledger, MeanScore(rule), level=evaluation.level, drawing=drawing) if is_known else None
     if found is None:
-        raise InputValueError(LAW, hint="forecast tables do not contain the cases; pass the files of cases.")
+        hint = "forecast tables do not contain the cases; pass the files of cases, or a ledger with these thresholds."
+        raise InputValueError(LAW, hint=hint)
     return found
 
 

@@ -15,11 +15,11 @@ from propriety.cli.gate_facts import Facts
 from propriety.cli.gate_options import Gates, gate_options
 from propriety.cli.gate_outputs import Summary
 from propriety.cli.imports import imported_measure
-from propriety.cli.inputs import are_tables, found_files
+from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.interrupts import held
 from propriety.cli.machine import evaluation_document, written
 from propriety.cli.messages import block, estimate, say, show_table
-from propriety.cli.options import case_options, file_arguments, json_option, problem_options
+from propriety.cli.options import by_option, case_options, file_arguments, json_option, problem_options
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
@@ -29,6 +29,7 @@ from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure, NetBenefit
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
+from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
@@ -50,19 +51,13 @@ __all__ = ["evaluate", "evaluation_of_files"]
         'propriety evaluate p.csv --outcome y --forecast p --by sex --fail-if "any group/miscalibrated" --junit g.xml',
         'propriety evaluate p.csv --outcome y --forecast p --baseline old.json --fail-if "brier_low>baseline/brier"',
         'propriety evaluate p.csv --outcome y --forecast p --measure my_measures:Lift --fail-if "lift<2"',
-        "propriety evaluate a.parquet b.parquet                          forecast tables",
+        "propriety evaluate ledgers/monday ledgers/tuesday                ledgers",
     ),
 )
 @file_arguments
 @case_options
 @problem_options
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="COLUMN[,...]",
-    help="Column of groups to report on; several columns, such as sex,site, are crossed. Repeat the option to report "
-    "on several groupings.",
-)
+@by_option
 @click.option(
     *("--measure", "measures"),
     multiple=True,
@@ -84,8 +79,8 @@ def evaluate(files: Sequence[str], html: str | None, json_file: str | None, gate
 
     FILEs are Parquet, CSV (plain, gzip or zstd), Arrow or Excel files (.xlsx; the extra `excel`), identified by their
     content. Write globs in quotes, and - for the standard input. Several files are one set of cases, with columns
-    matched by name. Forecast tables written by `propriety table` need neither --outcome nor --forecast: each file is
-    one model, which has the name of the file.
+    matched by name. A ledger written by `propriety condense`, a folder, needs neither --outcome nor --forecast; several
+    are added. Neither does a forecast table, which is one model with the name of the file.
 
     More than a million rows are not read into memory; DuckDB counts them. The scores are the same, but there is no
     ranking of the models by thresholds, and with weights or clusters some scores have no confidence interval.
@@ -129,11 +124,14 @@ def evaluation_of_files(
     options: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed, "measures": measures}
     options["thresholds"] = thresholds
     cases = Cases(**columns)
-    if are_tables(files):
+    kind = condensed_kind(files)
+    if kind is not None:
         if ordered or cases.given():
             given = "--ordered" if ordered else cases.given()[0]
-            raise InputValueError(f"{given} is for files of cases; these are forecast tables")
-        yield evaluate_cases(_tables(files), **options)
+            raise InputValueError(f"{given} is for files of cases; these are {kind}")
+        with held():
+            ledger = Ledger.merge(map(Ledger.from_parquet, files)) if kind == "ledgers" else None
+        yield evaluate_cases(_tables(files) if ledger is None else ledger, **options)
         return
     with open_relation(files, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
         stages.watch(opened)

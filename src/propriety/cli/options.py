@@ -13,11 +13,13 @@ from propriety.cli.numbers import THRESHOLDS
 from propriety.cli.written_numbers import Dialect
 
 __all__ = [
+    "by_option",
     "case_options",
     "dependence_options",
     "dialect_options",
     "file_arguments",
     "json_option",
+    "ordered_option",
     "problem_options",
     "seed_option",
     "threshold_options",
@@ -154,7 +156,7 @@ def problem_options(command: Decorated) -> Decorated:
     return _all(
         command,
         threshold_options,
-        click.option("--ordered", is_flag=True, help="The classes are ordered grades, in the order of their columns."),
+        ordered_option,
         dependence_options,
         click.option(
             "--level",
@@ -174,6 +176,25 @@ def problem_options(command: Decorated) -> Decorated:
         ),
         seed_option,
     )
+
+
+def ordered_option(command: Decorated) -> Decorated:
+    """Take whether the classes are ordered."""
+    option = click.option(
+        "--ordered", is_flag=True, help="The classes are ordered grades, in the order of their columns."
+    )
+    return option(command)
+
+
+def by_option(command: Decorated) -> Decorated:
+    """Take the columns of groups."""
+    return click.option(
+        "--by",
+        multiple=True,
+        metavar="COLUMN[,...]",
+        help="Column of groups to report on; several columns, such as sex,site, are crossed. Repeat the option to "
+        "report on several groupings.",
+    )(command)
 
 
 def json_option(command: Decorated) -> Decorated:

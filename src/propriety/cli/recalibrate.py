@@ -11,7 +11,7 @@ import narwhals as nw
 
 from propriety.cli.cases import Cases
 from propriety.cli.files import open_relation
-from propriety.cli.inputs import are_tables, found_files
+from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.interrupts import held
 from propriety.cli.machine import document, written
 from propriety.cli.messages import block, estimate, say, show_table
@@ -100,7 +100,11 @@ def recalibrate(
     stages, cases = Stages(), Cases(by=[] if id_column is None else [id_column], **asked)
     with found_files(files) as paths:
         check_targets([output, json_file], paths)
-        found = _of_tables(paths, cases, options) if are_tables(paths) else _of_cases(paths, cases, options, stages)
+        kind = condensed_kind(paths)
+        if kind == "ledgers":
+            raise InputValueError("recalibrate reads files of cases or the forecast tables of folds; these are ledgers")
+        is_cases = kind is None
+        found = _of_cases(paths, cases, options, stages) if is_cases else _of_tables(paths, cases, options)
     if output is not None:
         write(output, found.map.to_json(indent=2))
     if json_file is not None:
