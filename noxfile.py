@@ -7,6 +7,7 @@ import re
 import runpy
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -187,6 +188,20 @@ def fuzz(session: nox.Session) -> None:
     """Fuzz the input checks, stored files and the command line for an hour, and write the record."""
     session.install("atheris>=3", "pandas", "polars", ".[cli,report]")
     session.run("python", "quality/fuzzing.py", *session.posargs)
+
+
+@nox.session(venv_backend="virtualenv")
+def logs(session: nox.Session) -> None:
+    """Make logs with the lm-evaluation-harness and Inspect, and run the tests of their readers on them."""
+    free = {"PIP_CONSTRAINT": "", "PIP_BUILD_CONSTRAINT": ""}
+    session.install("lm-eval>=0.4.13", "inspect-ai>=0.3.285", env=free)
+    folder = Path(session.create_tmp()).resolve() / "logs"
+    session.run("python", "quality/make_logs.py", str(folder))
+    tests = ("tests/integrations/test_inspect_ai.py", "tests/integrations/test_lm_eval.py")
+    tests += ("tests/integrations/test_logged_answers.py",)
+    # The tests run where nox does, with the libraries of the other tests.
+    run = (sys.executable, "-m", "pytest", "-q", *tests, *session.posargs)
+    session.run(*run, external=True, env={"PROPRIETY_LOGS": str(folder)})
 
 
 @nox.session

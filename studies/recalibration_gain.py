@@ -61,17 +61,16 @@ def samples(design: str, n: int, replicates: int) -> Iterator[dict[tuple[str, st
         y = generator.random(n) < expit(DESIGNS[design](x))
         parts = folds_of(y, expit(x), folds=FOLDS, id=None, model=None, seed=replicate)
         maps, _ = maps_by_fold(parts, {method: METHODS[method] for method in ("none", *TRIED)})
-        whole = parts.whole
-        fitted = CrossFit(parts, whole, maps)
+        fitted = CrossFit(parts, maps)
         share = np.array([table.n for table in parts.tables]) / n
         found = {}
         for name, rule in RULES.items():
-            gains, _ = gains_of(fitted, rule, LEVEL)
+            gains = gains_of(fitted, fitted.ledger(rule), rule, LEVEL)
             before = expected_score(rule, points, rate)
             for method in fitted.maps:
                 verdict = gains.verdict(method, adjusted=False)
                 each = [before - expected_score(rule, own.recalibrated(points), rate) for own in fitted.maps[method]]
-                after = expected_score(rule, METHODS[method](whole).recalibrated(points), rate)
+                after = expected_score(rule, METHODS[method](parts.whole).recalibrated(points), rate)
                 found[name, method] = (verdict.gain, verdict.low, verdict.high, float(share @ each), before - after)
         yield found
 

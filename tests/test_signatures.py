@@ -61,6 +61,7 @@ DIFFERENT = {
     "rule": {
         "Rule = Brier()": "analyses of any proper rule",
         "Rule": "functions whose result is the score itself, where the caller must choose",
+        "Rule | Sequence[Rule] = Brier()": "diagnostics of any classes, under one or more rules",
         "Rule | Sequence[Rule] = RankedProbability()": "diagnostics of ordered classes, under one or more rules",
         "Rule = Log()": "recalibration methods maximise the likelihood, and are compared by it",
         "type[Rule]": "`register_rule` registers a class",

@@ -124,6 +124,11 @@ VERBS = {
             "More": ("diagnostics",),
         },
     ),
+    "read": Verb(
+        title="Read logs",
+        about="Logs of language-model evaluations as arrays that the other functions accept.",
+        sections={"Logs": ("integrations.lm_eval", "integrations.inspect_ai", "integrations.logged_answers")},
+    ),
     "evaluate": Verb(
         title="Evaluate",
         about="Evaluate several models by several measures in one call, and write a report.",

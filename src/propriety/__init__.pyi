@@ -32,12 +32,16 @@ from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
 from propriety.inference.calibration_monitor import monitor_calibration as monitor_calibration
 from propriety.inference.calibration_summary import calibration_summary as calibration_summary
+from propriety.inference.class_calibration import class_calibration as class_calibration
 from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
 from propriety.inference.slices import slices as slices
+from propriety.integrations.inspect_ai import read_inspect as read_inspect
+from propriety.integrations.lm_eval import read_lm_eval as read_lm_eval
+from propriety.integrations.logged_answers import match_answers as match_answers
 from propriety.ledger.condense import condense as condense
 from propriety.ledger.ledger import Ledger as Ledger
 from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay

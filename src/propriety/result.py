@@ -8,7 +8,7 @@ import importlib.util
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import narwhals as nw
@@ -21,9 +21,10 @@ from propriety.errors import MissingDependencyError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Backend", "Floats", "Result", "Score", "frame_of", "strict"]
+__all__ = ["Backend", "Floats", "Result", "Score", "Tuples", "frame_of", "strict", "tuples_of"]
 
 Floats: TypeAlias = NDArray[np.float64]
+Tuples: TypeAlias = NDArray[np.object_]  # A column of tuples of texts.
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
@@ -80,7 +81,7 @@ class Result:
     def _fields(self) -> dict[str, Any]:
         """Return the fields by name, without those marked `hidden`, which are kept only for further computation."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]  # a dataclass by contract
-        return {field.name: getattr(self, field.name) for field in fields if not field.metadata.get("hidden")}
+        return {field.name: _shown(getattr(self, field.name)) for field in fields if not field.metadata.get("hidden")}
 
     def _facts(self) -> dict[str, Any]:
         """Return what the one-line view shows: the row count of the arrays and every plain field that is set."""
@@ -104,6 +105,7 @@ class Result:
         )
         more = f"<p>{length - ROWS_SHOWN:,} more rows</p>" if length > ROWS_SHOWN else ""
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table = f'<div style="overflow-x: auto">{table}</div>'  # A wide table scrolls, so that no column is cut off.
         return f"<p><code>{html.escape(repr(self))}</code></p>{table}{more}"
 
 
@@ -209,6 +211,28 @@ def strict(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+
+def tuples_of(rows: Iterable[tuple[str, ...]]) -> Tuples:
+    """Return a column of tuples; tables and JSON show each as one text.
+
+    Examples
+    --------
+    >>> tuples_of([("too low", "too timid"), ()])
+    array([('too low', 'too timid'), ()], dtype=object)
+    """
+    entries = list(rows)
+    column = np.empty(len(entries), dtype=object)
+    for place, entry in enumerate(entries):
+        column[place] = entry
+    return column
+
+
+def _shown(value: Any) -> Any:
+    """Return a column of tuples as texts, and anything else as it is."""
+    if isinstance(value, np.ndarray) and value.dtype == object and value.size and isinstance(value.flat[0], tuple):
+        return np.array([", ".join(entry) for entry in value])
+    return value
 
 
 def _plain(value: object) -> object:

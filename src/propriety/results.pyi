@@ -26,6 +26,8 @@ from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.scores import Scores as Scores
 from propriety.inference.calibration_monitor import MonitoredCalibration as MonitoredCalibration
 from propriety.inference.calibration_summary import CalibrationSummary as CalibrationSummary
+from propriety.inference.class_calibration import ClassCalibration as ClassCalibration
+from propriety.inference.class_calibration import ClassTable as ClassTable
 from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess
@@ -34,6 +36,7 @@ from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
+from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
 from propriety.ledger.moments import Moments as Moments
 from propriety.recalibration.result import Recalibration as Recalibration
 from propriety.result import Result as Result

@@ -306,9 +306,12 @@ def test_a_rule_that_declares_nothing_is_refused():
 
 
 @pytest.mark.parametrize("rule", OTHERS, ids=repr)
-def test_rules_of_rows_have_no_decomposition_from_one_table(rule):
-    with pytest.raises(InputValueError, match="has no exact decomposition from the table of one event"):
-        pr.decompose(Y, P, rule=rule)
+def test_rules_of_rows_score_one_event_as_a_row(rule):
+    found = pr.decompose(Y, P, rule=rule)
+    assert found.score == pytest.approx(pr.mean_score(Y, P, rule=rule), rel=1e-12)
+    assert found.score == pytest.approx(found.miscalibration - found.discrimination + found.uncertainty, rel=1e-12)
+    assert min(found.miscalibration, found.discrimination, found.uncertainty) >= 0.0
+    assert found.rule is rule
 
 
 @pytest.mark.parametrize("rule", [pr.Log(), pr.PenalizedBrier(), pr.RankedLog(), pr.Misclassification()], ids=repr)
@@ -324,7 +327,7 @@ def test_what_is_no_rule_is_refused():
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), curve=True)
     with pytest.raises(InputValueError, match="grid requires the forecast of one event"):
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), grid=[0.5])
-    with pytest.raises(InputValueError, match="pos_label belongs to a 1-D y_proba"):
+    with pytest.raises(InputValueError, match="pos_label belongs to a binary outcome"):
         pr.decompose([0, 1, 2], np.full((3, 3), 1 / 3), pos_label=1)
     with pytest.raises(InputTypeError, match="pass it without y_proba"):
         pr.decompose(ForecastTable.from_predictions(Y, P), P)

@@ -165,10 +165,8 @@ def test_what_cannot_be_tested_is_refused():
     y, p = [0, 1], [0.1, 0.4]
     with pytest.raises(ImproperRuleError, match="is declared improper"):
         pr.miscalibration_test(y, p, rule=pr.ShiftedBrier(0.2, weighted=False))
-    with pytest.raises(InputValueError, match="scores class probabilities"):
-        pr.miscalibration_test(y, p, rule=pr.RankedProbability())
-    with pytest.raises(InputValueError, match="y_proba must be 1-D"):
-        pr.miscalibration_test(y, [[0.1, 0.9], [0.6, 0.4]])
+    with pytest.raises(InputValueError, match="y_proba must be the forecast of one event"):
+        pr.miscalibration_test(y, [[0.1, 0.9, 0.0], [0.6, 0.4, 0.0]])
     with pytest.raises(InputValueError, match=r"n_resamples must be a positive whole number; got 1.5"):
         pr.miscalibration_test(y, p, n_resamples=1.5)
     with pytest.raises(InputTypeError, match="pass it without y_proba"):

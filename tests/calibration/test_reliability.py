@@ -189,7 +189,7 @@ def test_a_table_takes_the_place_of_predictions():
         ({"method": "loess"}, "method must be one of"),
         ({"method": "bins", "bins": 0}, "bins must be a positive whole number"),
         ({"method": "bins", "strategy": "equal"}, "strategy must be one of"),
-        ({"y_proba": [[0.5, 0.5]] * 4}, "must be 1-D, the probability of one event"),
+        ({"y_proba": [[0.5, 0.5, 0.0]] * 4}, "must be the forecast of one event"),
     ],
 )
 def test_what_a_curve_refuses(options, message):

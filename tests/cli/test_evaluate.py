@@ -223,7 +223,7 @@ def test_json_keeps_what_is_not_finite(run, folder):
     found = json.loads(result.stdout, parse_constant=pytest.fail)
     assert found["metrics"]["log"] == "Infinity"
     assert found["metrics"]["log_low"] is None
-    assert (found["schema"], found["version"]) == ("propriety.evaluation", 5)
+    assert (found["schema"], found["version"]) == ("propriety.evaluation", 6)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_levels_are_not_rounded(run):
             ["evaluate", "p.csv", *BOTH, "--baseline", "p.csv"],
             "--baseline must be JSON that `propriety evaluate --json`",
         ),
-        (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to rows of classes"),
+        (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to three or more classes"),
         (["evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site"], "--by must name each key once"),
         (["evaluate", "p.csv", *BOTH, "--by", "site,site"], "--by must cross different columns"),
         (["evaluate", "p.csv", *BOTH, "--by", "site,nowhere"], "they lack ['nowhere']"),

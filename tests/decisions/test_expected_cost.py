@@ -168,7 +168,7 @@ def test_other_words():
         pytest.param([[0.2, 0.3]], {}, r"rows of y_proba must sum to 1", id="sums"),
         pytest.param([[0.2, 0.8]], {"labels": ["a"]}, "got 1 labels for 2 columns", id="labels"),
         pytest.param([[0.2, 0.8]], {"labels": ["a", "a"]}, "labels must be distinct", id="labels twice"),
-        pytest.param([0.2, 0.8], {}, "y_proba must have one column per class", id="one event"),
+        pytest.param([0.2, 1.8], {}, r"y_proba must lie in \[0, 1\]", id="one event"),
     ],
 )
 def test_rows_that_cannot_be_decided_on(rows, options, match):

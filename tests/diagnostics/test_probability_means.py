@@ -280,8 +280,8 @@ def test_missing_rows_are_dropped_and_counted():
 
 def test_labels_are_those_of_the_door():
     assert probability_means(["no", "yes"], [0.2, 0.7], pos_label="yes").decisiveness == 0.75
-    rows = probability_means(["b", "a"], [[0.2, 0.8], [0.7, 0.3]], labels=["a", "b"])
-    assert list(rows.parts) == ["a", "b"]
+    rows = probability_means(["b", "a"], [[0.2, 0.8, 0.0], [0.7, 0.3, 0.0]], labels=["a", "b", "c"])
+    assert list(rows.parts) == ["a", "b", "c"]
     assert rows.decisiveness == 0.75
 
 
@@ -329,8 +329,8 @@ def test_what_is_no_exponent(exponents):
 
 
 def test_rows_have_no_pos_label():
-    with pytest.raises(InputValueError, match="pos_label belongs to a 1-D y_proba"):
-        probability_means([0, 1], [[0.2, 0.8], [0.7, 0.3]], pos_label=1)
+    with pytest.raises(InputValueError, match="pos_label belongs to a binary outcome"):
+        probability_means([0, 1], [[0.2, 0.8, 0.0], [0.7, 0.3, 0.0]], pos_label=1)
 
 
 def test_a_table_holds_everything():

@@ -262,8 +262,6 @@ def test_what_has_the_wrong_type():
         retention_curve(*simulated(10), rule="brier")
     with pytest.raises(InputTypeError, match="removed must be a 1-D array of shares"):
         retention_curve(*simulated(10), removed=["a"])
-    with pytest.raises(InputValueError, match="y_proba must have one column per class"):
-        retention_curve([0, 1], [0.2, 0.3])
     curve = retention_curve(*simulated(10))
     with pytest.raises(InputValueError, match="level must lie strictly"):
         curve.with_interval(level=1.0)

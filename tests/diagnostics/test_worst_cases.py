@@ -99,5 +99,10 @@ def test_numbers_of_cases_that_there_are_not(n):
 def test_what_is_no_rule():
     with pytest.raises(InputTypeError, match="rule must be a scoring rule"):
         worst_cases([0, 1], [[0.5, 0.5]] * 2, rule=pr.Brier)
-    with pytest.raises(InputValueError, match="y_proba must have one column per class"):
-        worst_cases([0, 1], [0.5, 0.5])
+
+
+def test_nominal_classes_are_not_ranked_by_a_rule_for_ordered_ones():
+    rows = [[0.0, 0.5, 0.5], [0.0, 0.6, 0.4], [0.4, 0.6, 0.0]]
+    assert worst_cases([0, 0, 0], rows).rules == ("Brier()",)
+    swapped = np.array(rows)[:, [0, 2, 1]]
+    np.testing.assert_array_equal(worst_cases([0, 0, 0], rows).loss, worst_cases([0, 0, 0], swapped).loss)

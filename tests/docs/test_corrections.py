@@ -121,8 +121,8 @@ def test_the_asymmetric_example_sums_to_one():
 
 @given(probabilities, st.integers(0, 1))
 def test_rps_of_two_classes_is_half_of_the_sum_brier_score(p, y):
-    rows = [[1 - p, p]]
-    assert pr.ranked_probability_score([y], rows) == pytest.approx(pr.brier_score([y], rows) / 2)
+    over_both = (1 - p - (1 - y)) ** 2 + (p - y) ** 2
+    assert pr.ranked_probability_score([y], [[1 - p, p]]) == pytest.approx(over_both / 2)
 
 
 def test_zero_at_the_truth_does_not_make_a_score_proper():

@@ -218,11 +218,25 @@ def test_groups_and_evaluations_of_classes_have_the_measure():
     assert result.to_dict()["p/aurc"] == pytest.approx(pr.estimate(y, models["p"], AreaUnderRiskCoverage()).value)
 
 
-def test_classes_need_cases():
+@pytest.mark.parametrize("measure", [*(area() for area in AREAS), AccuracyAtCoverage(0.5), CoverageAtAccuracy(0.7)])
+def test_answers_of_stored_classes_are_those_of_cases(measure, tmp_path):
+    y, models = classes(300)
+    ledger = pr.condense(y, models, by={"half": np.arange(300) % 2})
+    ledger.to_parquet(tmp_path)
+    stored = pr.Ledger.from_parquet(tmp_path)
+    one, other = pr.estimate(stored, "p", measure, seed=1), pr.estimate(ledger, "p", measure, seed=1)
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    if hasattr(measure, "influence"):
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
+        parts = pr.slices(stored, measure=measure), pr.slices(ledger, measure=measure)
+        np.testing.assert_allclose(*(part.value for part in parts), rtol=1e-12)
+
+
+def test_comparisons_of_answers_of_classes_need_cases():
     y, models = classes(50)
     stored = pr.condense(y, models).grid(64)
     with pytest.raises(InputValueError, match="area under the risk-coverage curve of class probabilities needs the in"):
-        pr.estimate(stored, "p", AreaUnderRiskCoverage())
+        pr.compare(stored, measure=AreaUnderRiskCoverage())
 
 
 def test_few_wrong_answers_are_noted():
@@ -374,7 +388,7 @@ def test_errors_say_what_is_wrong():
         AreaUnderRiskCoverage(2)
     with pytest.raises(InputValueError, match=r"must lie in \[0, 1\]"):
         pr.risk_coverage_curve([1, 0], [3.2, 0.4])
-    with pytest.raises(InputTypeError, match=r"confidence must be one number per case; got rows of 2 classes"):
+    with pytest.raises(InputTypeError, match=r"confidence must be one number per case; got rows of 2 columns"):
         pr.risk_coverage_curve([1, 0], [[0.2, 0.8], [0.5, 0.5]])
     with pytest.raises(InputTypeError, match=r"does not identify clusters"):
         pr.risk_coverage_curve(pr.ForecastTable.from_predictions([1, 0], [0.9, 0.4]), cluster=[1, 2])

@@ -58,7 +58,8 @@ def test_net_benefit_is_compared_by_a_paired_t_test_and_more_is_better():
     assert found.p_value[0] == pytest.approx(expected.pvalue, rel=1e-7)
     assert found.verdict.tolist() == ["better"]
     assert found.standings.model.tolist() == ["truth", "far"]
-    assert "higher net benefit at 0.3" in str(found)
+    assert "truth is better than far: its net benefit at 0.3 is 0." in str(found)
+    assert " higher, 95% CI " in str(found)
 
 
 def test_regret_is_compared_by_its_rule():

@@ -314,7 +314,7 @@ def test_the_words_of_a_comparison():
         "truth and near are not distinguishable on 400 cases; if the true difference is as observed, about "
     )
     assert lines[1] == (
-        f"truth is better than far: {-result.difference[1]:.3f} lower Brier score, 95% CI {low:.3f} to {high:.3f}."
+        f"truth is better than far: its Brier score is {-result.difference[1]:.3f} lower, 95% CI {low:.3f} to {high:.3f}."
     )
     assert lines[3] == "Paired t test on 400 cases; verdicts adjusted for 3 pairs."
 
@@ -357,6 +357,16 @@ def test_classes_and_ordered_classes():
     assert not compare(y % 2, two, pr.SquaredAbsoluteRankedProbability()).note
     named = compare(np.array(["x", "y", "z"])[y], {"a": rows[0], "b": rows[1]}, labels=["x", "y", "z"])
     assert_same(named, compare(y, {"a": rows[0], "b": rows[1]}))
+
+
+def test_one_class_says_nothing_of_the_others_so_that_there_is_no_test():
+    generator = np.random.default_rng(1)
+    forecasts = {"a": generator.dirichlet(np.ones(3), 200), "b": generator.dirichlet([3.0, 1.0, 1.0], 200)}
+    for options in ({}, {"cluster": np.arange(200) // 2}, {"time": np.arange(200)}):
+        found = compare(np.zeros(200, dtype=int), forecasts, pr.Log(), **options)
+        assert found.verdict.tolist() == ["not tested"]
+        assert np.isnan([found.p_value, found.low, found.high]).all()
+        assert "All outcomes are the same." in str(found)
 
 
 def test_weights_and_dropped_rows():

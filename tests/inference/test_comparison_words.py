@@ -36,24 +36,24 @@ IF_SEEN, TELL = "if the true difference is as observed", "would distinguish them
     ("row", "tested", "words"),
     [
         pytest.param(
-            pair(), TESTED, "a is better than b: 0.0042 lower Brier score, 95% CI 0.0013 to 0.0071.", id="better"
+            pair(), TESTED, "a is better than b: its Brier score is 0.0042 lower, 95% CI 0.0013 to 0.0071.", id="better"
         ),
         pytest.param(
             pair(0.0042, 0.0013, 0.0071),
             TESTED._replace(measure=MeanScore(pr.Log(clip=0.1)), level=0.9),
-            "b is better than a: 0.0042 lower log score, 90% CI 0.0013 to 0.0071.",
+            "b is better than a: its log score is 0.0042 lower, 90% CI 0.0013 to 0.0071.",
             id="other",
         ),
         pytest.param(
             pair(-3.21, -6.4, -0.02, 1.6, 0.049),
             TESTED,
-            "a is better than b: 3.21 lower Brier score, 95% CI 0.02 to 6.40.",
+            "a is better than b: its Brier score is 3.21 lower, 95% CI 0.02 to 6.40.",
             id="large",
         ),
         pytest.param(
             pair(0.0042, 0.0013, 0.0071),
             TESTED._replace(measure=NetBenefit(0.2)),
-            "a is better than b: 0.0042 higher net benefit at 0.2, 95% CI 0.0013 to 0.0071.",
+            "a is better than b: its net benefit at 0.2 is 0.0042 higher, 95% CI 0.0013 to 0.0071.",
             id="more is better",
         ),
         pytest.param(
@@ -65,41 +65,41 @@ IF_SEEN, TELL = "if the true difference is as observed", "would distinguish them
         pytest.param(
             SEEN,
             TESTED,
-            f"{UNDECIDED} on 1,204 cases; {IF_SEEN}, about 6,100 cases {TELL} (about 980 to no limit over its interval).",
+            f"{UNDECIDED} on 1,204 cases; {IF_SEEN}, about 6,100 cases {TELL} (about 980 or more over its interval).",
             id="undecided",
         ),
         pytest.param(
             SEEN._replace(difference=-0.0005),
             TESTED,
-            f"{UNDECIDED} on 1,204 cases; over the interval of the difference, about 980 cases to no limit {TELL}.",
+            f"{UNDECIDED} on 1,204 cases; over the interval of the difference, about 980 cases or more {TELL}.",
             id="within its error",
         ),
         pytest.param(
             SEEN,
             On(1204, 20, "cluster", 1, 0.95, MeanScore()),
             f"{UNDECIDED} on 1,204 cases in 20 clusters; {IF_SEEN}, about 6,100 cases in 100 clusters {TELL} "
-            "(about 980 to no limit over its interval).",
+            "(about 980 or more over its interval).",
             id="clusters",
         ),
         pytest.param(
             SEEN,
             On(1200, 400, "time", 1, 0.95, MeanScore()),
             f"{UNDECIDED} on 1,200 cases at 400 times; {IF_SEEN}, about 6,100 cases at 2,100 times {TELL} "
-            "(about 980 to no limit over its interval).",
+            "(about 980 or more over its interval).",
             id="times",
         ),
         pytest.param(
             SEEN,
             TESTED._replace(events=(12, 1192)),
             f"{UNDECIDED} on 1,204 cases; {IF_SEEN}, about 6,100 cases with 60 events {TELL} "
-            "(about 980 to no limit over its interval).",
+            "(about 980 or more over its interval).",
             id="rare",
         ),
         pytest.param(
             SEEN,
             TESTED._replace(events=(1192, 12)),
             f"{UNDECIDED} on 1,204 cases; {IF_SEEN}, about 6,100 cases with 60 non-events {TELL} "
-            "(about 980 to no limit over its interval).",
+            "(about 980 or more over its interval).",
             id="rare non-events",
         ),
         pytest.param(
@@ -112,7 +112,7 @@ IF_SEEN, TELL = "if the true difference is as observed", "would distinguish them
         pytest.param(
             pair(0.0, -0.1, 0.1, 0.05, 1.0, np.inf)._replace(needed_low=2500.0, needed_high=np.inf),
             TESTED,
-            f"{UNDECIDED} on 1,204 cases; over the interval of the difference, about 2,500 cases to no limit {TELL}.",
+            f"{UNDECIDED} on 1,204 cases; over the interval of the difference, about 2,500 cases or more {TELL}.",
             id="equal",
         ),
         pytest.param(

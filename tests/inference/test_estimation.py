@@ -350,10 +350,6 @@ def test_what_is_refused():
         estimate(table, cluster=CLUSTER)
     with pytest.raises(InputTypeError, match="pass it without sample_weight"):
         estimate(table, sample_weight=WEIGHT)
-    with pytest.raises(InputValueError, match="RankedProbability scores rows with one column per class"):
-        estimate(Y, P, pr.RankedProbability())
-    with pytest.raises(InputValueError, match="RankedProbability scores rows with one column per class"):
-        estimate(table, None, pr.RankedProbability())
     with pytest.raises(InputValueError, match="method must be one of"):
         estimate(Y, P, method="exact")
     with pytest.raises(InputValueError, match="level must lie strictly between 0 and 1"):
@@ -365,6 +361,13 @@ def test_what_is_refused():
     with pytest.raises(InputValueError, match=r"model must be one of \['a', 'b'\]; got None"):
         estimate(pr.condense(Y, {"a": P, "b": P}))
     assert estimate(pr.condense(Y, {"a": P, "b": 1 - P}), "b").value == pytest.approx(pr.brier_score(Y, 1 - P))
+
+
+@pytest.mark.parametrize("given", [(Y, P), (pr.ForecastTable.from_predictions(Y, P), None)], ids=["cases", "table"])
+def test_a_rule_for_rows_scores_one_event(given):
+    rows, event = (estimate(*given, rule) for rule in (pr.RankedProbability(), pr.Brier()))
+    assert rows.value == pytest.approx(event.value, rel=1e-12)
+    assert rows.standard_error == pytest.approx(event.standard_error, rel=1e-9)
 
 
 @pytest.mark.parametrize("key", ["cluster", "time"])

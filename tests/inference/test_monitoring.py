@@ -250,9 +250,8 @@ def test_the_difference_is_that_of_the_mean_scores(rule):
 
 def test_losses_count_as_shares_of_their_range():
     y, p, q = random_stream(200)
-    sum_form = monitor_comparison(
-        y.astype(int), np.column_stack([1 - p, p]), np.column_stack([1 - q, q]), rule=pr.Brier(scale="sum")
-    )
+    rows = (np.column_stack([1 - p, p, 0 * p]), np.column_stack([1 - q, q, 0 * q]))
+    sum_form = monitor_comparison(y.astype(int), *rows, rule=pr.Brier(scale="sum"))
     one = monitor_comparison(y, p, q)
     np.testing.assert_allclose(sum_form.log_e_value, one.log_e_value, atol=1e-10)
     np.testing.assert_allclose(sum_form.low, 2 * one.low, atol=1e-10)
@@ -485,14 +484,14 @@ def test_bad_references_are_named():
     with pytest.raises(InputValueError, match=r"forecasts\['reference'\] must lie in \[0, 1\]; row 1 is 1.5"):
         monitor_comparison([0, 1], [0.2, 0.7], [0.5, 1.5])
     with pytest.raises(InputValueError, match="forecasts must be of one kind"):
-        monitor_comparison([0, 1], [0.2, 0.7], [[0.5, 0.5], [0.5, 0.5]])
+        monitor_comparison([0, 1], [0.2, 0.7], [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
     with pytest.raises(InputValueError, match="must be equally long"):
         monitor_comparison([0, 1], [0.2, 0.7], [0.5, 0.5, 0.5])
 
 
 def test_calibration_is_monitored_for_one_event():
-    with pytest.raises(InputValueError, match="y_proba must be 1-D"):
-        monitor_calibration([0, 1], [[0.5, 0.5], [0.5, 0.5]])
+    with pytest.raises(InputValueError, match="y_proba must be the forecast of one event"):
+        monitor_calibration([0, 1], [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
 
 
 def test_no_alarm_is_raised_that_the_limits_do_not_bear_out():

@@ -1,5 +1,6 @@
-"""What adapters share in their tests: a tracking store of MLflow, and data that are found by the name of their file."""
+"""What adapters share in their tests: a store of MLflow, logs, and data that are found by the name of their file."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -19,3 +20,9 @@ def mlflow_store(tmp_path_factory):
     mlflow.set_experiment(experiment_id=experiment)
     yield
     mlflow.set_tracking_uri(before)
+
+
+@pytest.fixture(scope="session")
+def logs():
+    """Return the folder of the logs: those stored with the tests, or new ones that `nox -s logs` made."""
+    return Path(os.environ.get("PROPRIETY_LOGS", Path(__file__).parent / "logs"))

@@ -120,8 +120,6 @@ def test_rules_of_another_kind_and_formulas_that_no_engine_has_are_refused(lazy)
             raise NotImplementedError(law)
 
     cases = read_lazy_cases(lazy, {"a": "a"}, outcome="y")
-    with pytest.raises(InputValueError, match=r"RankedProbability\(\) scores rows with one column per class"):
-        moments_of_engine(cases, [pr.RankedProbability()])
     with pytest.raises(UnsupportedOperationError, match=r"cannot compute these losses: Rounded\(\); no such operation"):
         moments_of_engine(cases, [Rounded()])
     rows = read_lazy_cases(lazy, {"m": ["m0", "m1", "m2"]}, outcome="grade")

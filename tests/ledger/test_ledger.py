@@ -260,7 +260,7 @@ def test_what_is_missing_is_said():
             "the same dependence to be added; they have None and 'cluster'",
         ),
         (lambda: pr.Ledger.merge([]), "at least one ledger is needed"),
-        (lambda: pr.condense(Y, {"a": P}, ordered=True), "ordered belongs to rows of classes"),
+        (lambda: pr.condense(Y, {"a": P}, ordered=True), "ordered belongs to three or more classes"),
         (lambda: pr.condense(Y, {"a": P}, cluster=DAY, time=DAY), "cases have cluster= or time=, not both"),
         (lambda: pr.condense(Y, {}), "forecasts must hold one model or more"),
         (lambda: pr.condense(Y, {"a": P}, cells=3), "cells must be a power of two"),

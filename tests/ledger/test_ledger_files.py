@@ -18,6 +18,7 @@ from pyarrow import parquet
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.registry import UnknownRule
+from propriety.tables.events import TOP
 
 RNG = np.random.default_rng(2)
 N = 60
@@ -169,6 +170,20 @@ def test_classes_and_their_labels_come_back(tmp_path, same):
         assert again.table("m", labels[1], site="a").n == (SITE == "a").sum()
 
 
+def test_ledgers_stored_before_the_top_class_can_be_read_and_added_to(tmp_path):
+    rows, days = RNG.dirichlet([1, 1, 1], N), {"day": DAY}
+    new = pr.condense(DAY, rows, by=days)
+    old = replace(new, events=new.events[:-1])
+    old.where(day=[0, 1]).to_parquet(tmp_path, partition=["day"])
+    assert new.events[-1] == TOP
+    assert TOP not in pr.Ledger.from_parquet(tmp_path).events
+    assert (pr.Ledger.from_parquet(tmp_path) + new.where(day=2)).events == old.events
+    new.where(day=2).to_parquet(tmp_path, partition=["day"])
+    back = pr.Ledger.from_parquet(tmp_path)
+    assert back.events == old.events
+    assert back.n == N
+
+
 def test_rules_of_ones_own_come_back_by_name_or_as_unknown(tmp_path):
     class Absolute(pr.BinaryRule):
         def loss(self, p, *, event, ops=None):
@@ -254,8 +269,8 @@ def test_what_cannot_be_stored_is_refused(tmp_path):
         condensed(cluster=mixed).to_parquet(tmp_path / "l")
     with pytest.raises(InputValueError, match="the ledger has no key 'day'"):
         condensed().to_parquet(tmp_path / "l", partition=["day"])
-    rows = np.column_stack([1 - P, P])
-    labels = [dt.date(2026, 1, 1), dt.date(2026, 1, 2)]
+    rows = np.column_stack([1 - P, P, 0 * P])
+    labels = [dt.date(2026, 1, day) for day in (1, 2, 3)]
     dated = pr.condense([labels[place] for place in Y], {"m": rows}, labels=labels)
     with pytest.raises(InputTypeError, match="the labels of classes must be numbers or texts to be stored"):
         dated.to_parquet(tmp_path / "l")

@@ -255,8 +255,8 @@ def test_a_table_of_one_outcome_has_moments_of_that_alone():
     moments = moments_of_table(pr.ForecastTable.from_predictions([1, 1], [0.2, 0.4]), pr.Log(), "a")
     assert moments.index.column(OUTCOME) == [1]
     assert moments.cases == 2
-    with pytest.raises(InputValueError, match="RankedProbability scores rows with one column per class"):
-        moments_of_table(pr.ForecastTable.from_predictions([1, 1], [0.2, 0.4]), pr.RankedProbability(), "a")
+    rows = moments_of_table(pr.ForecastTable.from_predictions([1, 1], [0.2, 0.4]), pr.RankedProbability(), "a")
+    np.testing.assert_allclose(rows.means, [0.5])
 
 
 def test_pairs_are_first_minus_second_and_rows_are_tidy():

@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.plots.drawing import shown
+from propriety.plots.placing import is_crossed
 
 mpl.use("agg")
 
@@ -87,7 +88,28 @@ def test_rare_events_are_shown_at_their_own_scale():
     ax = curve.plot()
     assert ax.get_xlim()[1] <= 0.5
     assert ax.get_xlim() == ax.get_ylim()
-    assert ax.get_xlim()[1] >= max(curve.forecast_max.max(), curve.event_rate.max())
+    assert ax.get_xlim()[1] >= curve.event_rate[curve.forecast_min <= np.quantile(p, 0.99)].max()
+    assert ("not shown" in ax.get_xlabel()) == bool(curve.event_rate.max() > ax.get_ylim()[1])
+
+
+def test_a_few_high_forecasts_do_not_squeeze_the_rest_and_are_mentioned():
+    p = np.append(np.linspace(0.01, 0.19, 995), [0.9] * 5)
+    y = np.append(np.arange(995) % 10 == 0, [True] * 5)
+    curve = pr.reliability_curve(y, p, method="bins")
+    ax = curve.plot()
+    assert ax.get_xlim() == ax.get_ylim() == (0.0, 0.2)
+    assert ax.get_xlabel() == "Forecast probability\n(0.5% of the cases not shown)"
+    many = pr.reliability_curve(np.append(y, [True] * 20), np.append(p, [0.9] * 20), method="bins").plot()
+    assert many.get_xlim() == (0.0, 1.0)
+
+
+def test_the_legend_is_where_no_curve_crosses_it():
+    p = np.linspace(0.02, 0.98, 500)
+    steep, flat = RNG.random(500) < p**0.2, RNG.random(500) < p**4
+    for y in (steep, flat, np.append(steep[:250], flat[250:])):
+        ax = pr.plots.plot_curves({"a model": pr.reliability_curve(y, p), "another": pr.reliability_curve(y, p**2)})
+        ax.figure.draw_without_rendering()
+        assert not is_crossed(ax, ax.get_legend())
 
 
 def test_a_picture_goes_on_the_callers_axes_and_changes_no_settings(curve):

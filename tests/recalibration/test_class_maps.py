@@ -230,7 +230,7 @@ def test_forecasts_that_are_all_equal_have_a_vector_but_no_temperature():
     found = maps.fit_vector(rows_of(y, p))
     assert found.ridge == 1.0
     np.testing.assert_allclose(found(p[:1])[0], [0.25, 0.5, 0.25], atol=0.05)
-    with pytest.raises(InputValueError, match="in every row they are equal"):
+    with pytest.raises(InputValueError, match="they are almost equal in every row"):
         maps.fit_temperature(rows_of(y, np.full((20, 3), 1.0 / 3.0)))
     with pytest.raises(InputValueError, match="temperature scaling has no finite fit"):
         maps.fit_temperature(rows_of([0, 1], [[0.8, 0.2], [0.3, 0.7]]))
@@ -324,7 +324,7 @@ def test_the_default_is_about_as_good_as_a_temperature_for_forecasts_of_certaint
     assert expected_loss(q, found) < expected_loss(q, temperature) + 0.01
 
 
-@pytest.mark.parametrize("width", [0.02, 0.0002])
+@pytest.mark.parametrize("width", [0.02, 0.0002, 0.00015])
 def test_the_default_is_about_as_good_as_a_temperature_for_forecasts_that_are_almost_equal(width):
     generator = np.random.default_rng(6)
     z = generator.normal(size=(500, 3))
@@ -332,6 +332,17 @@ def test_the_default_is_about_as_good_as_a_temperature_for_forecasts_that_are_al
     y = (generator.random(500)[:, None] > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
     found, temperature = (fit(rows_of(y, p))(p) for fit in (maps.fit_shrunk_classes, maps.fit_temperature))
     assert expected_loss(q, found) < expected_loss(q, temperature) + 0.01
+    wider = softmax(0.002 * z, axis=1)
+    np.testing.assert_allclose(found, maps.fit_shrunk_classes(rows_of(y, wider))(wider), atol=0.005)
+
+
+@pytest.mark.parametrize("width", [0.00005, 0.0])
+def test_forecasts_that_count_as_equal_are_moved_to_the_frequencies_of_the_classes(width):
+    generator = np.random.default_rng(6)
+    y, p = np.repeat([0, 1, 2], [250, 150, 100]), softmax(width * generator.normal(size=(500, 3)), axis=1)
+    found = maps.fit_shrunk_classes(rows_of(y, p))
+    assert found.shares[0] == 0.0
+    np.testing.assert_allclose(found(p), np.tile([0.5, 0.3, 0.2], (500, 1)), atol=0.02)
 
 
 def test_forecasts_of_certainty_that_are_sometimes_wrong_have_a_temperature():
@@ -350,13 +361,15 @@ def test_the_default_leaves_calibrated_forecasts_nearly_alone():
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("outcome", [np.zeros(6, dtype=int), np.arange(6) % 2], ids=["one class", "two classes"])
-@pytest.mark.parametrize("kind", ["certain", "equal", "almost equal", "right"])
+@pytest.mark.parametrize("kind", ["certain", "equal", "almost equal", "nearly equal", "right"])
 def test_the_default_map_exists_whatever_the_cases(classes, outcome, kind):
     right = np.full((6, classes), 0.1 / (classes - 1))
     right[np.arange(6), outcome] = 0.9
     equal = np.full((6, classes), 1.0 / classes)
-    almost = softmax(1e-5 * np.random.default_rng(1).normal(size=(6, classes)), axis=1)
-    p = {"certain": np.eye(classes)[outcome], "equal": equal, "almost equal": almost, "right": right}[kind]
+    z = np.random.default_rng(1).normal(size=(6, classes))
+    almost, nearly = softmax(1e-5 * z, axis=1), softmax(3e-4 * z, axis=1)
+    rows = {"almost equal": almost, "nearly equal": nearly, "right": right}
+    p = {"certain": np.eye(classes)[outcome], "equal": equal, **rows}[kind]
     q = maps.fit_shrunk_classes(rows_of(outcome, p))(p)
     assert ((q > 0.0) & (q < 1.0)).all()
 

@@ -369,7 +369,10 @@ def test_calls_take_what_holds_numbers_and_refuse_what_is_no_forecast():
         own([0.2, None])
     with pytest.raises(MissingValuesError):
         own(math.nan)
-    with pytest.raises(InputValueError, match="1-D"):
-        own([[0.2, 0.8]])
+    np.testing.assert_array_equal(own([[0.8, 0.2]]), own([0.2]))
+    with pytest.raises(InputValueError, match="forecast of one event"):
+        own([[0.2, 0.8, 0.0]])
+    with pytest.raises(InputValueError, match="two columns in the order of the classes"):
+        own(pl.DataFrame({"yes": [0.2], "no": [0.8]}))
     with pytest.raises(pr.errors.InputTypeError):
         own("0.2")

@@ -11,7 +11,8 @@ from scipy.special import expit
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
 from propriety.recalibration import METHODS, fit_logistic, fit_shrunk_spline
-from propriety.recalibration.folds import assign_folds, folds_of, hashed, split_into_folds
+from propriety.recalibration.folds import assign_folds, folds_of, split_into_folds
+from propriety.recalibration.hashed_folds import hash_of_labels, hashed_folds
 
 COLUMNS = ("score", "gain", "low", "high", "standard_error", "p_value")
 
@@ -126,7 +127,7 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     assert found.standard_error[1] == pytest.approx(error, rel=1e-9)
     frame = pl.DataFrame({"y": y, "p": p, "c": cluster})
     lazily = pr.recalibrate(frame.lazy(), "p", outcome="y", cluster="c", seed=1)
-    assert lazily.folds == "9 folds by a hash of c"  # One fold has no cluster.
+    assert lazily.folds == "10 folds by a hash of c"
     assert lazily.verdict.low < lazily.verdict.gain < lazily.verdict.high
 
 
@@ -183,13 +184,41 @@ def test_folds_without_cases_are_not_counted():
     ]
     assert [int(one.words.split()[0]) for one in found] == [len(one) for one in found]
     assert max(len(one) for one in found) <= 4
+    assert len(found[3]) == len(found[4]) == 4  # Each identifier is a fold.
+
+
+@given(
+    ids=st.sets(st.integers(-(10**6), 10**6), min_size=1, max_size=40),
+    folds=st.integers(2, 12),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=50, deadline=None)
+def test_no_fold_is_empty_with_enough_identifiers(ids, folds, seed):
+    labels = sorted(ids)
+    found = hashed_folds(labels, folds, seed)
+    assert len(set(found.tolist())) == min(folds, len(ids))
+    assert 0 <= found.min() <= found.max() < folds
+    assert (hashed_folds(labels[::-1], folds, seed) == found[::-1]).all()
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_few_identifiers_fill_the_folds_of_an_engine_too(engine):
+    y, p, generator = sample(13, n=300)
+    ids = generator.integers(0, 30, len(y))
+    frame = pl.DataFrame({"y": y, "p": p, "id": ids})
+    lazy = frame.lazy() if engine == "polars" else pytest.importorskip("duckdb").sql("SELECT * FROM frame")
+    own, eager = (folds_of(one, "p", outcome="y", folds=10, id="id", model=None, seed=3) for one in (lazy, frame))
+    assert len(np.unique(np.floor(hash_of_labels(range(30), 3) * 10))) == 9  # By hashes a fold would be empty.
+    assert own.words == eager.words == "10 folds by a hash of id"
+    assert [table.n for table in own.tables] == [table.n for table in eager.tables]
 
 
 def test_folds_are_balanced_and_reproducible():
     assert np.bincount(assign_folds(np.ones(1003), 10, 1)).tolist() == pytest.approx([100] * 10, abs=1)
-    counts = np.bincount(hashed(range(10_000), 10, 5))
+    counts = np.bincount(hashed_folds(range(10_000), 10, 5))
     assert counts.min() > 900
-    assert hashed([-3, "b"], 10, 5).tolist() == hashed([3, "b"], 10, 5).tolist()
+    labels = [*range(200), "b"]
+    assert (hashed_folds(labels, 10, 5)[:100] == hashed_folds(labels[:100], 10, 5)).all()
     y, p, _ = sample(7)
     assert_same(pr.recalibrate(y, p, seed=4), pr.recalibrate(y, p, seed=4))
     first = pr.recalibrate(y, p)

@@ -154,6 +154,7 @@ OF_CLASSES: dict[str, Callable[[Data], Any]] = {
     "evaluate of grades": lambda d: pr.evaluate(
         d.grade, {"rows": d.rows}, ordered=True, n_resamples=DRAWS, seed=7, **d.classes
     ),
+    "class_calibration": lambda d: pr.class_calibration(d.grade, d.rows, n_resamples=DRAWS, seed=7, **d.classes),
     "condense grades": lambda d: pr.condense(d.grade, {"rows": d.rows}, ordered=True, by=d.group, **d.classes),
     "expected_cost": lambda d: pr.expected_cost(d.grade, d.rows, **d.classes),
     "penalized_brier_score": lambda d: pr.penalized_brier_score(d.grade, d.rows, **d.classes),
@@ -195,7 +196,8 @@ CALLS: dict[str, Callable[[Data], Any]] = {
 # What makes many analyses takes as long as all the rest.
 QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate")))
 # Their draws are of cases one by one, so that the order of the cases is part of what is given.
-DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
+DRAWS_OF_CASES = ("RetentionCurve.with_interval", "class_calibration")
+READERS = {"match_answers", "read_inspect", "read_lm_eval"}  # Of files; their own tests cover them.
 DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 
 
@@ -204,7 +206,7 @@ def public_calls() -> set[str]:
     found = set()
     for path in (path for path, source in public_names().items() if source != "propriety.plots"):
         name, thing = path.rpartition(".")[2], attrgetter(path)(pr)
-        if inspect.isfunction(thing):
+        if inspect.isfunction(thing) and name not in READERS:
             found.add(name)
         elif inspect.isclass(thing):
             found |= {f"{name}.{method}" for method in _drawing_methods(thing)}

@@ -421,10 +421,13 @@ def test_what_a_frame_must_have():
 
 
 def test_a_table_is_of_one_event():
-    with pytest.raises(InputValueError, match=r"must be 1-D, the probability of one event; got shape \(2, 2\)"):
-        ForecastTable.from_predictions([0, 1], [[0.5, 0.5], [0.2, 0.8]])
-    with pytest.raises(InputValueError, match="one column per class"):
-        ForecastTable.per_class([0, 1], [0.5, 0.2])
+    with pytest.raises(InputValueError, match=r"must be the forecast of one event, of shape .*; got shape \(2, 3\)"):
+        ForecastTable.from_predictions([0, 1], [[0.5, 0.5, 0.0], [0.2, 0.8, 0.0]])
+    tables = ForecastTable.per_class(["no", "yes"], [0.5, 0.25], labels=["no", "yes"])
+    assert {label: table.forecast.tolist() for label, table in tables.items()} == {
+        "no": [0.5, 0.75],
+        "yes": [0.25, 0.5],
+    }
 
 
 def test_tables_of_classes_and_cut_points():
@@ -450,5 +453,4 @@ def test_scores_of_a_table_take_nothing_beside_it():
     assert pr.brier_score(table) == pytest.approx((0.01 + 0.36) / 2)
     with pytest.raises(InputTypeError, match="pass it without y_proba"):
         pr.brier_score(table, [0.1, 0.4])
-    with pytest.raises(InputValueError, match="rows with one column per class; got the forecast of one event"):
-        pr.mean_score(table, rule=pr.RankedProbability())
+    assert pr.mean_score(table, rule=pr.RankedProbability()) == pytest.approx((0.01 + 0.36) / 2)

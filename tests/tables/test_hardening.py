@@ -34,9 +34,11 @@ def test_labels_without_an_order_are_refused(labels, message):
 
 @pytest.mark.parametrize("names", [[1, 0, 2], [1.0, 0.0, 2.0], ["1", "0", "2"]])
 @pytest.mark.parametrize("labels", [None, [0, 1, 2]])
-def test_columns_named_as_classes_in_another_order_are_refused(names, labels):
-    with pytest.raises(InputValueError, match="in the order of the columns"):
-        pr.brier_score([0, 1, 2], pd.DataFrame(ROWS, columns=names), labels=labels)
+def test_columns_named_as_classes_are_matched_whatever_their_order(names, labels):
+    rows = np.array(ROWS)[:, [1, 0, 2]]
+    assert pr.brier_score([0, 1, 2], pd.DataFrame(ROWS, columns=names), labels=labels) == pr.brier_score(
+        [0, 1, 2], rows
+    )
 
 
 def test_columns_with_names_of_their_own_go_by_position():

@@ -11,7 +11,7 @@ import pytest
 import propriety as pr
 from propriety import ForecastTable
 from propriety.errors import InputTypeError, InputValueError
-from propriety.tables.events import Event, events_of
+from propriety.tables.events import TOP, Event, events_of
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import table_fields
 
@@ -167,22 +167,21 @@ def test_an_empty_frame_is_refused_for_any_number_of_models(lazy):
 @pytest.mark.parametrize(
     ("forecasts", "options", "error", "told"),
     [
-        ({"a": "a", "b": ["r0", "r1"]}, {}, InputValueError, "'a' forecasts one event and 'b' 2 classes"),
         (
             {"a": ["r0", "r1", "r2"], "b": ["r0", "r1"]},
             {},
             InputValueError,
-            "'a' forecasts 3 classes and 'b' 2 classes",
+            "'a' forecasts 3 classes and 'b' one event",
         ),
         ({}, {}, InputTypeError, "forecasts must name columns"),
         ({"a": []}, {}, InputTypeError, "forecasts must name columns"),
-        (MODELS, {"ordered": True}, InputValueError, "ordered belongs to rows of classes"),
+        (MODELS, {"ordered": True}, InputValueError, "ordered belongs to three or more classes"),
         (MODELS, {"by": ["site", "site"]}, InputValueError, "by must name each column once; 'site' occurs twice"),
         (MODELS, {"tolerance": 2.0}, InputValueError, r"tolerance must lie in \[0, 1\)"),
         (MODELS, {"missing": "skip"}, InputValueError, 'missing must be "raise" or "drop"'),
         (MODELS, {"cluster": "nobody"}, InputValueError, r"it lacks \['nobody'\]"),
-        ({"a": ["r0", "r1"]}, {"labels": [None, "b"]}, InputValueError, "y_true must hold only the labels"),
-        ({"a": ["r0", "r1"]}, {"pos_label": 1}, InputValueError, "pos_label belongs to a 1-D y_proba"),
+        ({"a": ["r0", "r1"]}, {"labels": [None, "b"]}, InputValueError, "y_true must hold labels of the same type"),
+        ({"a": ["r0", "r1", "r2"]}, {"pos_label": 1}, InputValueError, "pos_label belongs to a binary outcome"),
     ],
     ids=str,
 )
@@ -208,3 +207,22 @@ def test_labels_that_integers_cannot_be_are_in_no_row(lazy):
             ForecastTable.from_frame(lazy(FRAME), outcome="y", forecast="a", labels=labels)
     with pytest.raises(InputValueError, match="labels of the same type as pos_label"):
         ForecastTable.from_frame(lazy(FRAME), outcome="y", forecast="a", labels=[0, 10**400])
+
+
+@pytest.mark.parametrize("level", [None, 64], ids=["by value", "on a grid"])
+def test_the_table_of_the_top_class_is_that_of_arrays(lazy, level):
+    rows = ["r0", "r1", "r2"]
+    again = {"first": rows, "turned": rows[::-1]}  # Forecasts are rounded, so many rows have two top classes.
+    found = pr.condense(lazy(FRAME).to_native(), again, **CLASSES, sample_weight="w", cells=level)
+    forecasts = {"first": ROWS, "turned": ROWS[:, ::-1]}
+    expected = pr.condense(GRADE, forecasts, sample_weight=FRAME["w"].to_numpy())
+    for model in again:
+        one, other = found.table(model, TOP), expected.table(model, TOP)
+        if level is None:
+            for name in ("forecast", "events", "non_events", "event_squares", "non_event_squares"):
+                np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
+        assert (one.n, one.n_events) == (other.n, other.n_events)
+    first = ROWS.argmax(axis=1) == GRADE
+    weight = FRAME["w"].to_numpy()
+    assert expected.table("first", TOP).events.sum() == pytest.approx((weight * first).sum())
+    np.testing.assert_array_equal(expected.table("first", TOP).forecast, np.unique(ROWS.max(axis=1)[weight > 0]))

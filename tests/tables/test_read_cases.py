@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from propriety import ForecastTable
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.tables import keys, validation
+from propriety.tables import arrays, keys, validation
 from propriety.tables.arrays import read_array
 from propriety.tables.validation import read_cases
 
@@ -116,16 +116,22 @@ def test_indices_are_compared_across_models_without_one():
         read_cases([0, 1, 2, 0], rows)
 
 
-def test_columns_out_of_order_are_told_of_their_model():
-    rows = {"a": ROWS, "b": pd.DataFrame(ROWS, columns=["y", "x", "z"])}
-    with pytest.raises(InputValueError, match=r"labels must be in the order of the columns of forecasts\['b'\]; "):
-        read_cases(["x", "y", "z", "x"], rows, labels=["x", "y", "z"])
+def test_columns_named_as_classes_are_put_in_order():
+    rows = {"a": ROWS, "b": pd.DataFrame(np.array(ROWS)[:, [1, 0, 2]], columns=["y", "x", "z"])}
+    cases = read_cases(["x", "y", "z", "x"], rows, labels=["x", "y", "z"])
+    np.testing.assert_array_equal(cases.forecasts["a"], cases.forecasts["b"])
+
+
+def test_an_array_beside_named_columns_needs_labels():
+    rows = {"a": pd.DataFrame(ROWS, columns=["x", "y", "z"]), "b": np.array(ROWS)}
+    with pytest.raises(InputValueError, match=r"cannot be matched to the columns of forecasts\['b'\].*labels="):
+        read_cases(["x", "y", "z", "x"], rows)
 
 
 def test_models_of_one_event_only():
     assert read_cases(Y, {"a": P, "b": Q}, kind="event").classes is None
     with pytest.raises(
-        InputValueError, match=r"forecasts\['a'\] must be the forecast of one event; got shape \(4, 3\)"
+        InputValueError, match=r"forecasts\['a'\] must be the forecast of one event, .*; got shape \(4, 3\)"
     ):
         read_cases([0, 1, 2, 0], {"a": ROWS}, kind="event")
 
@@ -278,6 +284,7 @@ def test_each_argument_is_read_once(monkeypatch):
         read.append(argument)
         return read_array(values, argument, **options)
 
+    monkeypatch.setattr(arrays, "read_array", counted)
     monkeypatch.setattr(validation, "read_array", counted)
     monkeypatch.setattr(keys, "read_array", counted)
     read_cases(Y, {"a": P, "b": Q}, by={"site": Y}, cluster=Y, sample_weight=P)

@@ -44,8 +44,9 @@ REFUSED = {
     "empty": ([], [], InputValueError, r"at least one case; both are empty"),
     "lengths": (Y, [0.2, 0.4], InputValueError, r"equally long; y_true has 3 rows and y_proba 2\."),
     "length one is not broadcast": (Y, [0.5], InputValueError, r"equally long; y_true has 3 rows and y_proba 1\."),
-    "one column": (Y, [[0.2], [0.4], [0.9]], InputValueError, r"K >= 2; got \(3, 1\)\. Hint: pass a single column as 1-D"),
-    "three dimensions": (Y, np.zeros((3, 2, 2)), InputValueError, r"shape \(n,\) or \(n, K\)"),
+    "no column": (Y, np.zeros((3, 0)), InputValueError, r"shape \(n,\), \(n, 1\), \(n, 2\) or \(n, K\); got \(3, 0\)"),
+    "three dimensions": (Y, np.zeros((3, 2, 2)), InputValueError, r"shape \(n,\), \(n, 1\), \(n, 2\) or \(n, K\); got \(3, 2, 2\)"),
+    "frame of models": (Y, pd.DataFrame({"a": P, "b": P}), InputValueError, r"sum to 1 .*if the columns are models, pass a mapping, such as \{name: frame\[name\] for name in frame\}"),
     "2-D outcomes": ([[0], [1], [1]], P, InputValueError, r"y_true must be 1-D.* got shape \(3, 1\).*ravel"),
     "one-hot outcomes": ([[1, 0], [0, 1], [0, 1]], ROWS, InputValueError, r"y_true must be 1-D.*argmax"),
     "object forecasts": (Y, np.array(P, dtype=object), InputTypeError, r"y_proba must hold real numbers; got objects\. Hint: convert"),
@@ -59,10 +60,12 @@ REFUSED = {
     "labels 0 and 100": ([0, 100, 100], P, InputValueError, r"row 1 is 100 "),
     "half an event": ([0, 0.5, 1], P, InputValueError, r"row 1 is 0\.5 .*swapped"),
     "swapped": (P, Y, InputValueError, SWAPPED),
-    "class outside": ([0, 1, 2], ROWS, InputValueError, r"whole numbers from 0 to 1, .*row 2 is 2 .*pass labels="),
+    "class outside": ([0, 1, 2], ROWS, InputValueError, r"y_true must hold 0 and 1 .*row 2 is 2 .*pos_label="),
     "class below": ([0, 1, -1], ROWS, InputValueError, r"row 2 is -1 "),
     "class between": ([0, 1, 0.5], ROWS, InputValueError, r"row 2 is 0\.5 "),
-    "string classes": (["a", "b", "b"], ROWS, InputValueError, r"cannot be matched to the columns.*labels="),
+    "one string for two columns": (["b", "b", "b"], ROWS, InputValueError, r"y_true must hold two labels, .*got 1: 'b'\. Hint: pass labels="),
+    "three strings for two columns": (["a", "b", "c"], ROWS, InputValueError, r"y_true must hold two labels, .*got 3: 'a', 'b', 'c'"),
+    "string classes": (["a", "b", "b"], [[0.2, 0.3, 0.5]] * 3, InputValueError, r"cannot be matched to the columns.*labels="),
     "scalar": (1, 0.5, InputTypeError, r"y_true must be an array .*got a single int.*list"),
     "generator": ((y for y in Y), P, InputTypeError, r"y_true must be an array .*got a single generator"),
     "ragged rows": (Y, [[0.2, 0.8], [1.0], [0.1, 0.9]], InputValueError, r"equally long"),
@@ -115,14 +118,14 @@ def test_bad_weights_raise(proba, weight, kind, message):
 LABELS = {
     "third label": (["a", "b", "c"], P, {"pos_label": "a"}, r"pos_label='a' and one other label; got both 'b' and 'c'.*y_true == 'a'"),
     "misspelt event": (["no", "yes", "yes"], P, {"pos_label": "Yes"}, r"pos_label='Yes' and one other label"),
-    "three labels for one event": (Y, P, {"labels": [0, 1, 2]}, r"the two classes of a 1-D y_proba; got 3 labels"),
+    "three labels for one event": (Y, P, {"labels": [0, 1, 2]}, r"the two outcomes of a binary y_proba; got 3 labels"),
     "event not among labels": (["a", "b", "b"], P, {"labels": ["a", "b"], "pos_label": "c"}, r"pos_label must be one of labels; got 'c'"),
     "unseen label": (["a", "b", "z"], ROWS, {"labels": ["a", "b"]}, r"only the labels \['a', 'b'\]; row 2 is 'z' \(1 of 3 rows\)"),
-    "too many labels": (Y, ROWS, {"labels": [0, 1, 2]}, r"got 3 labels for 2 columns"),
+    "too many labels": (Y, ROWS, {"labels": [0, 1, 2]}, r"the two outcomes of a binary y_proba; got 3 labels"),
+    "too many labels for classes": (Y, np.eye(3), {"labels": range(4)}, r"got 4 labels for 3 columns"),
     "twice the same label": (Y, ROWS, {"labels": [1, 1]}, r"labels must be distinct; got \[1, 1\]"),
-    "event for rows": (Y, ROWS, {"pos_label": 1}, r"pos_label belongs to a 1-D y_proba"),
+    "event for classes": (Y, np.eye(3), {"pos_label": 1}, r"pos_label belongs to a binary outcome"),
     "nan among float labels": ([1.0, NAN, 2.0], P, {"pos_label": 1.0}, r"y_true .* missing values"),
-    "columns out of order": (["a", "b", "b"], pd.DataFrame(ROWS, columns=["b", "a"]), {"labels": ["a", "b"]}, r"in the order of the columns"),
     "missing option": (Y, P, {"missing": "ignore"}, r'missing must be "raise" or "drop"; got \'ignore\''),
 }  # fmt: skip
 
@@ -220,7 +223,7 @@ def test_dropping_keeps_strings_rows_and_the_numbers_of_rows():
     rows = [[0.5, 0.5], [0.5, 0.5], [NAN, 0.5], [0.0, 1.0]]
     assert pr.brier_score(y, rows, labels=["a", "b"], missing="drop").dropped == 2
     losses = pr.case_scores(y, rows, rule=pr.Brier(), labels=["a", "b"], missing="drop")
-    np.testing.assert_array_equal(losses, [0.5, NAN, NAN, 0.0])
+    np.testing.assert_array_equal(losses, [0.25, NAN, NAN, 0.0])
     with pytest.raises(InputValueError, match=r"row 2 is 1\.5 \(1 of 2 rows\)"):
         pr.brier_score([0, NAN, 1], [0.5, 0.5, 1.5], missing="drop")
 

@@ -14,6 +14,7 @@ from scipy.special import erf
 from propriety.calibration.binning import Strategy, bin_starts
 from propriety.checks import check_choice
 from propriety.result import Floats, Result
+from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
@@ -202,7 +203,7 @@ def _table(
     cases = read_cases(y_true, y_proba, tolerance=tolerance, **options)
     if cases.labels is None:
         return ForecastTable.from_cases(cases), "event"
-    return ForecastTable.from_cases(cases.answers()), "top label"
+    return ForecastTable.from_cases(cases.event(TOP)), "top label"
 
 
 def _null_variance(table: ForecastTable) -> Floats:

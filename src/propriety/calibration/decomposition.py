@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,11 +25,9 @@ from propriety.rules.families import BRIER, Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import read_grid
-from propriety.tables import laws
-from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 __all__ = ["Decomposition", "decompose", "decompose_table", "regret_of_errors", "summed_decomposition"]
 
@@ -156,13 +154,13 @@ def decompose(
     >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.5]).miscalibration_curve
     array([0.])
     """
-    classes = None if y_proba is None or isinstance(y_true, ForecastTable) else _columns(y_proba)
     options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
-    if classes is None:
+    if isinstance(y_true, ForecastTable):
         table = ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)
         return decompose_table(table, rule, curve=curve, grid=grid)
-    if pos_label is not None:
-        raise laws.event_of_classes()
+    cases = read_cases(y_true, y_proba, pos_label=pos_label, tolerance=tolerance, **options)
+    if cases.classes is None:
+        return decompose_table(ForecastTable.from_cases(cases), rule, curve=curve, grid=grid)
     if curve or grid is not None:
         law = "requires the forecast of one event"
         raise InputValueError(
@@ -171,15 +169,16 @@ def decompose(
             offender="got rows of probabilities",
             hint=Wording("decompose one class, such as y == 2 with {y_proba}[:, 2]."),
         )
-    check_proper(rule, classes)
+    check_proper(rule, cases.classes)
     if type(rule) not in (Brier, RankedProbability):
         law = f"{rule!r} has no exact decomposition for class probabilities, because it is not a sum over events"
         hint = Wording(
             "use Brier() or RankedProbability(), or decompose one class, such as y == 2 with {y_proba}[:, 2]."
         )
         raise InputValueError(law, hint=hint)
-    make = ForecastTable.per_cut_point if type(rule) is RankedProbability else ForecastTable.per_class
-    return summed_decomposition(make(y_true, y_proba, tolerance=tolerance, **options), rule)
+    kind: Literal["cut", "class"] = "cut" if type(rule) is RankedProbability else "class"
+    tables = map(ForecastTable.from_cases, cases.events(kind))
+    return summed_decomposition(dict(zip(cases.labels or (), tables, strict=False)), rule)
 
 
 def summed_decomposition(tables: Mapping[Any, ForecastTable], rule: Rule) -> Decomposition:
@@ -226,12 +225,6 @@ def decompose_table(
         n=table.n,
         dropped=table.dropped,
     )
-
-
-def _columns(y_proba: object) -> int | None:
-    """Return the number of classes, or None for the forecast of one event."""
-    shape = read_array(y_proba, "y_proba").values.shape
-    return None if len(shape) == 1 else int(shape[1])
 
 
 def _curves(table: ForecastTable, blocks: Blocks, grid: ArrayLike | None) -> dict[str, Floats]:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.pav import Blocks
-from propriety.errors import ImproperRuleError, InputValueError
+from propriety.errors import ImproperRuleError
 from propriety.result import Floats
 from propriety.rules.elementary import ShiftedBrier
 from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
-from propriety.rules.rule import BinaryRule, Rule, check_rule
+from propriety.rules.rule import BinaryRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import mean_loss, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
@@ -141,12 +141,9 @@ def check_proper(rule: Rule, classes: int | None) -> None:
 
 
 def proper_binary_rule(rule: Rule) -> BinaryRule:
-    """Return the rule if it scores the forecast of one event and is declared proper, else raise an error."""
+    """Return the rule for one event if it is declared proper, else raise an error."""
     check_proper(rule, None)
-    if isinstance(rule, BinaryRule):
-        return rule
-    law = f"{rule!r} scores class probabilities and has no exact decomposition from the table of one event"
-    raise InputValueError(law, hint="use a rule for one event, such as Brier() or Log().")
+    return binary_rule(rule)
 
 
 def _mean_loss_of_rates(rule: BinaryRule, events: Floats, non_events: Floats) -> float:

@@ -16,7 +16,7 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 
-__all__ = ["Distance", "Part", "Regression", "Spread", "squared_distance"]
+__all__ = ["Distance", "Groups", "Part", "Regression", "Spread", "grouped_functions", "squared_distance"]
 
 GROUPS = 2**10  # Groups of neighbouring forecasts; eight per step if there are steps.
 NEGLIGIBLE = 1e-12  # A smaller share of the distance is rounding error.
@@ -29,7 +29,7 @@ FINE_CASES, CASES_PER_FINE = 10.0, 40.0  # Mean number of cases that a fine step
 # check.
 CLEARLY, TOLD, LOOK = 3.0, 2.0, 0.05
 
-_KNOWN: IdentityCache[dict[int | None, _Groups]] = IdentityCache()
+_KNOWN: IdentityCache[dict[int | None, Groups]] = IdentityCache()
 
 Part: TypeAlias = Literal["miscalibration", "discrimination"]
 
@@ -162,7 +162,7 @@ def squared_distance(
     return Distance(value, low, high, error, groups.unseen, groups.jumps)
 
 
-class _Groups(NamedTuple):
+class Groups(NamedTuple):
     """Groups of neighbouring forecasts; the functions, without the constant, are centred and orthonormal."""
 
     start: NDArray[np.intp]
@@ -172,11 +172,11 @@ class _Groups(NamedTuple):
     jumps: bool = False
 
 
-def _groups(table: ForecastTable, units: int | None) -> _Groups:
+def _groups(table: ForecastTable, units: int | None) -> Groups:
     """Return groups of neighbouring forecasts with their functions; the result is cached for a table."""
     known = _KNOWN.setdefault(table, {})
     if units not in known:
-        known[units] = _chosen(table) if units is None else _grouped(table, _bins(table, units))
+        known[units] = _chosen(table) if units is None else grouped_functions(table, _bins(table, units))
     return known[units]
 
 
@@ -188,27 +188,27 @@ def _bins(table: ForecastTable, units: int | None) -> int:
     return min(bins, MOST_BINS) if bins >= FEWEST_BINS else 0
 
 
-def _chosen(table: ForecastTable) -> _Groups:
+def _chosen(table: ForecastTable) -> Groups:
     """Return functions with more steps if these find a distance that the others miss, such as that of a staircase.
 
     Half as many steps miss about twice as much of a jump, which shows how much of it is unseen.
     """
     bins = _bins(table, None)
-    plain = _grouped(table, bins)
+    plain = grouped_functions(table, bins)
     finer = min(max(4 * bins, FINE_BINS), MOST_BINS, len(table))
     if table.effective_n < FINE_CASES * finer or not _has_fine_shapes(table):
         return plain
     if finer > bins:
-        more, noise = _more(table, plain, fine := _grouped(table, finer))
+        more, noise = _more(table, plain, fine := grouped_functions(table, finer))
         if more <= CLEARLY * noise:
             return plain._replace(unseen=more + noise if more > 0.0 else 0.0, jumps=more > TOLD * noise)
         finest = min(max(finer, int(table.effective_n / CASES_PER_FINE)), MOST_BINS, len(table))
-        plain, finer = fine if finest == finer else _grouped(table, finest), finest
-    more, noise = _more(table, _grouped(table, finer // 2), plain)
+        plain, finer = fine if finest == finer else grouped_functions(table, finest), finest
+    more, noise = _more(table, grouped_functions(table, finer // 2), plain)
     return plain._replace(unseen=max(more, 0.0) + noise, jumps=finer > bins or more > CLEARLY * noise)
 
 
-def _more(table: ForecastTable, coarse: _Groups, fine: _Groups) -> tuple[float, float]:
+def _more(table: ForecastTable, coarse: Groups, fine: Groups) -> tuple[float, float]:
     """Return how much more distance fine steps find than coarse ones, and the standard deviation of its noise."""
     residual = table.events * (1.0 - table.forecast) - table.non_events * table.forecast
     squares = table.event_squares * (1.0 - table.forecast) ** 2 + table.non_event_squares * table.forecast**2
@@ -229,7 +229,8 @@ def _has_fine_shapes(table: ForecastTable) -> bool:
     return bool(len(fine) and chdtrc(len(fine), float(fine @ fine)) < LOOK)
 
 
-def _grouped(table: ForecastTable, bins: int) -> _Groups:
+def grouped_functions(table: ForecastTable, bins: int) -> Groups:
+    """Return groups of neighbouring forecasts with the smooth functions, and with this number of steps."""
     weights, p = table.weights, table.forecast
     variance = weights * p * (1.0 - p)
     information = float(variance.sum())
@@ -250,7 +251,7 @@ def _grouped(table: ForecastTable, bins: int) -> _Groups:
         if bins:
             place = np.minimum((u * bins).astype(np.intp), bins - 1)
             columns += list((place == np.arange(1, bins)[:, None]).astype(np.float64))
-    return _Groups(start, mean, _orthonormal(np.stack(columns, axis=1), weight / table.weight))
+    return Groups(start, mean, _orthonormal(np.stack(columns, axis=1), weight / table.weight))
 
 
 def _orthonormal(columns: Floats, share: Floats) -> Floats:

@@ -59,10 +59,10 @@ NAMES = {
     laws.EVENT_HINT.template: "name only the column of the event.",
     laws.NUMBERS_HINT: LOOK_FOR_WORDS,
     laws.CAST_HINT: LOOK_FOR_WORDS,
-    "belongs to a 1-D {y_proba}; rows of probabilities name their columns by {labels=}": (
+    "belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}": (
         "is for the forecast of one event; --classes names the columns of several classes"
     ),
-    "must name the two classes of a 1-D {y_proba}": "must name two classes if the forecast is of one event",
+    "must name the two outcomes of a binary {y_proba}": "must name two classes if the forecast is of one event",
     'for ISO dates pass numpy.array({time}, dtype="datetime64[s]").': "write dates as 2024-01-31.",
     laws.ROUNDING_HINT: "this looks like rounding error; if it is, clip the forecasts to [0, 1] yourself.",
     laws.ROW_SUM_HINT.template: "divide each row by its sum.",

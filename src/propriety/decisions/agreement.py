@@ -176,6 +176,8 @@ def read_decisions(
     Whole numbers need no labels. They are then the indices of K `classes`, or of as many as occur.
     """
     decided = read_array(y_pred, "y_pred", role="outcomes")
+    if decided.values.ndim == 2 and decided.values.shape[1] == 1:
+        decided = read_array(decided.values[:, 0], "y_pred", role="outcomes")
     if decided.values.ndim != 1:
         try:
             cases = read_cases(y_true, y_pred, labels=labels, missing=missing, kind="classes", **options)

@@ -12,7 +12,7 @@ from propriety.checks import check_choice
 from propriety.decisions.agreement import first_argmax, labels_at, read_decisions
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
-from propriety.tables.arrays import read_array
+from propriety.tables.arrays import read_array, read_forecasts
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_forecast
 
 __all__ = ["Cost", "bayes_decisions", "constant_cost_of", "cost_matrix", "cost_of", "expected_cost"]
@@ -81,7 +81,7 @@ def expected_cost(
     check_choice("decision_rule", decision_rule, ("bayes", "argmax"))
     check_choice("normalize", normalize, ("none", "constant"))
     classes = None if isinstance(cost, str) else len(cost_matrix(cost))
-    if classes is None and labels is None and cost != "zero-one" and read_array(y_pred, "y_pred").values.ndim == 1:
+    if classes is None and labels is None and cost != "zero-one" and _is_column(y_pred):
         law = f"must be given with decisions and {cost} costs, which depend on the number of classes"
         raise InputValueError(
             law, argument="labels", hint=Wording("pass the classes in order, such as {labels}=range(5).")
@@ -106,6 +106,11 @@ def expected_cost(
     return cases.score(value, rule=f"expected_cost({cost if isinstance(cost, str) else 'matrix'})", scale=scale)
 
 
+def _is_column(y_pred: object) -> bool:
+    """Whether decided classes were passed, in one column, rather than rows of probabilities."""
+    return read_forecasts(y_pred, "y_pred").values.ndim == 1
+
+
 def bayes_decisions(
     y_proba: ArrayLike, *, cost: Cost = "zero-one", labels: Labels | None = None, tolerance: float = TOLERANCE
 ) -> NDArray[Any]:
@@ -113,8 +118,8 @@ def bayes_decisions(
 
     Parameters
     ----------
-    y_proba : array-like of shape (n, K)
-        Rows of probabilities.
+    y_proba : array-like of shape (n,), (n, 1), (n, 2) or (n, K)
+        Probability of the event, of both outcomes, or of each class; see `propriety.mean_score`.
     cost : {"zero-one", "linear", "quadratic"} or array-like of shape (K, K)
         As in `expected_cost`. Zero-one costs give the most probable class, linear costs a median, and quadratic costs
         the class closest to the mean.

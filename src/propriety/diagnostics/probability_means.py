@@ -25,12 +25,11 @@ from propriety.diagnostics.probability_groups import (
 )
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
-from propriety.tables import laws
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
-__all__ = ["EXPONENTS", "MeanSpectrum", "ProbabilityMeans", "confidence_angle", "probability_means"]
+__all__ = ["EXPONENTS", "MeanSpectrum", "ProbabilityMeans", "confidence_angle", "means_of_pairs", "probability_means"]
 
 Source: TypeAlias = Literal["pav", "bins", "none"]
 
@@ -257,9 +256,9 @@ def probability_means(
         whole = classes
     table = next(iter(tables.values()))
     facts: dict[str, Any] = {"precision": precision, "n": table.n, "dropped": table.dropped}
-    parts = {label: _result({label: pairs}, source, facts) for label, pairs in classes.items()}
+    parts = {label: means_of_pairs({label: pairs}, source, facts) for label, pairs in classes.items()}
     known = {label: part.groups for label, part in parts.items()} if whole is classes else {}
-    return replace(_result(whole, source, facts, known), parts=parts)
+    return replace(means_of_pairs(whole, source, facts, known), parts=parts)
 
 
 def confidence_angle(model: Floats, source: Floats) -> float:
@@ -275,7 +274,7 @@ def confidence_angle(model: Floats, source: Floats) -> float:
     return math.nan if max(abs(up), abs(across)) <= NOISE else math.degrees(math.atan2(up, across))
 
 
-def _result(
+def means_of_pairs(
     classes: Mapping[Any, Pairs],
     method: Source,
     facts: dict[str, Any],
@@ -315,11 +314,12 @@ def _read_tables(
     y_true: object, y_proba: object, *, pos_label: object, tolerance: float, options: dict[str, Any]
 ) -> dict[Any, ForecastTable]:
     """Return the table of each class, or only that of the event if there is one event."""
-    if isinstance(y_true, ForecastTable) or y_proba is None or read_array(y_proba, "y_proba").values.ndim == 1:
+    if isinstance(y_true, ForecastTable):
         return {"event": ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)}
-    if pos_label is not None:
-        raise laws.event_of_classes()
-    return ForecastTable.per_class(y_true, y_proba, tolerance=tolerance, **options)
+    cases = read_cases(y_true, y_proba, pos_label=pos_label, tolerance=tolerance, **options)
+    if cases.labels is None:
+        return {"event": ForecastTable.from_cases(cases)}
+    return dict(zip(cases.labels, map(ForecastTable.from_cases, cases.events("class")), strict=True))
 
 
 def _check_source(source: object, precision: object) -> None:

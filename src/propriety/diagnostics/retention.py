@@ -213,7 +213,7 @@ def retention_curve(
     Parameters
     ----------
     y_true, y_proba, labels, missing, tolerance
-        As in `propriety.mean_score`, with class probabilities; the classes in order.
+        As in `propriety.mean_score`, the classes in order. The forecast of one event stands for the row (1 - p, p).
     rule : Rule, or sequence of rules
         The rule that orders the cases: any rule for classes, or several to compare.
     metric : {"qwk", "accuracy", "linear cost", "quadratic cost"} or array-like of shape (K, K)
@@ -261,11 +261,11 @@ def retention_curve(
         labels=labels,
         missing=missing,
         tolerance=tolerance,
-        kind="classes",
     )
-    classes = len(cases.labels or ())
+    rows = cases.as_rows()
+    classes = len(rows.labels or ())
     name, measure = _read_metric(metric, classes)
-    forecast, outcome, given = cases.gathered()
+    forecast, outcome, given = rows.gathered()
     weight = np.ones(len(outcome)) if given is None else given
     counted = weight > 0.0  # A case of zero weight does not count, whatever its loss.
     cells = (outcome * classes + first_argmax(forecast))[counted]

@@ -14,7 +14,7 @@ from propriety.checks import check_positive
 from propriety.decisions.agreement import first_argmax, labels_at
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
-from propriety.rules.ordinal import RankedProbability
+from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
 from propriety.tables.cases import Cases
@@ -25,7 +25,6 @@ __all__ = ["WorstCases", "checked_losses", "read_rules", "worst_cases", "worst_f
 Names: TypeAlias = NDArray[np.str_]
 Whole: TypeAlias = NDArray[np.intp]
 
-RANKED_PROBABILITY = RankedProbability()
 COLUMNS = ("rule", "rank", "case", "outcome", "decision", "probability", "loss")
 
 
@@ -128,7 +127,7 @@ def worst_cases(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
-    rule: Rule | Sequence[Rule] = RANKED_PROBABILITY,
+    rule: Rule | Sequence[Rule] = BRIER,
     n: int = 10,
     labels: Labels | None = None,
     missing: Missing = "raise",
@@ -142,9 +141,9 @@ def worst_cases(
     Parameters
     ----------
     y_true, y_proba, labels, missing, tolerance
-        As in `propriety.mean_score`, with class probabilities.
+        As in `propriety.mean_score`. The forecast of one event stands for the row (1 - p, p).
     rule : Rule, or sequence of rules
-        Any rule for classes, or several to compare.
+        Any rule for classes, or several to compare; ``RankedProbability()`` takes the order of classes into account.
     n : int
         Number of cases to find for each rule; all if there are fewer.
 
@@ -167,9 +166,10 @@ def worst_cases(
     """
     check_positive("n", n)
     rules = read_rules(rule)
-    cases = read_cases(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance, kind="classes")
-    forecast, outcome, _ = cases.gathered()
-    columns = cases.labels or ()
+    cases = read_cases(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance)
+    rows = cases.as_rows()
+    forecast, outcome, _ = rows.gathered()
+    columns = rows.labels or ()
     losses = np.stack([checked_losses(cases, one) for one in rules])
     # In increasing order, the cases with a larger loss are those after the last equal one.
     ranks = np.stack([1 + len(line) - np.searchsorted(np.sort(line), line, side="right") for line in losses], axis=1)

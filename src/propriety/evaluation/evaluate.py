@@ -26,6 +26,8 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["evaluate"]
 
+MOST_WRITTEN = 12  # More labels are not written out in calls.
+
 
 def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, and how it is drawn)
     y_true: ArrayLike | IntoFrame | ForecastTable | Mapping[str, ForecastTable] | Ledger,
@@ -125,9 +127,11 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     _learn(ledger, problem)
     if ledger.dependence == "time":
         check_times(ledger.times(), None)
+    many = labels is not None and len(list(labels)) > MOST_WRITTEN
+    named = shared | {"labels": labels if many else None}
     calls = Calls(
-        shared=tuple(name for name, value in shared.items() if value is not None),
-        reading=_reading(pos_label, labels, tolerance),
+        shared=tuple(name for name, value in named.items() if value is not None),
+        reading=_reading(pos_label, None if many else labels, tolerance),
         is_ledger=isinstance(y_true, Ledger | ForecastTable) or (isinstance(y_true, Mapping) and outcome is None),
     )
     return Evaluation(

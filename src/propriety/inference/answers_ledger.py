@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
-from propriety.tables.events import Event
+from propriety.tables.events import TOP, Event
 
 __all__ = ["as_measured", "forecasts_of_answers"]
 
@@ -23,7 +23,7 @@ def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledge
     """Return the ledger that a measure needs: for a measure of answers and class probabilities, the answers.
 
     If several classes have the highest probability, the first is the answer. With `model`, only its answers are
-    computed.
+    computed; without cases, they are those of its table.
     """
     if ledger.labels is None or not getattr(measure, "of_answers", False):
         return ledger
@@ -31,15 +31,26 @@ def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledge
         law = f"must be {HALF} for class probabilities, whose answer is the most likely class"
         raise InputValueError(law, argument="threshold", offender=f"got {measure.threshold!r}")
     cases = ledger.cases
+    if cases is None and model is not None and TOP in ledger.events:
+        return _answers_of_table(ledger, model)
     if cases is None:
         law = f"{getattr(measure, 'label', measure)} of class probabilities needs {ledger.where_cases_are}"
         raise InputValueError(law, hint="make a ledger of the answers: condense(was_right, confidence).")
     right, confidence = {}, {}
     for name in cases.models if model is None else (model,):
-        confidence[name], right[name], _ = cases.answers(name).gathered()
+        confidence[name], right[name], _ = cases.event(TOP, name).gathered()
     event, forecasts = forecasts_of_answers(right, confidence)
     found = replace(cases, outcome=event, forecasts=forecasts, labels=None)
     return Ledger.of_source(found, (Event("event"),))
+
+
+def _answers_of_table(ledger: Ledger, model: str) -> Ledger:
+    """Return the answers of a model from its table of the top class; the confidence c becomes (1 + c) / 2."""
+    top, event = ledger.keyed_tables(model, TOP), Event("event")
+    cells = None if top.cells is None else 2 * top.cells
+    tables = {(model, event): replace(top, forecast=0.5 + top.forecast / 2.0, cells=cells)}
+    own = {"models": (model,), "events": (event,), "labels": None, "source": None}
+    return replace(ledger, **own, _tables=tables, _whole={}, _moments={}, _collected={})  # type: ignore[arg-type]
 
 
 def forecasts_of_answers(

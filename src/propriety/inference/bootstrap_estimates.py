@@ -31,7 +31,7 @@ from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measures import Mean, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule, Rule
+from propriety.rules.rule import Rule, binary_rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases
 
@@ -80,13 +80,14 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
 
 def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> Units:
     """Return the units of the mean loss, from the cells of the table if no cases are available."""
-    if cases is None and isinstance(rule, BinaryRule):
-        table = ledger.table(model)
-        losses = [np.broadcast_to(rule.loss(table.forecast, event=happens), len(table)) for happens in (True, False)]
+    if cases is None:
+        table, of_event = ledger.table(model), binary_rule(rule)
+        losses = [
+            np.broadcast_to(of_event.loss(table.forecast, event=happens), len(table)) for happens in (True, False)
+        ]
         counts = np.rint(np.concatenate([table.events, table.non_events])).astype(np.int64)
         met = counts > 0
         return Units.of(np.concatenate(losses)[met], count=counts[met])
-    assert cases is not None  # noqa: S101  (for the type checker; of classes there are cases)
     ordered = in_canonical_order(cases.of(model))
     losses_of = np.concatenate([loss for loss, _ in losses_by_chunk(ordered, rule)])
     weight = None if ordered.weight is None else np.asarray(ordered.weight, dtype=np.float64)

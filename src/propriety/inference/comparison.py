@@ -258,13 +258,13 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     >>> y = generator.random(1200) < truth
     >>> models = {"sharp": truth, "vague": 0.25 + 0.5 * truth, "vaguer": 0.3 + 0.4 * truth}
     >>> print(compare(y, models, reference="sharp"))
-    sharp is better than vague: 0.0250 lower Brier score, 95% CI 0.0201 to 0.0299.
-    sharp is better than vaguer: 0.0350 lower Brier score, 95% CI 0.0290 to 0.0409.
+    sharp is better than vague: its Brier score is 0.0250 lower, 95% CI 0.0201 to 0.0299.
+    sharp is better than vaguer: its Brier score is 0.0350 lower, 95% CI 0.0290 to 0.0409.
     Paired t test on 1,200 cases; verdicts adjusted for 2 pairs.
     >>> nearly = 0.01 + 0.98 * truth[:60]
     >>> print(compare(y[:60], {"truth": truth[:60], "nearly": nearly}))  # doctest: +NORMALIZE_WHITESPACE
-    truth and nearly are not distinguishable on 60 cases; over the interval of the difference, about 93 cases to no
-    limit would distinguish them with 80% power.
+    truth and nearly are not distinguishable on 60 cases; over the interval of the difference, about 93 cases or
+    more would distinguish them with 80% power.
     Paired t test on 60 cases.
     Few cases determine the differences: tests and intervals allow for this.
     """

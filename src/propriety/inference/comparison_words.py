@@ -57,10 +57,10 @@ def pair_sentence(pair: Pair, tested: VerdictBasis) -> str:
     >>> from propriety.inference.measures import MeanScore
     >>> tested = VerdictBasis(1204, 1204, "case", 1, 0.95, MeanScore())
     >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005, 1300.0), tested)
-    'a is better than b: 0.0042 lower Brier score, 95% CI 0.0013 to 0.0071.'
+    'a is better than b: its Brier score is 0.0042 lower, 95% CI 0.0013 to 0.0071.'
     >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21, 6000.4, 970.1, math.inf), tested)
     'a and b are not distinguishable on 1,204 cases; if the true difference is as observed, about 6,100 cases would \
-distinguish them with 80% power (about 980 to no limit over its interval).'
+distinguish them with 80% power (about 980 or more over its interval).'
     """
     verdict = verdict_on(pair, tested)
     if verdict == "not distinguishable":
@@ -80,7 +80,7 @@ distinguish them with 80% power (about 980 to no limit over its interval).'
     more = "higher" if verdict == "different" or tested.measure.higher_is_better else "lower"
     if verdict == "different":
         return f"{first} and {second} differ: {first} has a {gap:.{places}f} higher {tested.measure.label}, {interval}."
-    return f"{first} is better than {second}: {gap:.{places}f} {more} {tested.measure.label}, {interval}."
+    return f"{first} is better than {second}: its {tested.measure.label} is {gap:.{places}f} {more}, {interval}."
 
 
 def standing_in_words(comparison: Comparison, model: str) -> str:
@@ -251,15 +251,13 @@ def _planned(pair: Pair, tested: VerdictBasis) -> str:
     """Say how many cases would distinguish the models if the true difference is as observed, and over its interval."""
     if math.isnan(pair.needed_low) or getattr(tested.measure, "of_answers", False):
         return ""
-    low, high = (
-        _about(number) if math.isfinite(number) else "no limit" for number in (pair.needed_low, pair.needed_high)
-    )
+    to_high = f"to {_about(pair.needed_high)}" if math.isfinite(pair.needed_high) else "or more"
     if not abs(pair.difference) >= pair.standard_error:
         # A difference smaller than its standard error is no guide to its size.
-        range_needed = f"{_with_units(pair.needed_low, tested)} to {high}"
+        range_needed = f"{_with_units(pair.needed_low, tested)} {to_high}"
         return f"over the interval of the difference, {range_needed} would distinguish them with {POWER:.0%} power"
     needed = f"{_with_units(pair.needed, tested)} would distinguish them with {POWER:.0%} power"
-    return f"if the true difference is as observed, {needed} ({low} to {high} over its interval)"
+    return f"if the true difference is as observed, {needed} ({_about(pair.needed_low)} {to_high} over its interval)"
 
 
 def _with_units(number: float, tested: VerdictBasis) -> str:

@@ -18,7 +18,7 @@ NORMAL = 1e-5  # Smaller skewness counts as none; it changes a p-value by a rela
 
 
 def rarest(moments: Moments) -> int:
-    """Return the number of events or of non-events, whichever is smaller; 0 if one of them never happened."""
+    """Return the number of cases with the rarest outcome; 0 if all outcomes are the same."""
     by_outcome = moments.over(OUTCOME)
     return int(by_outcome.n.min()) if len(by_outcome.n) > 1 else 0
 

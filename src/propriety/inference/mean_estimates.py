@@ -17,7 +17,7 @@ from propriety.inference.measures import Mean, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule, ClassRule, Rule
+from propriety.rules.rule import ClassRule, Rule, binary_rule
 
 __all__ = ["MeanErrors", "errors_of_means", "estimate_from_moments", "measured_moments", "parts_in_time"]
 
@@ -131,8 +131,10 @@ def _saved(moments: Moments, rule: Rule, classes: int | None) -> Moments:
 def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
     """Return the loss of the constant forecast of these shares for each outcome."""
     if classes is None:
-        assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; the moments are of one event)
-        met = [float(np.asarray(rule.loss(np.array([shares[1]]), event=happens)).item()) for happens in (False, True)]
+        of_event = binary_rule(rule)
+        met = [
+            float(np.asarray(of_event.loss(np.array([shares[1]]), event=happens)).item()) for happens in (False, True)
+        ]
         return np.array(met)
     assert isinstance(rule, ClassRule)  # noqa: S101  (for the type checker; the moments are of classes)
     columns = [np.full(len(shares), share) for share in shares]

@@ -65,17 +65,17 @@ def paired_by_moments(
     pairs = np.arange(len(values)) >= len(ledger.models)
     inflation = float(np.fmax.reduce(errors.inflation[pairs]))
     widened, untested = errors.standard_error, ""
-    if ledger.labels is None and units > 1:
+    if units > 1 and rarest(moments) == 0:
+        untested = "all outcomes are the same"
+    elif units > 1 and ledger.labels is None:
         widened = errors_of_even_models(moments, values, *errors)
-        if rarest(moments) == 0:
-            untested = "all outcomes are the same"
-        elif rarest(moments) >= MANY_EVENTS:
+        if rarest(moments) >= MANY_EVENTS:
             widened = np.where(np.isnan(widened), errors.standard_error, widened)
         elif np.isnan(widened[pairs & ~np.isnan(errors.standard_error)]).any():
             untested = "the ledger lacks the moments that tests with few events need: condense these cases separately"
-        if untested:
-            same = np.where(errors.standard_error > 0.0, np.nan, errors.standard_error)
-            return _untested(values, units, untested, same)
+    if untested:
+        same = np.where(errors.standard_error > 0.0, np.nan, errors.standard_error)
+        return _untested(values, units, untested, same)
     if method == "block bootstrap":
         parts = parts_in_time(moments)
         drawn = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)

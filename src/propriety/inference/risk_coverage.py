@@ -292,9 +292,9 @@ def _read(
         return open_ledger(table), table
     options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
     ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
-    if ledger.labels is not None:
-        law = "must be one number per case"
-        raise InputTypeError(law, argument="confidence", offender=f"got rows of {len(ledger.labels)} classes")
+    if ledger.labels is not None or ledger.event_note:
+        law, offender = "must be one number per case", f"got rows of {len(ledger.labels or (0, 1))} columns"
+        raise InputTypeError(law, argument="confidence", offender=offender)
     return ledger, ledger.table()
 
 
@@ -342,7 +342,7 @@ def compare_answers(
     >>> right = rng.random(2000) < chance
     >>> noisy = np.clip(chance + rng.normal(0, 0.3, 2000), 0, 1)
     >>> print(compare_answers({"a": right, "b": right}, {"a": chance, "b": noisy}))
-    a is better than b: 0.079 lower area under the risk-coverage curve, 95% CI 0.065 to 0.093.
+    a is better than b: its area under the risk-coverage curve is 0.079 lower, 95% CI 0.065 to 0.093.
     Influence-function test on 2,000 cases.
     """
     check_level(level)

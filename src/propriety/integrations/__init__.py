@@ -1,1 +1,1 @@
-"""Thin adapters to libraries that train and track models; each imports its library on first use."""
+"""Adapters to libraries that train and track models, each imported with its library, and readers of logs."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from propriety.errors import InputValueError
-from propriety.tables.cases import TOLERANCE, Cases, Keys
+from propriety.tables.cases import Cases, Keys
 from propriety.tables.label_codes import code_labels
 from propriety.tables.lazy_cases import LazyCases
 
@@ -36,7 +36,8 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
         },
         cluster=None if columns.cluster is None else keys("cluster", columns.cluster),
         time=None if columns.time is None else keys("time", columns.time),
-        tolerance=TOLERANCE if lazy.tolerance is None else lazy.tolerance,
+        tolerance=lazy.tolerance,
         dropped=dropped,
+        event_note=lazy.event_note,
     )
     return cases if columns.weight is None or columns.weight.all() else cases.where(columns.weight > 0.0)

@@ -36,18 +36,15 @@ class Filled:
 
 
 def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
-    """Count the cases of every key by forecast, or by cell of a grid if there are many, in two queries."""
-    if cells is not None:
+    """Count the cases of every key by forecast, or by cell of a grid; the number of cells takes a query of its own."""
+    if cells is None:
+        cells = _cells_of(cases)
+    else:
         check_cells(cells)
-    sizes = count_groups(cases, cases.keys)
-    rows = sum(sizes.values())
-    if rows == 0:
-        raise InputValueError(laws.NO_CASE)
-    grid = cells
-    if cells is None and rows * len(cases.tables) > BUDGET:
-        grid = cells_for(rows, max(len(sizes), 1), len(cases.tables))
-    counted = count(cases, None if grid is None else grid.bit_length() - 1, keys=cases.keys)
+    counted = count(cases, None if cells is None else cells.bit_length() - 1, keys=cases.keys)
     assert counted is not None  # noqa: S101  (for the type checker; there is a table of each model and event)
+    if not len(counted.columns["key"]):
+        raise InputValueError(laws.NO_CASE)
     lawful, dropped = _lawful(cases, counted)
     if not lawful.all():
         rows_kept = np.flatnonzero(lawful)
@@ -56,10 +53,19 @@ def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
     index, entry = _index(cases, counted)
     belongs = _tables_of(counted)
     found = {
-        (cases.models[model], event): _keyed(counted, belongs == place, entry, len(index), grid)
+        (cases.models[model], event): _keyed(counted, belongs == place, entry, len(index), cells)
         for place, (model, event) in enumerate(counted.tables)
     }
     return _occupied(index, found, dropped)
+
+
+def _cells_of(cases: LazyCases) -> int | None:
+    """Return the number of cells that suits the number of rows and of keys; None to count every forecast."""
+    sizes = count_groups(cases, cases.keys)
+    rows = sum(sizes.values())
+    if rows * len(cases.tables) <= BUDGET:
+        return None
+    return cells_for(rows, max(len(sizes), 1), len(cases.tables))
 
 
 def cells_for(rows: int, keys: int, tables: int) -> int:

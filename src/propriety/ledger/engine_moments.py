@@ -16,7 +16,7 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 from propriety.rules.operations import CHECKED, QUIET, Column, Operations
-from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
@@ -278,7 +278,7 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], *, even: bool) -> tuple[d
         **{f"p_{model}": cases.forecast(model, event) for model in models},
     }
     losses = {}
-    for (place, rule), model in itertools.product(enumerate(map(_binary, rules)), models):
+    for (place, rule), model in itertools.product(enumerate(map(binary_rule, rules)), models):
         p = nw.col(f"p_{model}")
         losses[f"x_{place}_{model}"] = rule.case_loss(p, nw.col("event") > 0.5, ops=ops)
         if even:  # A pair needs both; a rule may give a constant.
@@ -351,14 +351,6 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
         pairs = [columns.get(f"{letter}{name.removeprefix('x')}", alone[:, 0]) for name in series[models:]]
         even.append(np.column_stack([alone, *pairs]))
     return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread), *even)
-
-
-def _binary(rule: Rule) -> BinaryRule:
-    check_rule(rule)
-    if not isinstance(rule, BinaryRule):
-        law = f"{rule!r} scores rows with one column per class; got the forecast of one event"
-        raise InputValueError(law)
-    return rule
 
 
 def _by_class(rule: Rule) -> ClassRule:

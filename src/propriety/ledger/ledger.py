@@ -24,7 +24,7 @@ from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
-from propriety.tables.events import Event, event_of
+from propriety.tables.events import TOP, Event, event_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
 
@@ -49,7 +49,7 @@ class Ledger:
     models : tuple of str
         Names of the models.
     events : tuple of Event
-        Events of the tables: the binary event, each class, each cut point.
+        Events of the tables: the binary event; or each cut point, each class and the top class.
     labels : tuple, optional
         The labels of the classes in order; None for one event.
     index : KeyIndex
@@ -121,6 +121,11 @@ class Ledger:
         if self.labels is None:
             return "binary"
         return "ordinal" if self.events[0].kind == "cut" else "multiclass"
+
+    @property
+    def event_note(self) -> str:
+        """If the forecasts were given in two columns, which of them is the event's; else empty."""
+        return "" if self.source is None else self.source.event_note
 
     @property
     def keys(self) -> dict[str, tuple[Any, ...]]:
@@ -316,11 +321,12 @@ class Ledger:
     def merge(cls, ledgers: Iterable[Ledger]) -> Ledger:
         """Return the ledger of the cases of all parts, which must have the same models, events and keys.
 
-        Tables on different grids are converted to the coarsest of them. Only moments that all parts have are kept.
+        Tables are converted to the coarsest grid. Moments and the top class are kept if all parts have them.
         """
-        parts = list(ledgers)
-        if not parts:
+        if not (parts := list(ledgers)):
             raise InputValueError("at least one ledger is needed to merge; there is none")
+        if any(one.events[-1] != TOP for one in parts):
+            parts = [replace(one, events=one.events[:-1]) if one.events[-1] == TOP else one for one in parts]
         first = parts[0]
         if len(parts) == 1:
             return first

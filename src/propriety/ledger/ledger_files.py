@@ -67,6 +67,9 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
         ledger.index.place(name)  # Raises an error if it is not a key.
     facts = _facts(ledger, partition)
     there = _facts_to_add_to(root, facts)
+    if there is not None and there["events"] != facts["events"]:
+        facts["events"] = there["events"]
+        ledger = replace(ledger, events=ledger.events[:-1])
     targets = _partitions(stored_tables(ledger), partition, root / "tables")
     moments = _stored_moments(ledger)
     if moments is not None:
@@ -234,6 +237,8 @@ def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | N
         law = f"{root} holds a ledger already"
         raise InputValueError(law, hint="write to another folder, or by partition= of a key.")
     there = _stored_facts(root)
+    if there["events"] == facts["events"][:-1]:  # Stored before ledgers of classes had the event of the top class.
+        facts = {**facts, "events": there["events"]}
     differs = next((name for name in ("version", *SAME) if there[name] != facts[name]), None)
     told = (there[differs], facts[differs]) if differs else (list(there["keys"]), list(facts["keys"]))
     if differs or told[0] != told[1]:

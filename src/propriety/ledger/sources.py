@@ -9,11 +9,11 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import is_into_dataframe
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.ledger import Ledger
 from propriety.tables.events import events_of
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import columns_of, known
+from propriety.tables.frames import checked_columns, columns_of, known
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
 from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
@@ -95,16 +95,7 @@ def _of_arrays(
     ordered: bool,
     fewest: int,
 ) -> Ledger:
-    several = forecasts.values() if isinstance(forecasts, Mapping) else (forecasts,)
-    framed = any(_is_frame(one) for one in several)
-    try:
-        cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
-        if framed:  # Checked now, because columns of models, misread as classes, rarely sum to one.
-            cases.checked()
-    except ProprietyError as error:
-        if framed:
-            error.add_note("If the columns of the frame are models, pass a mapping, {name: frame[name], ...}.")
-        raise
+    cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
     _check_ordered(cases.labels, ordered=ordered)
     return Ledger.of_source(cases, events_of(cases.classes, ordered=ordered))
 
@@ -145,7 +136,7 @@ def _check_number(models: int, fewest: int) -> None:
 
 def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
     if ordered and labels is None:
-        raise InputValueError("belongs to rows of classes; the forecasts are of one event", argument="ordered")
+        raise InputValueError("belongs to three or more classes; the forecasts are of one event", argument="ordered")
 
 
 def _check_columns(y_true: object, forecasts: object) -> None:
@@ -201,6 +192,8 @@ def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
         law = "must name columns of the frame: a list, or a mapping of models to their columns"
         raise InputTypeError(law, argument="forecasts", offender=f"it is {forecasts!r}")
     check_names(named)
+    for own in named.values():
+        _check_once("forecasts", own)
     return named
 
 
@@ -218,15 +211,9 @@ def _of_frame(
     """Return the arguments, the keys and the forecasts of each model from the columns of an eager frame."""
     wanted: dict[str, str] = {argument: column for argument, column in columns.items() if column is not None}
     wanted |= {f"by {name}": name for name in keys}
-    places = {f"{place} {model}": name for model, own in models.items() for place, name in enumerate(own)}
-    found = columns_of(frame, wanted | places)
-    for model, own in models.items():
-        parts = [found.pop(f"{place} {model}") for place in range(len(own))]
-        found[f"forecasts {model}"] = parts[0] if len(parts) == 1 else _stacked(parts)
-    return found
-
-
-def _stacked(columns: list[Any]) -> Any:
-    series = [nw.from_native(column, series_only=True).alias("values") for column in columns]
-    # Columns without numbers are rejected later, by the checks of the values.
-    return np.column_stack([(one.cast(nw.Float64) if one.dtype.is_numeric() else one).to_numpy() for one in series])
+    wanted |= {f"forecasts {model}": own[0] for model, own in models.items() if len(own) == 1}
+    rows = {model: own for model, own in models.items() if len(own) > 1}
+    table = known(frame)
+    checked_columns(table, [*wanted.values(), *(name for own in rows.values() for name in own)])
+    found = columns_of(frame, wanted)
+    return found | {f"forecasts {model}": table.select(*own).to_native() for model, own in rows.items()}

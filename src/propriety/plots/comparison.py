@@ -126,7 +126,7 @@ def _include_zero(ax: Axes) -> None:
 
 
 def _finish(ax: Axes, label: str) -> None:
-    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="x", labelsize=SMALL, length=3)
     ax.tick_params(axis="y", length=0)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
 
 from propriety.result import Result
@@ -79,9 +80,9 @@ def on_white() -> dict[str, Any]:
     return {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
 
 
-def write_note(ax: Axes, text: str, *, side: Literal["left", "right"]) -> None:
+def write_note(ax: Axes, text: str, *, side: Literal["left", "right"]) -> Text:
     """Write a few lines into an upper corner."""
-    ax.text(
+    return ax.text(
         0.03 if side == "left" else 0.98,
         0.97,
         text,

@@ -8,12 +8,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.legend import Legend
 from matplotlib.path import Path
 from matplotlib.transforms import BboxBase
 
 from propriety.plots.drawing import GREY, SMALL
+from propriety.plots.names import write_legend
 
-__all__ = ["Spot", "make_room", "write_beside"]
+__all__ = ["Spot", "is_crossed", "make_room", "place_legend", "write_beside"]
 
 PAD = 0.03  # Of the axes.
 GAP = 4.0  # Points between a line and its label.
@@ -40,7 +42,7 @@ def write_beside(ax: Axes, text: str, spots: Sequence[Spot]) -> None:
     >>> ax.texts[0].xy
     (0.9, 0.1)
     """
-    lines = [Path(line.get_transform().transform(line.get_xydata())) for line in ax.get_lines() if line.get_visible()]
+    lines = _paths(ax)
     texts = [other.get_window_extent() for other in ax.texts]
     frame = ax.get_window_extent()
     style: dict[str, Any] = {"fontsize": SMALL, "color": GREY["text"], "zorder": 4, "textcoords": "offset points"}
@@ -49,7 +51,7 @@ def write_beside(ax: Axes, text: str, spots: Sequence[Spot]) -> None:
         offset = (_offset(spot.ha, ("left", "right")), _offset(spot.va, ("bottom", "top")))
         tried.append(ax.annotate(text, (spot.x, spot.y), offset, ha=spot.ha, va=spot.va, **style))
         box = tried[-1].get_window_extent()
-        crossed = box.count_overlaps(texts) or any(line.intersects_bbox(box, filled=False) for line in lines)
+        crossed = box.count_overlaps(texts) or _cross(lines, box)
         if _holds(frame, box) and not crossed:
             kept = tried[-1]
             break
@@ -58,6 +60,29 @@ def write_beside(ax: Axes, text: str, spots: Sequence[Spot]) -> None:
     for label in tried:
         if label is not kept:
             label.remove()
+
+
+def place_legend(ax: Axes, handles: Sequence[Artist], labels: Sequence[str], **style: Any) -> Legend:
+    """Write a legend in the upper left or lower right corner if no line crosses it there, or else above the axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> lines = ax.plot([0, 0.1, 1], [0, 1, 1])
+    >>> bool(place_legend(ax, lines, ["a"]).get_window_extent().y1 < ax.get_window_extent().y1 / 2)
+    True
+    """
+    for corner in ("upper left", "lower right"):
+        legend = write_legend(ax, handles, labels, loc=corner, **style)
+        if not is_crossed(ax, legend):
+            return legend
+    return write_legend(ax, handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, **style)
+
+
+def is_crossed(ax: Axes, artist: Artist) -> bool:
+    """Whether a line of the axes crosses a text or a legend."""
+    return _cross(_paths(ax), artist.get_window_extent())
 
 
 def make_room(ax: Axes, artist: Artist) -> None:
@@ -83,6 +108,14 @@ def make_room(ax: Axes, artist: Artist) -> None:
     if highest > free > 0.25:  # A legend that fills the axes is not moved.
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom, bottom + (top - bottom) * highest / free)
+
+
+def _paths(ax: Axes) -> list[Path]:
+    return [Path(line.get_transform().transform(line.get_xydata())) for line in ax.get_lines() if line.get_visible()]
+
+
+def _cross(lines: Sequence[Path], box: BboxBase) -> bool:
+    return any(line.intersects_bbox(box, filled=False) for line in lines)  # type: ignore[arg-type]  # a Bbox
 
 
 def _offset(align: str, sides: tuple[str, str]) -> float:

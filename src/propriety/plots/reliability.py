@@ -27,12 +27,14 @@ from propriety.plots.drawing import (
     write_note,
     write_title,
 )
-from propriety.plots.names import set_name, write_legend
+from propriety.plots.names import label_axis, set_name
+from propriety.plots.placing import is_crossed, place_legend
 from propriety.result import Floats
 
 __all__ = ["plot_curves", "plot_grid"]
 
 HISTOGRAM_HEIGHT = 0.1
+MOST_LEFT_OUT = 0.01  # Share of the cases, those with the highest forecasts, that may lie beyond the axes.
 NICE_LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
@@ -49,16 +51,15 @@ def _(
     """Draw one curve: `label` is the title, `histogram` and `scores` add the histogram and the decomposition."""
     ax = new_axes(ax)
     limit = _limit([curve])
-    _frame(ax, limit)
+    _frame(ax, [curve], limit)
     if histogram:
         _draw_histogram(ax, curve.histogram, limit)
     for place, band in enumerate(curve.bands):
         _draw_band(ax, band, color)
         _name_band(ax, band, color, place=place, limit=limit)
     _draw_line(ax, curve, color=color, dash=DASHES[0], limit=limit)
-    if scores:
-        _print_scores(ax, curve)
-    write_title(ax, label)
+    above = scores and _print_scores(ax, curve)
+    write_title(ax, label, pad=18 if above else None)
     return ax
 
 
@@ -91,7 +92,7 @@ def plot_curves(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) 
     """
     ax = new_axes(ax)
     limit = _limit(list(curves.values()))
-    _frame(ax, limit)
+    _frame(ax, list(curves.values()), limit)
     handles = []
     for index, (name, curve) in enumerate(curves.items()):
         color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
@@ -99,7 +100,7 @@ def plot_curves(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) 
         set_name(name, *drawn)
         handles.append(drawn[0])
     labels = [f"{name}  (MCB {shown(curve.decomposition.miscalibration)})" for name, curve in curves.items()]
-    write_legend(ax, handles, labels, loc="upper left", **LEGEND)
+    place_legend(ax, handles, labels, **LEGEND)
     return ax
 
 
@@ -143,23 +144,47 @@ def plot_grid(
     for place, panel in np.ndenumerate(panels):
         below = place[0] + 1 < lines and place[0] * columns + place[1] + columns < len(curves)
         if below:
-            panel.set_xlabel("")
+            own = list(curves.values())[place[0] * columns + place[1]]
+            panel.set_xlabel(_left_out([own], _limit([own])))
         if place[1] > 0:
             panel.set_ylabel("")
     return figure
 
 
 def _limit(curves: list[ReliabilityCurve]) -> float:
-    """Return the end of both axes: 1, or less if all forecasts and rates are small."""
-    largest = max(max(curve.forecast_max[-1], curve.event_rate.max()) for curve in curves)
+    """Return the end of both axes: 1, or less if nearly all forecasts and their rates are smaller."""
+    largest = max(_usual(curve) for curve in curves)
     return next((nice for nice in NICE_LIMITS if largest <= nice), 1.0)
 
 
-def _frame(ax: Axes, limit: float) -> None:
+def _usual(curve: ReliabilityCurve) -> float:
+    """Return the largest forecast and event rate without the highest forecasts, `MOST_LEFT_OUT` of the cases."""
+    table = curve.table
+    below = int(np.searchsorted(np.cumsum(table.weights), (1.0 - MOST_LEFT_OUT) * table.weights.sum()))
+    forecast = float(table.forecast[min(below, len(table.forecast) - 1)])
+    return max(forecast, float(curve.event_rate[curve.forecast_min <= forecast].max(initial=0.0)))
+
+
+def _left_out(curves: list[ReliabilityCurve], limit: float) -> str:
+    """Say how many cases have forecasts or event rates beyond the axes: of several curves, the most."""
+    share = max(_share_beyond(curve, limit) for curve in curves)
+    return f"({100 * share:.2g}% of the cases not shown)" if share > 0.0 else ""
+
+
+def _share_beyond(curve: ReliabilityCurve, limit: float) -> float:
+    table = curve.table
+    beyond = table.forecast > limit
+    for block in np.flatnonzero(curve.event_rate > limit).tolist():
+        beyond |= (table.forecast >= curve.forecast_min[block]) & (table.forecast <= curve.forecast_max[block])
+    return float(table.weights[beyond].sum() / table.weights.sum())
+
+
+def _frame(ax: Axes, curves: list[ReliabilityCurve], limit: float) -> None:
     ax.plot([0, limit], [0, limit], color=GREY["line"], linewidth=0.9, zorder=1.5)
-    ax.set(
-        xlim=(0, limit), ylim=(0, limit), aspect="equal", xlabel="Forecast probability", ylabel="Observed event rate"
-    )
+    ax.set(xlim=(0, limit), ylim=(0, limit), aspect="equal")
+    beyond = _left_out(curves, limit)
+    label_axis(ax.xaxis, "Forecast probability", f"\n{beyond}" if beyond else "")
+    label_axis(ax.yaxis, "Observed event rate")
     ticks = np.linspace(0, limit, 6)
     ax.set_xticks(ticks)
     ax.set_yticks(ticks)
@@ -251,12 +276,19 @@ def _draw_histogram(ax: Axes, histogram: ForecastHistogram, limit: float) -> Non
     ax.bar(left, height, width, align="edge", color=GREY["bars"], linewidth=0, zorder=1.4, label="_histogram")
 
 
-def _print_scores(ax: Axes, curve: ReliabilityCurve) -> None:
+def _print_scores(ax: Axes, curve: ReliabilityCurve) -> bool:
+    """Write the decomposition in the corner, or in one line above the axes if the curve is there; return whether."""
     parts = curve.decomposition
     lines = [
         f"MCB  {shown(parts.miscalibration)}",
         f"DSC  {shown(parts.discrimination)}",
         f"UNC  {shown(parts.uncertainty)}",
     ]
-    method = {"corp": "", "bins": "\nbinned, for comparison", "smooth": "\nsmooth, for comparison"}[curve.method]
-    write_note(ax, "\n".join(lines) + f"\nn = {curve.n:,}" + method, side="left")
+    lines.append(f"n = {curve.n:,}")
+    if curve.method != "corp":
+        lines.append({"bins": "binned, for comparison", "smooth": "smooth, for comparison"}[curve.method])
+    note = write_note(ax, "\n".join(lines), side="left")
+    crossed = is_crossed(ax, note)
+    if crossed:
+        note.set(text="   ".join(lines), position=(0.0, 1.01), verticalalignment="bottom", bbox=None)
+    return crossed

@@ -19,6 +19,7 @@ CHANCES = (
     *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000)),
 )
 LOG_ODDS_ENDS = (0.001, 0.999)
+CHANCE_WIDTH = 0.42  # Of a label above the axis, in inches.
 SHADE, EDGE = "0.92", "0.75"  # The edge makes the legend entry visible on the band itself.
 
 
@@ -98,8 +99,9 @@ def draw_threshold_axis(
     return first, last
 
 
-def _spaced(ax: Axes, values: list[float], gap: float = 0.11) -> list[float]:
+def _spaced(ax: Axes, values: list[float]) -> list[float]:
     """Return the values inside the axis that are not too close to its ends or to previous values."""
+    gap = max(0.11, CHANCE_WIDTH * ax.figure.figure.dpi / ax.get_window_extent().width)
     kept: list[float] = []
     places: list[float] = []
     for value in values:

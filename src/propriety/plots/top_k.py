@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from matplotlib.axes import Axes
 
 from propriety.decisions.top_k import TopK
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes
+from propriety.plots.placing import Spot, write_beside
 
 __all__: list[str] = []
+
+VERTICAL: tuple[Literal["top"], Literal["bottom"]] = ("top", "bottom")
 
 
 @draw.register
@@ -27,19 +32,13 @@ def _(result: TopK, ax: Axes | None = None) -> Axes:
         ax.plot(
             capacity[order], share, color=COLORS[index], linestyle=DASHES[index], label=name, marker="o", markersize=3.5
         )
-    ax.text(
-        0.99,
-        result.event_rate,
-        f"prevalence {result.event_rate:.1%}",
-        transform=ax.get_yaxis_transform(),
-        ha="right",
-        va="top",
-        fontsize=SMALL,
-        color=GREY["text"],
-    )
     ax.legend(fontsize=SMALL, frameon=False, loc="best")
     ax.set(ylim=(0, 1.08), xlabel=f"Capacity: cases acted on, of {result.n:,}", ylabel="Share")
     ax.yaxis.set_major_formatter(Percent())
+    first, last = ax.get_xlim()
+    sides: tuple[tuple[float, Literal["left", "right"]], ...] = ((last, "right"), (first, "left"))
+    spots = [Spot(x, result.event_rate, side, up) for up in VERTICAL for x, side in sides]
+    write_beside(ax, f"prevalence {result.event_rate:.1%}", spots)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     return ax

@@ -8,18 +8,20 @@ from propriety.errors import InputValueError
 from propriety.recalibration.class_rows import Rows, floor_of_classes
 from propriety.recalibration.maps import checked_floor
 from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
-from propriety.recalibration.softmax_fit import maximised
+from propriety.recalibration.softmax_fit import Likelihood, maximised
 from propriety.result import Floats
 
 __all__ = ["fit_structured_matrix", "fit_temperature", "fit_vector"]
 
 MOST_CLASSES = 40  # For matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
 RIDGE = 1.0  # Penalty in cases, for vector scaling whose likelihood has no maximum.
-FLAT = 1e-9  # Smaller differences of log-probabilities count as 0.
+FLAT = 1e-4  # Log-probabilities with a smaller standard deviation within rows count as equal.
 
 
 def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap:
     """Fit the temperature by maximum likelihood.
+
+    It is an error if the log-probabilities are almost equal: with a standard deviation within rows of at most 0.0001.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap
     >>> round(fit_temperature(rows).temperature, 4)
     1.1606
     """
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
+    least = class_floor(rows, floor)
     return TemperatureMap(slope=_slope(rows, least), floor=least)
 
 
@@ -72,7 +74,7 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
     >>> fit_vector(rows).intercepts.round(3)
     array([-1.172,  0.539,  0.633])
     """
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
+    least = class_floor(rows, floor)
     size, likelihood = rows.classes, rows.likelihood("vector", least)
     identity = np.append(np.ones(size), np.zeros(size))
     # A constant added to all intercepts changes nothing; this term is 0 where they sum to 0.
@@ -129,7 +131,7 @@ def fit_structured_matrix(rows: Rows, *, floor: float | None = None) -> MatrixMa
     if size > MOST_CLASSES:
         law = f"matrix scaling supports at most {MOST_CLASSES} classes; there are {size}"
         raise InputValueError(law, hint='use "vector" or "temperature".')
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
+    least = class_floor(rows, floor)
     likelihood, slope = rows.likelihood("matrix", least), _slope(rows, least)
     scale = np.tile(np.append(np.full(size, slope), 1.0), size)  # The rows of V, each followed by its b.
     start = scale * np.eye(size, size + 1).reshape(-1)
@@ -152,12 +154,22 @@ def structured_penalty(size: int) -> Floats:
     return penalty
 
 
+def class_floor(rows: Rows, floor: float | None) -> float:
+    """Return the floor of a fit: the given one, or that of the cases."""
+    return floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
+
+
+def spread_of(rows: Rows, temperature: Likelihood) -> float:
+    """Return the mean variance of the log-probabilities within rows, from the likelihood of temperature scaling."""
+    # It is the curvature at a slope of 0, where all classes are equally likely.
+    return float(temperature(np.zeros(1)).hessian[0, 0]) / rows.total
+
+
 def _slope(rows: Rows, floor: float) -> float:
     """Return the slope of temperature scaling."""
     likelihood = rows.likelihood("temperature", floor)
-    # At a slope of 0, the curvature is the variance of the log-probabilities between classes.
-    if float(likelihood(np.zeros(1)).hessian[0, 0]) <= FLAT**2 * rows.total:
-        law = "temperature scaling needs probabilities that differ between classes; in every row they are equal"
+    if spread_of(rows, likelihood) <= FLAT**2:
+        law = "temperature scaling needs probabilities that differ between classes; they are almost equal in every row"
         raise InputValueError(law)
     (slope,) = _found(maximised(likelihood, np.zeros(1), np.zeros((1, 1)), np.zeros(1)), "temperature").tolist()
     return float(slope)

@@ -80,12 +80,6 @@ class ClassMap(StoredMap):
 
         return onnx_class_model(self, classes)
 
-    def to_sklearn(self) -> Any:
-        """Return the map as a scikit-learn transformer; see `propriety.integrations.sklearn.MapTransformer`."""
-        from propriety.integrations.recalibrated_classifier import MapTransformer
-
-        return MapTransformer(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClassIdentityMap(ClassMap):

@@ -29,20 +29,19 @@ Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Functions of a table or 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFit:
-    """The maps of each method, one per fold and fitted to all other folds, with the table of all cases."""
+    """The maps of each method, one per fold and fitted to all other folds."""
 
     folds: Folds
-    whole: ForecastTable
     maps: dict[str, tuple[RecalibrationMap, ...]]
     _tables: dict[str, ForecastTable] = field(default_factory=dict)
 
     def table(self, method: str) -> ForecastTable:
         """Return the table of all cases recalibrated by a method, each by a map that was fitted without it."""
+        if method == "none":
+            return self.folds.whole
         if method not in self._tables:
-            parts = self.folds.tables
-            if method != "none":
-                pairs = zip(parts, self.maps[method], strict=True)
-                parts = tuple(table.moved(own.recalibrated(table.forecast)) for table, own in pairs)
+            pairs = zip(self.folds.tables, self.maps[method], strict=True)
+            parts = (table.moved(own.recalibrated(table.forecast)) for table, own in pairs)
             self._tables[method] = replace(ForecastTable.merge(parts), dropped=self.folds.dropped)
         return self._tables[method]
 
@@ -71,7 +70,7 @@ class CrossFit:
 
     def noise(self, rule: BinaryRule, method: str, reference: str) -> float:
         """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
-        return map_noise(self.folds, self.whole, rule, self.maps[method], self.maps[reference])
+        return map_noise(self.folds, rule, self.maps[method], self.maps[reference])
 
     def _moments(self, rule: BinaryRule) -> Moments:
         """Return the moments of the losses of all methods, by outcome and fold."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import narwhals as nw
@@ -14,20 +13,23 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import canonical_order
+from propriety.ledger.engine_filling import BUDGET
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import check_condensed, open_ledger
 from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.grouped_forecasts import grouped_tables, grouping_of
+from propriety.recalibration.hashed_folds import hashed_folds, with_hashed_folds, with_ranked_folds
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
+from propriety.tables.queries import fetched
 
 __all__ = ["DEFAULT_FOLDS", "Folds", "folds_of"]
 
-PRIME = 2**31 - 1
 FOLD, ID = "fold", "id"
+CELLS = 2**16  # Of the tables of an engine with many rows.
 DEFAULT_FOLDS, MOST = 10, 100
 OF_CASES = ("outcome", "cluster", "time", "sample_weight", "pos_label", "labels")
 
@@ -50,6 +52,8 @@ class Folds:
         How the folds were made.
     dropped : int
         Rows left out because of missing values.
+    whole : ForecastTable
+        The table of all cases, merged from those of the folds.
     """
 
     tables: tuple[ForecastTable, ...]
@@ -58,19 +62,16 @@ class Folds:
     dependence: Literal["cluster", "time"] | None = None
     words: str = ""
     dropped: int = 0
+    whole: ForecastTable = field(init=False)
 
     def __post_init__(self) -> None:
         if len(self.tables) < 2:
             law = f"cross-fitting needs at least two folds with cases; got {len(self.tables)}"
             raise InputValueError(law)
+        object.__setattr__(self, "whole", replace(ForecastTable.merge(self.tables), dropped=self.dropped))
 
     def __len__(self) -> int:
         return len(self.tables)
-
-    @property
-    def whole(self) -> ForecastTable:
-        """The table of all cases."""
-        return ForecastTable.merge(self.tables)
 
     @property
     def has_certain(self) -> bool:
@@ -107,7 +108,7 @@ def folds_of(
         return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
     if isinstance(y_true, Ledger):
         check_condensed("a Ledger", beside)
-        return _of_ledger(y_true, folds if number is None else FOLD, number, model, seed, key=number is None)
+        return _of_key(y_true, folds, model) if number is None else _of_ledger(y_true, number, model, seed)
     if isinstance(y_true, ForecastTable):
         check_condensed("a ForecastTable", beside | {"folds": None if number is not None else folds})
     key = _key_of(folds if number is None else None, id, given=number is None, **options)
@@ -119,33 +120,8 @@ def folds_of(
         return _of_key(ledger, ledger.index.names[0], model)
     if id is not None and isinstance(ledger.source, Cases):
         (ids,) = ledger.source.keys.values()
-        return _of_cases(ledger, hashed(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
-    return _of_ledger(ledger, FOLD, number, model, seed, key=False)
-
-
-def hashed(labels: object, folds: int, seed: int) -> NDArray[np.intp]:
-    r"""Return the fold of each label, :math:`((a x + b) \bmod (2^{31} - 1)) \bmod k`.
-
-    The seed determines a and b; x is the absolute value of a whole-number label, and the CRC-32 of the text of any
-    other.
-
-    References
-    ----------
-    Carter & Wegman (1979), doi:10.1016/0022-0000(79)90044-8.
-
-    Examples
-    --------
-    >>> hashed([1, 2, 3, "x"], 5, seed=1).tolist()
-    [0, 4, 0, 1]
-    """
-    numbers = [
-        abs(int(label)) % PRIME
-        if isinstance(label, int | np.integer) and not isinstance(label, bool)
-        else zlib.crc32(str(label).encode()) % PRIME
-        for label in labels  # type: ignore[attr-defined]  # a sequence
-    ]
-    factor, term = _factors(seed)
-    return np.array([(factor * one + term) % PRIME % folds for one in numbers], dtype=np.intp)
+        return _of_cases(ledger, hashed_folds(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
+    return _of_ledger(ledger, number, model, seed)
 
 
 def assign_folds(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp]:
@@ -214,21 +190,8 @@ def _is_eager(frame: object) -> bool:
     return bool(is_into_dataframe(frame))
 
 
-def _factors(seed: int) -> tuple[int, int]:
-    factor, term = np.random.default_rng(seed).integers(1, PRIME, 2).tolist()
-    return int(factor), int(term)
-
-
-def _of_ledger(
-    ledger: Ledger, name: object, number: int | None, model: str | None, seed: int, *, key: bool
-) -> Folds | ClassFolds:
-    """Split the cases of a ledger: by one of its keys, by its clusters or times, or at random."""
-    if key:
-        if not isinstance(name, str):
-            law = "must be a number, or the name of a key of the ledger"
-            raise InputTypeError(law, argument="folds", offender=f"got {type(name).__name__}")
-        return _of_key(ledger, name, model)
-    assert number is not None  # noqa: S101  (for the type checker; it is a number or a key)
+def _of_ledger(ledger: Ledger, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
+    """Split the cases of a ledger: by its clusters or times, or at random."""
     if ledger.labels is None and ledger.dependence is None and not ledger.is_weighted:
         return _of_table(ledger.table(model), number, seed, ledger.dropped)
     cases = ledger.cases
@@ -257,16 +220,19 @@ def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Fol
     return Folds(tables=tables, words=f"{len(tables)} random folds", dropped=dropped)
 
 
-def _of_key(ledger: Ledger, name: str, model: str | None) -> Folds | ClassFolds:
-    """Split the cases by a key; other keys are added up."""
+def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds as given") -> Folds | ClassFolds:
+    """Split the cases by a key; other keys are added up. `words` follow the number of folds."""
+    if not isinstance(name, str):
+        law = "must be a number, or the name of a key of the ledger"
+        raise InputTypeError(law, argument="folds", offender=f"got {type(name).__name__}")
     ledger.index.place(name)
     own = ledger.over(*(other for other in ledger.index.names if other != name))
     if (own.dependence is not None or own.labels is not None) and own.cases is not None:
-        return _of_cases(own, own.cases.keys[name].codes, model, "folds as given")
+        return _of_cases(own, own.cases.keys[name].codes, model, words)
     _check_event(own)
     keyed = own.keyed_tables(own.one_model(model), Event("event"))
     tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
-    words = f"{len(tables)} folds as given"
+    words = f"{len(tables)} {words}"
     return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
 
 
@@ -315,26 +281,29 @@ def _of_lazy(
     if unit is None:
         ledger = open_ledger(frame.to_native(), forecasts, **options)
         if ledger.labels is not None:
-            return _of_ledger(ledger, FOLD, number, None, seed, key=False)
+            return _of_ledger(ledger, number, None, seed)
         return _of_table(ledger.table(), number, seed, ledger.dropped)
     schema = frame.collect_schema()
     if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
         law = "the folds of a lazy frame need a column of whole numbers"
         made = "add one, such as a hash of the identifier computed by the engine."
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
-    factor, term = _factors(seed)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
-    place = (_remainder(unit, schema[unit]) * factor + term) % PRIME % number
-    keyed = open_ledger(frame.with_columns(place.alias(name)).to_native(), forecasts, by=name, **options)
-    found = _of_key(keyed, name, None)
-    return replace(found, words=f"{len(found)} folds by a hash of {unit}")
+    rows = int(fetched(frame.select(rows=nw.len())).column("rows")[0].as_py())
+    if rows > BUDGET and _is_one_column(forecasts):
+        # Fewer cells than a ledger would have are enough for maps, and the engine need not count each fold before.
+        options["cells"] = CELLS
+    keyed = open_ledger(with_hashed_folds(frame, unit, number, seed, name).to_native(), forecasts, by=name, **options)
+    if len(keyed.index) < number:
+        ranked = with_ranked_folds(frame, unit, number, seed, name)
+        keyed = keyed if ranked is None else open_ledger(ranked.to_native(), forecasts, by=name, **options)
+    return _of_key(keyed, name, None, f"folds by a hash of {unit}")
 
 
-def _remainder(column: str, kind: nw.dtypes.DType) -> nw.Expr:
-    """Return the remainder of the absolute value of whole numbers; those that may exceed Int64 are cast afterwards."""
-    if kind in (nw.UInt64, nw.UInt128, nw.Int128):
-        return (nw.col(column).abs() % PRIME).cast(nw.Int64)
-    return nw.col(column).cast(nw.Int64).abs() % PRIME
+def _is_one_column(forecasts: object) -> bool:
+    """Whether the forecasts are one column of a frame, by its name; classes have several."""
+    columns = list(forecasts.values()) if isinstance(forecasts, Mapping) else forecasts
+    return isinstance(columns, str) or (isinstance(columns, list | tuple) and [type(one) for one in columns] == [str])
 
 
 def _check_event(ledger: Ledger) -> None:

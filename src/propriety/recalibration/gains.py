@@ -74,12 +74,12 @@ class Gains:
         )
 
 
-def gains_of(fitted: CrossFit | ClassCrossFit, rule: Any, level: float) -> Gains:
-    """Return the gains of all methods."""
-    ledger, names, measure = fitted.ledger(rule), list(fitted.maps), MeanScore(rule)
+def gains_of(fitted: CrossFit | ClassCrossFit, ledger: Ledger, rule: Any, level: float) -> Gains:
+    """Return the gains of all methods; `ledger` is `fitted.ledger(rule)`."""
+    names, measure = list(fitted.maps), MeanScore(rule)
     score = fitted.scores(ledger, rule)
     reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
-    why = _why_untested(fitted, ledger)
+    why = _why_untested(ledger)
     if len(names) == 1 or why:
         return _untested(names, score, reference, why)
     compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
@@ -124,28 +124,23 @@ def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
     return Estimates(factor * error, compared.df, low, high, np.where(tested, found.p_value, compared.p_value))
 
 
-def simplest_of(fitted: CrossFit | ClassCrossFit, rule: Any, gains: Gains, level: float) -> str:
-    """Return the first method whose score is within half a standard error of the best."""
+def simplest_of(ledger: Ledger, rule: Any, gains: Gains, level: float) -> str:
+    """Return the first method whose score is within half a standard error of the best; for `ledger`, see `gains_of`."""
     names: list[str] = gains.candidate.tolist()
     best = names[int(np.argmin(gains.score))]
-    ledger, measure = fitted.ledger(rule), MeanScore(rule)
-    if len(names) == 1 or _why_untested(fitted, ledger):
+    if len(names) == 1 or _why_untested(ledger):
         return best
-    compared = compare_of(ledger, measure, reference=best, level=level, drawing=DRAWING)
+    compared = compare_of(ledger, MeanScore(rule), reference=best, level=level, drawing=DRAWING)
     columns = (column.tolist() for column in (compared.model, compared.difference, compared.standard_error))
     near = {model for model, behind, error in zip(*columns, strict=True) if behind <= NEAR * error or behind == 0.0}
     return next(name for name in names if name in near or name == best)
 
 
-def _why_untested(fitted: CrossFit | ClassCrossFit, ledger: Ledger) -> str:
-    """Return why there are no standard errors: correlated cases are not available, or only one class happened.
-
-    For one event, `compare_of` itself reports outcomes that are all the same.
-    """
-    if ledger.dependence is not None and ledger.source is None:
-        return f"Gains have no intervals; these need {ledger.where_cases_are}."
-    outcomes = fitted.folds.whole.outcome if isinstance(fitted, ClassCrossFit) else None
-    return "" if outcomes is None or (outcomes != outcomes[0]).any() else "All outcomes are the same."
+def _why_untested(ledger: Ledger) -> str:
+    """Return why there are no standard errors if correlated cases are not available."""
+    if ledger.dependence is None or ledger.source is not None:
+        return ""
+    return f"Gains have no intervals; these need {ledger.where_cases_are}."
 
 
 def _with_infinite_losses(outcomes: Iterable[Gain], score: Floats, before: float) -> tuple[Gain, ...]:

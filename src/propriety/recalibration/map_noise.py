@@ -10,14 +10,12 @@ from propriety.recalibration.folds import Folds
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
-from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["map_noise"]
 
 
 def map_noise(
     folds: Folds,
-    whole: ForecastTable,
     rule: BinaryRule,
     own: Sequence[RecalibrationMap],
     others: Sequence[RecalibrationMap],
@@ -33,9 +31,9 @@ def map_noise(
     .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2
               \Big/ \Big(\sum_i w_i\Big)^2 .
 
-    It needs the table of all cases, `whole`, because the fold of a case does not matter here.
+    The fold of a case does not matter here, so the table of all cases is enough.
     """
-    share = (len(own) - 1) / len(own)
+    share, whole = (len(own) - 1) / len(own), folds.whole
     if folds.dependence is not None and folds.cases is not None:
         forecast, happened, weight = folds.cases.gathered()
         parts = np.where(happened, *_deviations(rule, own, others, forecast)) * (1.0 if weight is None else weight)

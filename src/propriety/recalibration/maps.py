@@ -103,12 +103,6 @@ class RecalibrationMap(StoredMap):
 
         return onnx_model(self)
 
-    def to_sklearn(self) -> Any:
-        """Return the map as a scikit-learn transformer; see `propriety.integrations.sklearn.MapTransformer`."""
-        from propriety.integrations.recalibrated_classifier import MapTransformer
-
-        return MapTransformer(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IdentityMap(RecalibrationMap):

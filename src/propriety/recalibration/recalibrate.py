@@ -85,8 +85,9 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     folds : int, array-like of shape (n,), or str
         Number of folds; or the fold of each case, a column of the frame, or a key of the ledger.
     id : array-like of shape (n,), or str with a frame, optional
-        Identifier whose hash determines the fold, so that the same cases are always in the same fold. For lazy frames,
-        a column of whole numbers; without it, the cases of their table are assigned at random.
+        Identifier whose hash determines the fold, so that the same cases are always in the same fold. If a fold would
+        be empty, identifiers are ranked by their hashes and split evenly. For lazy frames, a column of whole numbers;
+        without it, the cases of their table are assigned at random.
     model : str, optional
         The model, if a ledger has several.
     cluster, time : array-like of shape (n,), or str with a frame, optional
@@ -159,7 +160,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         labels=labels,
         missing=missing,
     )
-    asked = _asked(rule, parts)
+    asked: Any = _asked(rule, parts)
     known: Fits = CLASS_METHODS if isinstance(parts, ClassFolds) else METHODS
     tried = _candidates(method, candidates, known)
     if parts.has_certain:
@@ -171,9 +172,10 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     if method in failed:
         raise failed[method]
     maps = {name: own for name, own in maps.items() if name in by_fold}
-    fitted = ClassCrossFit(parts, by_fold) if isinstance(parts, ClassFolds) else CrossFit(parts, parts.whole, by_fold)
-    gains = gains_of(fitted, asked, level)
-    chosen = simplest_of(fitted, asked, gains, level) if method == CHOOSE else method
+    fitted = ClassCrossFit(parts, by_fold) if isinstance(parts, ClassFolds) else CrossFit(parts, by_fold)
+    ledger = fitted.ledger(asked)
+    gains = gains_of(fitted, ledger, asked, level)
+    chosen = simplest_of(ledger, asked, gains, level) if method == CHOOSE else method
     notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(
@@ -198,7 +200,8 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
 def _asked(rule: Rule, parts: Folds | ClassFolds) -> Rule:
     """Return the rule, which must be proper and of the same kind as the forecasts, binary or for classes."""
     if isinstance(parts, Folds):
-        return proper_binary_rule(rule)
+        proper_binary_rule(rule)
+        return rule
     check_proper(rule, parts.cases.classes)
     if isinstance(rule, ClassRule):
         return rule

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.recalibration.class_fits import MOST_CLASSES, structured_penalty
-from propriety.recalibration.class_rows import ClassRows, Rows, Scaling, floor_of_classes
-from propriety.recalibration.maps import checked_floor
+from propriety.recalibration.class_fits import FLAT, MOST_CLASSES, class_floor, spread_of, structured_penalty
+from propriety.recalibration.class_rows import ClassRows, Rows, Scaling
 from propriety.recalibration.scaling_maps import MatrixMap, VectorMap
 from propriety.recalibration.softmax_fit import Likelihood, maximised
 from propriety.result import Floats
@@ -20,9 +19,7 @@ __all__ = ["fit_shrunk_classes"]
 
 LINE = 0.25  # Penalty on the common slope, in cases, so that the fit always exists.
 CAUTION = 1.25
-# Standard deviations of log-probabilities within rows: the smallest that counts, and the largest before the penalty
-# scales them down.
-NARROW, WIDE = 1e-3, 2.0
+WIDE = 2.0  # Standard deviation of log-probabilities within rows above which the penalty scales them down.
 
 
 def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap | MatrixMap:
@@ -30,12 +27,13 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
 
     The three are nested. The slope :math:`\beta_1` of temperature scaling is fitted with the penalty
     :math:`\tfrac18 \min(1, s^2) (\beta_1 - 1)^2`, in units of a case. Here :math:`s` is the standard deviation of the
-    log-probabilities within rows, but at least 0.001. Vector and matrix scaling are fitted with the same penalty on
-    their mean slope, plus the applicable part of the penalty of `fit_structured_matrix` with
-    :math:`z = \sigma \log p`, where :math:`\sigma = \max(|\beta|, \min(1, 2 / s))` and
-    :math:`\beta = 1 + \alpha_1 (\beta_1 - 1)` is the shrunk slope of the first stage. Let
-    :math:`\theta_1, \theta_2, \theta_3` be the parameters of the fits and :math:`\theta_0` those of the identity, and
-    :math:`\Lambda_j` twice the gain in log-likelihood of fit j over the forecasts. The map has the parameters
+    log-probabilities within rows. Below 0.0001 they count as equal; then :math:`\beta_1 = 1`, and the penalty is that
+    with :math:`s = 1`. Vector and matrix scaling are fitted with the same penalty on their mean slope, plus the
+    applicable part of the penalty of `fit_structured_matrix` with :math:`z = \sigma \log p`, where
+    :math:`\sigma = \max(|\beta|, \min(1, 2 / s))` and :math:`\beta = 1 + \alpha_1 (\beta_1 - 1)` is the shrunk slope of
+    the first stage. Let :math:`\theta_1, \theta_2, \theta_3` be the parameters of the fits and :math:`\theta_0` those
+    of the identity, and :math:`\Lambda_j` twice the gain in log-likelihood of fit j over the forecasts. The map has the
+    parameters
 
     .. math:: \theta = \theta_0 + \sum_j \alpha_j (\theta_j - \theta_{j-1}), \qquad
               \alpha_j = \max\left(0, 1 - \tfrac54 \frac{\nu_j}{\Lambda_j - \Lambda_{j-1}}\right) ,
@@ -71,14 +69,14 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     >>> fit_shrunk_classes(rows).shares
     array([0., 0.])
     """
-    least = floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
+    least = class_floor(rows, floor)
     size, unit = rows.classes, rows.unit
-    # With a slope of 0 the curvature is the variance of log-probabilities among the classes.
-    spread = float(rows.likelihood("temperature", least)(np.zeros(1)).hessian[0, 0]) / rows.total
-    line = unit * LINE * min(1.0, max(spread, NARROW**2))
+    spread = spread_of(rows, rows.likelihood("temperature", least))
+    equal = spread <= FLAT**2
+    line = unit * LINE * (1.0 if equal else min(1.0, spread))
     one = np.ones(1)
     common = _stage_of(rows, "temperature", least, np.array([[line]]))
-    found = common.fitted(np.zeros(1), one)
+    found = one if equal else common.fitted(np.zeros(1), one)
     loss, shares = common.loss(found), np.zeros(3)
     shares[0] = _share(common.loss(one) - loss, common.expected_ratio(one))
     slope, kept = float(found[0]), 1.0 + shares[0] * float(found[0] - 1.0)

@@ -80,6 +80,12 @@ class StoredMap(ABC):
             raise InputValueError("must be the JSON of a map", argument="text", offender=str(error)) from error
         return cls.from_dict(data)
 
+    def to_sklearn(self) -> Any:
+        """Return the map as a scikit-learn transformer; see `propriety.integrations.sklearn.MapTransformer`."""
+        from propriety.integrations.recalibrated_classifier import MapTransformer
+
+        return MapTransformer(cast("Any", self))
+
     def __eq__(self, other: object) -> bool:
         """Whether two maps are of the same kind and have the same parameters."""
         return self.to_dict() == other.to_dict() if isinstance(other, StoredMap) else NotImplemented

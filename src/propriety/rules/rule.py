@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 
-__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "check_rule"]
+__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "binary_rule", "check_rule"]
 
 Ties = Literal["split", "first", "correct"]
 
@@ -156,6 +156,43 @@ class ClassRule(Rule):
         """Return the loss of each case; `outcome` holds the index of the class that happened."""
         happened = [ops.where(outcome == k, 1.0, 0.0) for k in range(len(p))]
         return self.class_loss(p, outcome=happened, ops=ops)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _OfRows(BinaryRule):
+    """A rule for classes, applied to the forecast of one event as the row (1 - p, p)."""
+
+    rule: ClassRule
+
+    def __repr__(self) -> str:
+        return repr(self.rule)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims of the rule."""
+        return self.rule.properties(classes)
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the loss of the row (1 - p, p)."""
+        happened = p * 0.0 + float(event)
+        return self.rule.class_loss([1.0 - p, p], outcome=[1.0 - happened, happened], ops=ops)
+
+
+def binary_rule(rule: Rule) -> BinaryRule:
+    """Return the rule for one event; a rule for classes only scores it as the row (1 - p, p).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> binary_rule(pr.RankedProbability()).loss(np.array([0.25]), event=True)
+    array([0.5625])
+    """
+    check_rule(rule)
+    if isinstance(rule, BinaryRule):
+        return rule
+    if isinstance(rule, ClassRule):
+        return _OfRows(rule)
+    raise InputTypeError(f"{rule!r} must be a BinaryRule or a ClassRule")
 
 
 def check_rule(rule: object) -> None:

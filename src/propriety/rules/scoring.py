@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
-from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -53,17 +53,20 @@ def mean_score(
     y_true : array-like of shape (n,), or ForecastTable
         Outcomes, in a list, NumPy array, or pandas, Polars or PyArrow column. A table replaces both outcomes and
         forecasts.
-    y_proba : array-like of shape (n,) or (n, K)
-        Probability of the event, or rows with one column per class.
+    y_proba : array-like of shape (n,), (n, 1), (n, 2) or (n, K)
+        Probability of the event; or of both outcomes, as scikit-learn's ``predict_proba`` returns them, with the event
+        in the second column; or rows with one column for each of three or more classes. Two columns give the same
+        results as the event's column. The columns of a frame may be named like the classes, in any order.
     rule : Rule
         The scoring rule, such as ``Brier()``.
     sample_weight : array-like of shape (n,), optional
         Weights, finite and not negative.
     pos_label : label, optional
-        The label whose probability a 1-D `y_proba` gives; needed unless the labels are 0/1 or boolean.
+        The label of the event. One column needs it unless the labels are 0/1 or boolean; of two columns it chooses the
+        event's, by default that of the second label.
     labels : sequence, optional
-        The label of each column in order; needed for class probabilities unless the labels are 0, ..., K - 1. With a
-        1-D `y_proba`, the two labels, the event last.
+        The label of each column in order; with one column, the two labels, the event last. Needed for three or more
+        classes unless the labels are 0, ..., K - 1 or the names of a frame's columns.
     missing : {"raise", "drop"}
         Whether missing values in any argument raise an error or drop their rows; the score counts dropped rows.
     tolerance : float
@@ -81,6 +84,8 @@ def mean_score(
     Score(0.13333333333333333, rule='Elementary(threshold=0.6)', scale='0 to 0.6, lower is better', n=3)
     >>> pr.mean_score(["no", "yes"], [0.5, 0.5], rule=pr.Brier(), pos_label="yes").n
     2
+    >>> pr.mean_score([0, 1], [[0.75, 0.25], [0.5, 0.5]], rule=pr.Brier()) == pr.brier_score([0, 1], [0.25, 0.5])
+    True
     """
     if isinstance(y_true, ForecastTable):
         table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
@@ -227,7 +232,7 @@ def _score_of_cases(cases: Cases, rule: Rule) -> Score:
 def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[tuple[Floats, Floats | None]]:
     """Yield the losses of a model (by default the only one) with the weights, in the order of the cases, in chunks."""
     if cases.classes is None:
-        binary = _binary(rule)
+        binary = binary_rule(rule)
         for forecast, event, weight in cases.chunks(model):
             yield np.broadcast_to(binary.case_loss(forecast, event), len(event)), weight
     else:
@@ -238,7 +243,7 @@ def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Itera
 
 def losses_by_outcome(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[Floats]:
     """Yield the losses of a model with and without the event, of shape (2, cases), in the same chunks."""
-    binary = _binary(rule)
+    binary = binary_rule(rule)
     for forecast, event, _ in cases.chunks(model):
         yield np.stack([np.broadcast_to(binary.loss(forecast, event=side), len(event)) for side in (True, False)])
 
@@ -258,7 +263,7 @@ def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Fl
 
 def losses_of_table(table: ForecastTable, rule: Rule) -> tuple[Floats, Floats]:
     """Return the loss of each row of a table without and with the event."""
-    own, size = _binary(rule), len(table)
+    own, size = binary_rule(rule), len(table)
     without, happened = (np.broadcast_to(own.loss(table.forecast, event=event), size) for event in (False, True))
     return without, happened
 
@@ -277,21 +282,13 @@ def weighted_sum(loss: Floats, weight: Floats) -> float:
 
 def _score_of_table(table: ForecastTable, rule: Rule) -> Score:
     return Score(
-        mean_loss(_binary(rule), table.forecast, table.events, table.non_events),
+        mean_loss(binary_rule(rule), table.forecast, table.events, table.non_events),
         rule=repr(rule),
         scale=rule.units(),
         n=table.n,
         weight=table.weight,
         dropped=table.dropped,
     )
-
-
-def _binary(rule: Rule) -> BinaryRule:
-    if isinstance(rule, BinaryRule):
-        return rule
-    check_rule(rule)
-    law = f"{type(rule).__name__} scores rows with one column per class; got the forecast of one event"
-    raise InputValueError(law, hint="pass rows, such as numpy.column_stack([1 - p, p]).")
 
 
 def _by_class(rule: Rule) -> ClassRule:

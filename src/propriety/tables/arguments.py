@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording, parameter
 from propriety.tables import laws
-from propriety.tables.arrays import Reading, missing_cases
+from propriety.tables.arrays import PAIR, Reading, classes_of, missing_cases
 from propriety.tables.label_codes import is_rounded
 from propriety.tables.labels import kind_in_words
 
-__all__ = ["Arguments", "ForecastKind", "about", "check_kind", "check_rows", "numbers_of"]
+__all__ = ["Arguments", "ForecastKind", "about", "check_event", "check_rows", "numbers_of"]
 
 ForecastKind: TypeAlias = Literal["any", "event", "classes"]
 
 FORECAST = "y_proba"
-MATRIX = 2  # The number of dimensions of class probabilities.
 REAL = (bool, int, float, np.bool_, np.integer, np.floating, Decimal)
 TINY = float(np.finfo(np.float64).tiny)  # Smaller floats have fewer significant digits.
 
@@ -42,6 +41,11 @@ class Arguments:
 
     def __len__(self) -> int:
         return len(self.outcome.values)
+
+    @property
+    def classes(self) -> int | None:
+        """Number of classes; None for one event."""
+        return classes_of(next(iter(self.forecasts.values())).values.shape)
 
     def check(self, kind: ForecastKind) -> None:
         """Raise an error if shapes, lengths or indices disagree, or if the forecasts are of another kind."""
@@ -128,16 +132,17 @@ class Arguments:
             raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other))
 
     def _check_kinds(self, kind: ForecastKind) -> None:
-        """Raise an error if the models forecast different things, or something other than `kind`."""
-        shapes = {model: forecast.values.shape for model, forecast in self.forecasts.items()}
-        for model, shape in shapes.items():
-            first = next(iter(shapes))
-            if shape[1:] != shapes[first][1:]:
-                told = ["one event" if len(one) == 1 else f"{one[1]} classes" for one in (shapes[first], shape)]
-                law = f"must be of one kind; {first!r} forecasts {told[0]} and {model!r} {told[1]}"
+        """Raise an error if the models forecast different things, or classes where one event is expected."""
+        counts = {model: classes_of(forecast.values.shape) for model, forecast in self.forecasts.items()}
+        for model, count in counts.items():
+            first = next(iter(counts))
+            if count != counts[first]:
+                said = ["one event" if one is None else f"{one} classes" for one in (counts[first], count)]
+                law = f"must be of one kind; {first!r} forecasts {said[0]} and {model!r} {said[1]}"
                 raise InputValueError(law, argument="forecasts")
-        for model, shape in shapes.items():
-            check_kind(shape, self.names[model], kind)
+        if kind == "event":
+            for model, forecast in self.forecasts.items():
+                check_event(forecast.values.shape, self.names[model])
 
     def _check_indices(self) -> None:
         indexed = [model for model, forecast in self.forecasts.items() if forecast.index is not None]
@@ -167,28 +172,24 @@ def about(name: str) -> Iterator[None]:
         yield
     except ProprietyError as error:
         if name != FORECAST:
-            error.aliases[FORECAST] = name
+            error.aliases.setdefault(FORECAST, name)
         raise
 
 
 def check_rows(forecast: Reading) -> None:
-    """Raise an error unless the forecasts are of shape (n,), or (n, K) with K >= 2."""
+    """Raise an error unless the forecasts are of shape (n,), or (n, K) with K >= 1."""
     shape = forecast.values.shape
-    if len(shape) > MATRIX or (len(shape) == MATRIX and shape[1] < MATRIX):
-        law = "must be of shape (n,) or (n, K) with K >= 2"
-        raise InputValueError(
-            law, argument=FORECAST, offender=f"got {shape}", hint="pass a single column as 1-D, such as values.ravel()."
-        )
+    if len(shape) > PAIR or 0 in shape[1:]:
+        law = "must be of shape (n,), (n, 1), (n, 2) or (n, K)"
+        hint = "pass the probability of the event, or one row of probabilities per case."
+        raise InputValueError(law, argument=FORECAST, offender=f"got {shape}", hint=hint)
 
 
-def check_kind(shape: tuple[int, ...], name: str, kind: ForecastKind) -> None:
-    """Raise an error for class probabilities where one event is expected, and the other way round."""
-    if kind == "event" and len(shape) > 1:
-        what = "1-D, the probability of one event" if name == FORECAST else "the forecast of one event"
-        raise InputValueError(f"must be {what}", argument=name, offender=f"got shape {shape}", hint=laws.EVENT_HINT)
-    if kind == "classes" and len(shape) == 1:
-        hint = "pass rows of probabilities, such as predict_proba(X)."
-        raise InputValueError("must have one column per class", argument=name, offender=f"got shape {shape}", hint=hint)
+def check_event(shape: tuple[int, ...], name: str) -> None:
+    """Raise an error for rows of three or more classes where one event is expected."""
+    if classes_of(shape) is not None:
+        law = "must be the forecast of one event, of shape (n,), (n, 1) or (n, 2)"
+        raise InputValueError(law, argument=name, offender=f"got shape {shape}", hint=laws.EVENT_HINT)
 
 
 def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.label_codes import is_rounded
 
-__all__ = ["Reading", "Role", "missing_cases", "read_array", "series_of"]
+__all__ = ["PAIR", "Reading", "Role", "classes_of", "missing_cases", "read_array", "read_forecasts", "series_of"]
 
 # How an argument is used: "numbers" are computed with, "outcomes" are labels or numbers, and "keys" are labels, which
 # may be tuples.
 Role: TypeAlias = Literal["numbers", "outcomes", "keys"]
 
 NESTED = (nw.List, nw.Array, nw.Struct)
+BFLOAT16 = 2.0**-7  # Its machine epsilon; NumPy has no such type.
+PAIR = 2  # Columns of a binary outcome, and dimensions of rows.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +31,8 @@ class Reading:
     """An argument as an array, with what its container knows about it.
 
     `missing` marks the entries that the container calls missing (None, NA, a mask). A NaN in a plain float array is not
-    marked; it is found when the numbers are checked.
+    marked; it is found when the numbers are checked. `eps` is the machine epsilon of the original type if NumPy lacks
+    that type, else 0.
     """
 
     argument: str
@@ -37,9 +40,10 @@ class Reading:
     missing: NDArray[np.bool_] | None = None
     names: tuple[Any, ...] | None = None
     index: Any = None
+    eps: float = 0.0
 
 
-def read_array(values: object, argument: str, *, role: Role = "numbers") -> Reading:
+def read_array(values: object, argument: str, *, role: Role = "numbers") -> Reading:  # noqa: PLR0911  (one per type)
     """Convert `values` to a `Reading`, unless it is one already. The content is not checked here.
 
     Whole numbers stay whole next to missing values, and labels keep their type: decimals, zoned times, categories.
@@ -51,7 +55,8 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         hidden = _missing_objects(data) if data.dtype == object else None
         mask = mask if hidden is None else mask | hidden
         return Reading(argument, data, mask if mask.any() else None)
-    values = _from_torch(values)
+    if _is_tensor(values):
+        return _read_tensor(values, argument, role)
     if isinstance(values, np.ndarray | list | tuple):  # First, because narwhals is slow to reject them.
         return _read_plain(values, argument, role)
     series = series_of(values)
@@ -87,17 +92,43 @@ def series_of(values: object) -> nw.Series[Any] | None:
     return nw.from_native(values, series_only=True) if is_into_series(values) else None
 
 
-def _from_torch(values: object) -> object:
-    """Convert a PyTorch tensor, with or without gradients, to an array; bfloat16 becomes float32.
+def read_forecasts(values: object, argument: str = "y_proba") -> Reading:
+    """Convert forecasts to a `Reading`; a single column of shape (n, 1) becomes 1-D.
 
-    Tensors are recognized by name, so that PyTorch need not be imported.
+    Examples
+    --------
+    >>> read_forecasts([[0.2], [0.8]]).values
+    array([0.2, 0.8])
     """
-    tensor: Any = values
-    if type(values).__module__.partition(".")[0] != "torch" or not hasattr(values, "detach"):
-        return values
+    reading = read_array(values, argument)
+    if reading.values.ndim != PAIR or reading.values.shape[1] != 1:
+        return reading
+    missing = None if reading.missing is None else reading.missing[:, 0]
+    return replace(reading, values=reading.values[:, 0], missing=missing, names=None)
+
+
+def classes_of(shape: tuple[int, ...]) -> int | None:
+    """Return the number of classes of forecasts of this shape; None for one event, in one column or two.
+
+    Examples
+    --------
+    >>> classes_of((100,)), classes_of((100, 2)), classes_of((100, 3))
+    (None, None, 3)
+    """
+    return None if len(shape) == 1 or shape[1] <= PAIR else shape[1]
+
+
+def _is_tensor(values: object) -> bool:
+    """Whether a value is a PyTorch tensor; recognized by name, so that PyTorch need not be imported."""
+    return type(values).__module__.partition(".")[0] == "torch" and hasattr(values, "detach")
+
+
+def _read_tensor(tensor: Any, argument: str, role: Role) -> Reading:
+    """Convert a tensor, with or without gradients, to an array; bfloat16, which NumPy lacks, becomes float32."""
     plain = tensor.detach().cpu()
-    array: NDArray[Any] = (plain.float() if str(plain.dtype) == "torch.bfloat16" else plain).numpy()
-    return array
+    if str(plain.dtype) != "torch.bfloat16":
+        return _read_plain(plain.numpy(), argument, role)
+    return replace(_read_plain(plain.float().numpy(), argument, role), eps=BFLOAT16)
 
 
 def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:

@@ -92,6 +92,10 @@ class Cases:
         Row numbers of the cases in the user's data; None if all rows were kept.
     arguments : mapping of str to str
         Name of each model's forecasts in error messages; "y_proba" by default.
+    sides : tuple
+        For one event, the labels of the other outcome and of the event.
+    event_note : str
+        If the forecasts were given in two columns, which of them is the event's; else empty.
 
     Examples
     --------
@@ -113,6 +117,8 @@ class Cases:
     dropped: int = 0
     rows: NDArray[np.intp] | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
+    sides: tuple[Any, Any] = (0, 1)
+    event_note: str = ""
     # Models whose chunks were iterated to the end. `dataclasses.replace` starts a new set, because the numbers may
     # change.
     _checked: set[str] = field(default_factory=set, init=False)
@@ -193,6 +199,23 @@ class Cases:
         object.__setattr__(own, "_checked", self._checked)
         return own
 
+    def as_rows(self) -> Cases:
+        """Return the cases of one event as those of two classes, with the rows (1 - p, p); classes stay as they are.
+
+        Examples
+        --------
+        >>> cases = Cases(outcome=np.array([0, 1]), forecasts={"a": np.array([0.25, 0.75])}, sides=("no", "yes"))
+        >>> cases.as_rows().labels, cases.as_rows().forecasts["a"]
+        (('no', 'yes'), array([[0.75, 0.25], [0.25, 0.75]]))
+        """
+        if self.labels is not None:
+            return self
+        events = {model: self.gathered(model).forecast for model in self.forecasts}
+        rows = {model: np.stack([1.0 - p, p], axis=1) for model, p in events.items()}
+        own = replace(self, outcome=self.outcomes().astype(np.intp), forecasts=rows, labels=self.sides)
+        own._checked.update(rows)  # noqa: SLF001  (of the same class)
+        return own
+
     def where(self, kept: NDArray[Any]) -> Cases:
         """Return some of the cases, by mask or index; keys keep only labels that still occur.
 
@@ -216,7 +239,7 @@ class Cases:
         return some
 
     def event(self, event: Event, model: str | None = None) -> Cases:
-        """Return the cases of one event: the binary event, "y is this class", or "y is at most this class".
+        """Return the cases of one event: the binary event, one of a class or cut point, or that of the top class.
 
         Cumulative forecasts are rounded to 12 decimals. Those that exceed 1 by no more than the tolerance are set to 1.
 
@@ -226,32 +249,20 @@ class Cases:
         >>> cases = Cases(outcome=np.array([2, 1]), forecasts={"a": rows}, labels=("low", "mid", "high"))
         >>> cases.event(Event("cut", 1)).gathered()
         Chunk(forecast=array([0.5, 0.9]), outcome=array([False,  True]), weight=None)
+        >>> cases.event(Event("top")).gathered()
+        Chunk(forecast=array([0.5, 0.7]), outcome=array([ True, False]), weight=None)
         """
         kind, place = event
         if kind == "event":
             return self.of(self._named(model))
-        if kind == "class":
-            name = self._named(model)
-            self._check(name)
-            return self._event(name, self.forecasts[name][:, place], self.outcome == place)
-        return next(itertools.islice(self.events("cut", model), place, None))
-
-    def answers(self, model: str | None = None) -> Cases:
-        """Return the cases of the event that the most likely class happens, with its probability as the forecast.
-
-        Of equal probabilities, the first class counts. The event depends on the model.
-
-        Examples
-        --------
-        >>> rows = np.array([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]])
-        >>> cases = Cases(outcome=np.array([2, 1]), forecasts={"a": rows}, labels=("low", "mid", "high"))
-        >>> cases.answers().gathered()
-        Chunk(forecast=array([0.5, 0.7]), outcome=array([ True, False]), weight=None)
-        """
+        if kind == "cut":
+            return next(itertools.islice(self.events("cut", model), place, None))
         name = self._named(model)
         self._check(name)
         forecast = self.forecasts[name]
-        return self._event(name, forecast.max(axis=1), self.outcome == forecast.argmax(axis=1))
+        if kind == "top":
+            return self._event(name, forecast.max(axis=1), self.outcome == forecast.argmax(axis=1))
+        return self._event(name, forecast[:, place], self.outcome == place)
 
     def events(self, kind: Literal["class", "cut"], model: str | None = None) -> Iterator[Cases]:
         """Yield the cases of every class, or of every cut point, in order; see `event`."""
@@ -321,6 +332,7 @@ def checked_forecast(
     argument: str,
     tolerance: float | None,
     rows: NDArray[np.intp] | None = None,
+    hint: str = laws.ROW_SUM_HINT,
 ) -> Floats:
     """Check that forecasts are probabilities and return them as float64, of shape (cases,) or (K, cases).
 
@@ -335,7 +347,7 @@ def checked_forecast(
             limits = np.finfo(whole.dtype)
             tolerance = max(tolerance, rounding_of_rows(len(forecast), eps=float(limits.eps), tiny=float(limits.tiny)))
         if not np.abs(forecast.sum(axis=0) - 1.0).max() <= tolerance:
-            laws.refuse_row_sums(argument, whole, tolerance, rows)
+            laws.refuse_row_sums(argument, whole, tolerance, rows, hint=hint)
     return forecast
 
 

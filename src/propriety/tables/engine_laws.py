@@ -80,7 +80,7 @@ def _refuse(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int, cou
         hint = laws.forecast_hint(argument, low, high)
     elif bit == Broken.ROW_SUM:
         argument, hint = laws.rows_of(argument), laws.ROW_SUM_HINT
-        law = laws.row_sum_law(cases.tolerance)  # type: ignore[arg-type]  # rows have one
+        law = laws.row_sum_law(cases.tolerance)
         shown, verb = high if high > 1.0 else low, "sums to"
     elif bit == Broken.WEIGHT:
         argument, law, hint = "sample_weight", laws.WEIGHT_LAW, laws.WEIGHT_HINT

@@ -222,7 +222,7 @@ def _keyed(
     cases: LazyCases, model: int, event: Event, level: int | None, by: Sequence[str], within: Within | None
 ) -> Lazy:
     """Return the plain columns to be summed, with their key, restricted to the cells of `within`."""
-    happened, weight = cases.happened(event), nw.col("weight")
+    happened, weight = cases.happened(event, model), nw.col("weight")
     columns: dict[str, nw.Expr] = {name: nw.col(name) for name in by}
     columns |= {"key": _key(cases, model, event, level), "forecast": cases.forecast(model, event)}
     if cases.weighted:

@@ -44,10 +44,8 @@ def distinct_labels(labels: Labels) -> tuple[Any, ...]:
     return names
 
 
-def class_labels(classes: int, labels: Labels | None, pos_label: object = None) -> tuple[Any, ...]:
+def class_labels(classes: int, labels: Labels | None) -> tuple[Any, ...]:
     """Return the label of each class: those given, or 0, ..., K - 1."""
-    if pos_label is not None:
-        raise laws.event_of_classes()
     if labels is None:
         return tuple(range(classes))
     columns = distinct_labels(labels)
@@ -61,7 +59,7 @@ def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any],
     """Return the two labels of a binary outcome, as given, and that of the event, by default the last."""
     names = distinct_labels(labels)
     if len(names) != 2:
-        law = Wording("must name the two classes of a 1-D {y_proba}")
+        law = Wording("must name the two outcomes of a binary {y_proba}")
         hint = "pass rows with one column per class for more."
         raise InputValueError(law, argument="labels", offender=f"got {len(names)} labels", hint=hint)
     event = names[1] if pos_label is None else pos_label

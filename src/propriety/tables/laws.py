@@ -61,6 +61,10 @@ NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are 
 ROW_SUM_HINT = Wording(
     "divide each row by its sum if these are unnormalised, or pass {tolerance=} if this is rounding error."
 )
+MODELS_HINT = Wording(
+    "if the columns are models, pass a mapping, such as {mapping}; if they are classes, each row must sum to one.",
+    mapping="{name: frame[name] for name in frame}",
+)
 WEIGHT_LAW = "must be finite and not negative"
 NO_WEIGHT = "must be positive for at least one case; all are 0"
 WEIGHT_SIZE = "must have squares whose sum is positive and finite"
@@ -202,7 +206,7 @@ def none_left(rows: int, *, models: int = 1) -> InputValueError:
 
 def event_of_classes() -> InputValueError:
     """Return the error for a `pos_label` given with class probabilities."""
-    law = Wording("belongs to a 1-D {y_proba}; rows of probabilities name their columns by {labels=}")
+    law = Wording("belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}")
     return InputValueError(law, argument="pos_label")
 
 
@@ -216,11 +220,13 @@ def third_label(pos_label: object, other: object, third: object) -> InputValueEr
     )
 
 
-def refuse_row_sums(argument: str, values: NDArray[Any], tolerance: float, rows: RowNumbers) -> NoReturn:
+def refuse_row_sums(
+    argument: str, values: NDArray[Any], tolerance: float, rows: RowNumbers, *, hint: str = ROW_SUM_HINT
+) -> NoReturn:
     """Raise the error for class probabilities that do not sum to one."""
     sums = values.sum(axis=1, dtype=np.float64)
     bad = ~(np.abs(sums - 1.0) <= tolerance)
-    refuse(rows_of(argument), row_sum_law(tolerance), bad, sums, rows, hint=ROW_SUM_HINT, verb="sums to")
+    refuse(rows_of(argument), row_sum_law(tolerance), bad, sums, rows, hint=hint, verb="sums to")
 
 
 def refuse_outcomes(values: NDArray[Any], rows: RowNumbers) -> NoReturn:

@@ -79,9 +79,10 @@ class LazyCases:
     ----------
     frame : narwhals.LazyFrame
         Its columns are `outcome`, and if present `weight`, `key_0`, ..., `cluster` and `time`. Model m has
-        `forecast_m`, or for classes `forecast_m_0`, ..., their sum `total_m`, their extremes `lowest_m` and
-        `highest_m`, and with cut points the cumulative forecasts `head_m_0`, .... For classes, `class` is the index of
-        the outcome among the labels, or -1 if it is none of them.
+        `forecast_m`, or for classes `forecast_m_0`, .... If its forecasts were given in several columns, it also has
+        their sum `total_m` and their extremes `lowest_m` and `highest_m`; for classes, the index `top_m` of the first
+        class with the highest, and with cut points the cumulative forecasts `head_m_0`, .... For classes, `class` is
+        the index of the outcome among the labels, or -1 if it is none of them.
     models : tuple of str
         Names of the models.
     labels : tuple or None
@@ -94,8 +95,10 @@ class LazyCases:
         Original names of the columns `cluster` and `time`.
     weighted, drop : bool
         Whether there are weights; whether rows with missing values are dropped.
-    tolerance : float or None
-        Allowed deviation of a row of class probabilities from summing to one; None for one event.
+    tolerance : float
+        Allowed deviation of a row of probabilities from summing to one.
+    in_rows : tuple of bool
+        For each model, whether its forecasts were given in several columns, which must sum to one.
     engine : str
         Name of the engine.
     arguments : tuple of str
@@ -109,6 +112,8 @@ class LazyCases:
         The label of the event, if the user gave only this one.
     key_kinds : mapping
         How the labels of `key_0`, ..., `cluster` and `time` are stored, and the order in which they are shown.
+    event_note : str
+        If the forecasts were given in two columns, which of them is the event's; else empty.
     """
 
     frame: Lazy
@@ -120,13 +125,15 @@ class LazyCases:
     time: str | None
     weighted: bool
     drop: bool
-    tolerance: float | None
+    tolerance: float
+    in_rows: tuple[bool, ...]
     engine: str
     arguments: tuple[str, ...]
     held: tuple[Any, ...] | None
     named: tuple[Any, ...]
     pos_label: object
     key_kinds: Mapping[str, KeyColumn]
+    event_note: str = ""
 
     @property
     def tables(self) -> tuple[tuple[int, Event], ...]:
@@ -173,14 +180,18 @@ class LazyCases:
         """Forecast of an event by a model."""
         if event.kind == "cut":
             return nw.col(f"head_{model}_{event.place}")
+        if event.kind == "top":
+            return nw.col(f"highest_{model}")
         return self.forecasts(model)[event.place]
 
-    def happened(self, event: Event) -> nw.Expr:
-        """1 where an event happened, 0 where it did not."""
+    def happened(self, event: Event, model: int = 0) -> nw.Expr:
+        """1 where an event happened, 0 where it did not; only that of the top class depends on the model."""
         if event.kind == "cut":
             return flag(nw.col("class") <= float(event.place))
         if event.kind == "class":
             return flag(nw.col("class") == float(event.place))
+        if event.kind == "top":
+            return flag(nw.col("class") == nw.col(f"top_{model}"))
         outcome = nw.col("outcome")
         return outcome if self.held is None else flag(outcome == self.held[1])
 
@@ -198,7 +209,7 @@ class LazyCases:
         laws = {"outcome": self._outcome_law(), "forecast": self._forecast_law(model, positive)}
         if self.weighted:
             laws["weight"] = self._weight_law()
-        if self.labels is not None:
+        if self.in_rows[model]:
             laws["row_sum"] = self._row_sum_law(model)
         return laws
 
@@ -289,9 +300,9 @@ class LazyCases:
     def _forecast_law(self, model: int, positive: Event | None) -> Law:
         # With several models a row is dropped for all of them, so that all are evaluated on the same cases.
         absent = range(len(self.models)) if self.drop else [model]
-        missing = reduce(or_, [self._is_missing(column) for other in absent for column in self.forecasts(other)])
+        missing = reduce(or_, [self._is_missing(column) for other in absent for column in self._given(other)])
         bits = Broken.FORECAST_MISSING, Broken.FORECAST
-        if self.labels is None:
+        if not self.in_rows[model]:
             name, forecast = f"forecast_{model}", self.forecasts(model)[0]
             inside = (forecast >= 0.0 if positive is None else forecast > 0.0) & (forecast <= 1.0)
             return Law(missing, self._excluding_nan(inside, forecast), *bits, name, name)
@@ -299,6 +310,10 @@ class LazyCases:
         inside = (nw.col(lowest) >= 0.0) & (nw.col(highest) <= 1.0)
         inside = inside if positive is None else inside & (self.forecast(model, positive) > 0.0)
         return Law(missing, inside, *bits, lowest, highest)
+
+    def _given(self, model: int) -> list[nw.Expr]:
+        """Return the columns that a model was given in, or for two columns their sum, which is missing if one is."""
+        return [nw.col(f"total_{model}")] if self.labels is None and self.in_rows[model] else self.forecasts(model)
 
     def _weight_law(self) -> Law:
         weight = nw.col("weight")

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import reduce
-from itertools import accumulate
 from numbers import Real
 from operator import add
 from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
+from propriety.tables.arrays import PAIR
 from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
+from propriety.tables.forecast_columns import event_in_words, labels_named, places_named, two_labels
 from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
@@ -58,15 +61,15 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
 ) -> LazyCases:
     """Cast the columns of a lazy frame and resolve the labels.
 
-    The rows themselves are checked when they are counted. Only `pos_label` without `labels` needs a query here, which
-    finds the other label and stops at the first one.
+    The rows themselves are checked when they are counted. A query here finds the labels that occur, if `labels` are not
+    given and the columns must be matched to them; with `pos_label` and one column it finds only the other label.
 
     Parameters
     ----------
     frame : narwhals.LazyFrame
         The frame.
     forecasts : mapping
-        For each model, the column of the event's probability, or the columns of all classes in order.
+        For each model, the column of the event's probability, or the columns of both outcomes or of all classes.
     outcome, weight, cluster, time : str
         Names of columns.
     by : str or sequence of str, optional
@@ -80,8 +83,9 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     columns = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
     classes = _number_of_classes(columns)
     if ordered and classes is None:
-        raise InputValueError("belongs to rows of classes; the forecasts are of one event", argument="ordered")
-    known = None if classes is None else class_labels(classes, labels, pos_label)
+        raise InputValueError("belongs to three or more classes; the forecasts are of one event", argument="ordered")
+    if classes is not None and pos_label is not None:
+        raise laws.event_of_classes()
     named = () if labels is None else distinct_labels(labels)
     keys = _distinct(frames.group_keys(by))
     arguments = tuple("y_proba" if len(forecasts) == 1 else laws.named_forecast(model) for model in forecasts)
@@ -94,11 +98,23 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         keys={f"key_{place}": key for place, key in enumerate(keys)}
         | {name: column for name, column in (("cluster", cluster), ("time", time)) if column is not None},
     )
-    if known is None:
-        held, found = _held_event(cast, pos_label, labels), cast.frame
+    known, note = None, ""
+    held: tuple[Any, ...] | None
+    if classes is not None:
+        known = _class_labels(cast, columns, classes, labels)
+        if known != tuple(range(classes)):
+            named = known
+        held = _held_classes(known, cast, labelled=bool(named))
+        found = _with_derived(_reordered(cast.frame, columns, known), len(columns), held, cut_points=ordered)
+    elif any(len(own) == PAIR for own in columns.values()):
+        sides, event = _two_sides(cast, columns, labels, pos_label)
+        plain = labels is None and pos_label is None and sides == (0, 1) and cast.outcomes != "text"
+        held = None if plain else _held_event(cast, event, sides)
+        named = () if plain else sides
+        note = event_in_words(event, sides, next(own for own in columns.values() if len(own) == PAIR))
+        found = _with_event(cast.frame, columns, sides, event)
     else:
-        held = _held_classes(known, cast, labelled=labels is not None)
-        found = _with_derived(cast.frame, len(columns), held, cut_points=ordered)
+        held, found = _held_event(cast, pos_label, labels), cast.frame
     return LazyCases(
         frame=found,
         models=tuple(columns),
@@ -109,21 +125,23 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         time=time,
         weighted=weight is not None,
         drop=missing == "drop",
-        tolerance=None if classes is None else tolerance,
+        tolerance=tolerance,
+        in_rows=tuple(len(own) > 1 for own in columns.values()),
         engine=cast.engine,
         arguments=arguments,
         held=held,
         named=named,
-        pos_label=None if labels is not None else pos_label,
+        pos_label=None if named else pos_label,
         key_kinds=cast.key_kinds,
+        event_note=note,
     )
 
 
 def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
     """Return the number of classes, or None for one event; raise an error if the models forecast different things."""
     names = list(forecasts)
-    told = ["one event" if len(own) == 1 else f"{len(own)} classes" for own in forecasts.values()]
-    if not names or "0 classes" in told:
+    told = ["one event" if len(own) <= PAIR else f"{len(own)} classes" for own in forecasts.values()]
+    if not names or not all(forecasts.values()):
         law = "must name columns of the frame: a list, or a mapping of models to their columns"
         raise InputTypeError(law, argument="forecasts", offender=f"it is {dict(forecasts)!r}")
     for name, what in zip(names, told, strict=True):
@@ -131,7 +149,7 @@ def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
             law = f"must be of one kind; {names[0]!r} forecasts {told[0]} and {name!r} {what}"
             raise InputValueError(law, argument="forecasts")
     number = len(forecasts[names[0]])
-    return None if number == 1 else number
+    return None if number <= PAIR else number
 
 
 def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
@@ -207,6 +225,68 @@ def _number(column: Column, argument: str) -> nw.Expr:
     return column.values.cast(nw.Float64)
 
 
+def _class_labels(
+    cast: _Cast, columns: Mapping[str, tuple[str, ...]], classes: int, labels: Labels | None
+) -> tuple[Any, ...]:
+    """Return the labels of classes: those given, the names of columns if the outcomes are among them, or numbers."""
+    if labels is None and (cast.outcomes == "text" or all(map(_is_numeral, next(iter(columns.values()))))):
+        labels = labels_named(next(iter(columns.values())), _occurring(cast, classes))
+    return class_labels(classes, labels)
+
+
+def _two_sides(
+    cast: _Cast, columns: Mapping[str, tuple[str, ...]], labels: Labels | None, pos_label: object
+) -> tuple[tuple[Any, Any], Any]:
+    """Return the labels of two columns in order, and that of the event."""
+    pairs = [own for own in columns.values() if len(own) == PAIR]
+    if labels is None:
+        numerals = any(map(_is_numeral, itertools.chain(*pairs)))
+        seen = cast.outcomes == "text" or pos_label is not None or numerals
+        present = _occurring(cast, PAIR) if seen else np.zeros(0)
+        labels = two_labels(present, pairs, None, pos_label)
+    return labels_of_event(labels, pos_label)
+
+
+def _occurring(cast: _Cast, classes: int) -> NDArray[Any]:
+    """Return the distinct outcomes, or one more than there are classes."""
+    outcome = nw.col("outcome")
+    known = ~(is_missing(outcome, cast.engine) if cast.outcomes == "real" else outcome.is_null())
+    found = fetched(cast.frame.filter(known).select("outcome").unique().head(classes + 1))
+    values = found.column("outcome").to_pylist()
+    return np.array(values, dtype=object if cast.outcomes == "text" else None)
+
+
+def _is_numeral(name: str) -> bool:
+    return name.removeprefix("-").replace(".", "", 1).isdigit()
+
+
+def _reordered(frame: Lazy, columns: Mapping[str, tuple[str, ...]], labels: tuple[Any, ...]) -> Lazy:
+    """Put columns that are named like the classes in the order of the labels."""
+    moved = {}
+    for model, own in enumerate(columns.values()):
+        for place, source in enumerate(places_named(own, labels) or ()):
+            if place != source:
+                moved[f"forecast_{model}_{place}"] = nw.col(f"forecast_{model}_{source}")
+    return row_by_row(frame, lambda rows: rows.with_columns(**moved)) if moved else frame
+
+
+def _with_event(frame: Lazy, columns: Mapping[str, tuple[str, ...]], sides: tuple[Any, Any], event: object) -> Lazy:
+    """Add the event's column of each model given in two columns, and the sum and extremes of both."""
+    added: dict[str, nw.Expr] = {}
+    for model, own in enumerate(columns.values()):
+        if len(own) == PAIR:
+            place = (places_named(own, sides) or (0, 1))[sides.index(event)]
+            pair = [nw.col(f"forecast_{model}_{side}") for side in range(PAIR)]
+            added |= {f"forecast_{model}": pair[place], **_of_row(model, pair)}
+    return row_by_row(frame, lambda rows: rows.with_columns(**added))
+
+
+def _of_row(model: int, own: Sequence[nw.Expr]) -> dict[str, nw.Expr]:
+    """Return the sum and the extremes of the columns of a model."""
+    lowest, highest = nw.min_horizontal(*own), nw.max_horizontal(*own)
+    return {f"total_{model}": reduce(add, own), f"lowest_{model}": lowest, f"highest_{model}": highest}
+
+
 def _held_event(cast: _Cast, pos_label: object, labels: Labels | None) -> tuple[Any, Any] | None:
     """Return the other label and that of the event as the engine stores them; None if the outcomes are 0 and 1."""
     if labels is not None:
@@ -262,19 +342,20 @@ def _held_classes(labels: tuple[Any, ...], cast: _Cast, *, labelled: bool) -> tu
 
 
 def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_points: bool) -> Lazy:
-    """Add columns derived from each row: the class index, and for each model the sum, extremes and cumulative sums."""
+    """Add columns derived from each row: the class index, and for each model sums, extremes and the top class."""
     # Indices are counted from 1, so that an outcome that is no label ends as -1.
     places = [flag(nw.col("outcome") == label) * float(place) for place, label in enumerate(labels, 1)]
-    columns = {"class": reduce(add, places) - 1.0}
+    columns, tops = {"class": reduce(add, places) - 1.0}, {}
     for model in range(models):
         own = [nw.col(f"forecast_{model}_{place}") for place in range(len(labels))]
-        heads = list(accumulate(own, add))
-        columns[f"total_{model}"] = heads[-1]
-        columns[f"lowest_{model}"] = nw.min_horizontal(*own)
-        columns[f"highest_{model}"] = nw.max_horizontal(*own)
+        columns |= _of_row(model, own)
+        highest = nw.col(f"highest_{model}")
+        first = [nw.when(one == highest).then(float(place)).otherwise(float(len(own))) for place, one in enumerate(own)]
+        tops[f"top_{model}"] = nw.min_horizontal(*first)
         if cut_points:
-            columns |= {f"head_{model}_{place}": _rounded(head) for place, head in enumerate(heads[:-1])}
-    return row_by_row(frame, lambda rows: rows.with_columns(**columns))
+            heads = itertools.accumulate(own[:-1], add)
+            columns |= {f"head_{model}_{place}": _rounded(head) for place, head in enumerate(heads)}
+    return row_by_row(frame, lambda rows: rows.with_columns(**columns).with_columns(**tops))
 
 
 def _rounded(head: nw.Expr) -> nw.Expr:

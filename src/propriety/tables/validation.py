@@ -19,11 +19,12 @@ from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
-from propriety.tables.arguments import Arguments, ForecastKind, about, check_kind, check_rows, numbers_of
-from propriety.tables.arrays import Reading, read_array
-from propriety.tables.cases import TOLERANCE, Cases, checked_forecast
+from propriety.tables.arguments import Arguments, ForecastKind, about, check_event, check_rows, numbers_of
+from propriety.tables.arrays import PAIR, Reading, read_array, read_forecasts
+from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
+from propriety.tables.forecast_columns import places_named, read_columns
 from propriety.tables.keys import read_keys
-from propriety.tables.labels import Labels, class_labels, distinct_labels, happened_of, places_of
+from propriety.tables.labels import Labels, class_labels, distinct_labels, places_of
 
 __all__ = [
     "TOLERANCE",
@@ -59,15 +60,15 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     fewest: int = 1,
     kind: ForecastKind = "any",
 ) -> Cases:
-    """Read outcomes and the forecasts of some models: of one event if they are 1-D, of K classes if they are 2-D.
+    """Read outcomes and the forecasts of some models: of one event in one or two columns, or of K classes.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Outcomes.
-    forecasts : mapping of str to array-like of shape (n,) or (n, K), or array-like
-        Probability of the event, or of each class in the order of `labels`, by model. The model of a single array-like
-        is called "forecast", and its forecasts are called y_proba in errors.
+    forecasts : mapping of str to array-like of shape (n,), (n, 1), (n, 2) or (n, K), or array-like
+        Probability of the event, of both outcomes, or of each class, by model; see `propriety.mean_score`. The model of
+        a single array-like is called "forecast", and its forecasts are called y_proba in errors.
     by : array-like of shape (n,), or mapping of str to array-like, optional
         Groups to report on; the key of a single array-like is called "group".
     cluster, time : array-like of shape (n,), optional
@@ -75,10 +76,11 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     sample_weight : array-like of shape (n,), optional
         Weights, finite and not negative.
     pos_label : label, optional
-        The label whose probability a 1-D forecast gives. Needed unless the labels are 0/1 or boolean.
+        The label of the event. One column needs it unless the labels are 0/1 or boolean; of two columns it chooses the
+        event's, by default the second.
     labels : sequence, optional
-        The label of each column in order; for a 1-D forecast the two labels, the event last. Needed for class
-        probabilities unless the labels are 0, ..., K - 1.
+        The label of each column in order; of one column the two labels, the event last. Needed for three or more
+        classes unless the labels are 0, ..., K - 1 or the names of a frame's columns.
     missing : {"raise", "drop"}
         What to do about NaN, None, NA and masked entries in the outcomes, forecasts and weights. A case with a missing
         value in any model is dropped for all. Keys must be known for every case that is kept.
@@ -87,7 +89,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     fewest : int
         Smallest allowed number of models.
     kind : {"any", "event", "classes"}
-        Required kind of forecasts.
+        Which cases to return: those of the event or the classes, only those of an event, or always those of classes;
+        one event then has the rows (1 - p, p).
 
     Examples
     --------
@@ -101,14 +104,15 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     given = _arguments(y_true, models, sample_weight, names)
     given.check(kind)
     rows = given.settle_missing(drop=missing == "drop")
-    numbers, weights = given.numbers(rows), given.weights(rows)
-    outcome, columns = _settle_labels(given, rows, labels, pos_label)
+    tolerance = max(tolerance, *(_rounding(one) for one in given.forecasts.values()))
+    weights = given.weights(rows)
+    read = read_columns(given, rows, labels=labels, pos_label=pos_label, tolerance=tolerance)
     key = partial(read_keys, beside=given, rows=rows)
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
-    return Cases(
-        outcome=outcome,
-        forecasts=numbers,
-        labels=columns,
+    cases = Cases(
+        outcome=read.outcome,
+        forecasts=read.forecasts,
+        labels=read.labels,
         weight=weights,
         keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
         cluster=None if cluster is None else key(cluster, "cluster"),
@@ -117,7 +121,10 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         dropped=0 if rows is None else len(given) - len(rows),
         rows=rows,
         arguments=names,
+        sides=read.sides,
+        event_note=read.event_note,
     )
+    return cases.as_rows() if kind == "classes" else cases
 
 
 def read_outcomes(
@@ -156,47 +163,67 @@ def read_outcomes(
 def read_forecast(
     y_proba: object, *, labels: Labels | None = None, tolerance: float = TOLERANCE
 ) -> tuple[Floats, tuple[Any, ...]]:
-    """Read class probabilities without outcomes; return them in shape (K, n) with the labels of the classes.
+    """Read probabilities without outcomes; return them in shape (K, n) with the labels of the classes.
+
+    The forecast of one event, in one column or two, is the row (1 - p, p) of two classes.
 
     Examples
     --------
-    >>> read_forecast([[0.2, 0.8]], labels=["no", "yes"])
-    (array([[0.2], [0.8]]), ('no', 'yes'))
+    >>> read_forecast([[0.25, 0.75]], labels=["no", "yes"])
+    (array([[0.25], [0.75]]), ('no', 'yes'))
+    >>> read_forecast([0.75])
+    (array([[0.25], [0.75]]), (0, 1))
     """
     check_options("raise", tolerance)
-    reading = read_array(y_proba, "y_proba")
-    check_rows(reading)
-    check_kind(reading.values.shape, "y_proba", "classes")
-    if len(reading.values) == 0:
+    values, names = _numbers_alone(y_proba)
+    if len(values) == 0:
         raise InputValueError("must hold at least one case", argument="y_proba", offender="it is empty")
-    if reading.missing is not None:
-        laws.refuse_missing("y_proba", reading.missing)
-    values = numbers_of(reading, None)
+    if values.ndim == 1:
+        columns = class_labels(PAIR, labels)
+        event = checked_forecast(values, argument="y_proba", tolerance=None)
+        return np.stack([1.0 - event, event]), columns
     columns = class_labels(values.shape[1], labels)
-    _check_column_names(reading.names, columns)
-    return checked_forecast(values, argument="y_proba", tolerance=tolerance), columns
+    places = None if names is None else places_named(names, columns)
+    forecast = checked_forecast(
+        values if places is None else values[:, places], argument="y_proba", tolerance=tolerance
+    )
+    return (np.stack([1.0 - forecast[1], forecast[1]]) if len(forecast) == PAIR else forecast), columns
 
 
 def read_event_forecast(y_proba: object) -> Floats:
-    """Read probabilities of one event without outcomes: an array of any length, or one number.
+    """Read probabilities of one event without outcomes: one number, or an array of shape (n,), (n, 1) or (n, 2).
+
+    The second of two columns is the event's.
 
     Examples
     --------
-    >>> read_event_forecast([0.2, 1]), read_event_forecast(0.5)
-    (array([0.2, 1. ]), array(0.5))
+    >>> read_event_forecast([0.2, 1]), read_event_forecast(0.5), read_event_forecast([[0.8, 0.2]])
+    (array([0.2, 1. ]), array(0.5), array([0.2]))
     """
     if np.ndim(y_proba) == 0 and not isinstance(y_proba, str | bytes):  # type: ignore[arg-type]  # anything
-        reading = Reading("y_proba", np.asarray(y_proba))
-        values = numbers_of(reading, None).astype(np.float64)
+        values = numbers_of(Reading("y_proba", np.asarray(y_proba)), None).astype(np.float64)
     else:
-        reading = read_array(y_proba, "y_proba")
-        check_kind(reading.values.shape, "y_proba", "event")
-        if reading.missing is not None:
-            laws.refuse_missing("y_proba", reading.missing)
-        values = numbers_of(reading, None)
+        values, names = _numbers_alone(y_proba)
+        check_event(values.shape, "y_proba")
+        if values.ndim == PAIR:
+            if names is not None and list(names) != sorted(names, key=str):
+                law = "must have its two columns in the order of the classes, the event last"
+                raise InputValueError(law, argument="y_proba", offender=f"got {list(names)}", hint=laws.EVENT_HINT)
+            if values.size:
+                checked_forecast(values, argument="y_proba", tolerance=TOLERANCE)
+            values = values[:, 1]
     laws.refuse_missing_floats("y_proba", np.atleast_1d(values))
     found = checked_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
     return found.astype(np.float64, copy=False).reshape(values.shape)
+
+
+def _numbers_alone(y_proba: object) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
+    """Return forecasts given without outcomes, none of them missing, and the names of their columns."""
+    reading = read_forecasts(y_proba)
+    check_rows(reading)
+    if reading.missing is not None:
+        laws.refuse_missing("y_proba", reading.missing)
+    return numbers_of(reading, None), reading.names
 
 
 def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
@@ -264,35 +291,12 @@ def _arguments(
     readings = {}
     for model, values in forecasts.items():
         with about(names[model]):
-            readings[model] = read_array(values, "y_proba")
+            readings[model] = read_forecasts(values)
     weight = None if sample_weight is None else read_array(sample_weight, "sample_weight")
     return Arguments(outcome, readings, weight, names)
 
 
-def _settle_labels(
-    given: Arguments, rows: NDArray[np.intp] | None, labels: Labels | None, pos_label: object
-) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
-    """Return the events, or the class indices and the class labels."""
-    truth = given.truth(rows, labelled=labels is not None or pos_label is not None)
-    first = next(iter(given.forecasts))
-    shape = given.forecasts[first].values.shape
-    with about(given.names[first]):
-        if len(shape) == 1:
-            return happened_of(truth, pos_label, labels, rows), None
-        columns = class_labels(shape[1], labels, pos_label)
-    for model, reading in given.forecasts.items():
-        with about(given.names[model]):
-            _check_column_names(reading.names, columns)
-    with about(given.names[first]):
-        return places_of(truth, columns, rows, labelled=labels is not None), columns
-
-
-def _check_column_names(names: tuple[Any, ...] | None, columns: tuple[Any, ...]) -> None:
-    """Raise an error if the columns of a frame are named as the labels but are in another order."""
-    if names is None or names == columns:
-        return
-    texts = [str(name) for name in names], [str(column) for column in columns]
-    if set(names) == set(columns) or (set(texts[0]) == set(texts[1]) and texts[0] != texts[1]):
-        law = Wording("must be in the order of the columns of {y_proba}")
-        offender = f"labels are {list(columns)} and columns {list(names)}"
-        raise InputValueError(law, argument="labels", offender=offender)
+def _rounding(reading: Reading) -> float:
+    """Return how far rounding moves row sums from one if the original number type is one that NumPy lacks, else 0."""
+    rows = reading.values.ndim == PAIR and reading.eps > 0.0
+    return rounding_of_rows(reading.values.shape[1], eps=reading.eps, tiny=0.0) if rows else 0.0

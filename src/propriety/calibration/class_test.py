@@ -1,0 +1,214 @@
+"""One test of the calibration of class probabilities: temperature, each class, and a shared shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from propriety.calibration.class_scores import ClassScores, case_values, line_statistics, standardised
+from propriety.result import Floats
+from propriety.tables.cases import Cases
+
+__all__ = [
+    "SHARES",
+    "SMALLEST",
+    "ClassTest",
+    "View",
+    "class_test",
+    "combined",
+    "drawn_test",
+    "expected_test",
+    "joined_test",
+    "line_p_values",
+]
+
+View: TypeAlias = Literal["class-wise", "temperature", "shape"]
+
+SHARES: dict[View, float] = {"temperature": 0.4, "class-wise": 0.4, "shape": 0.2}
+SMALLEST = 50.0  # Variance of the number of cases that each class needs for chi-squared distributions.
+WORK, FEWEST_DRAWS = 10**7, 200  # Most outcomes drawn, and the number of draws made in any case.
+BLOCK = 2**21  # Outcomes drawn at once.
+FEW_CLASSES = 16  # With more classes, outcomes are found by bisection.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassTest:
+    """A test of the calibration of class probabilities; see `propriety.class_calibration`.
+
+    Parameters
+    ----------
+    p_value : float
+        Combined p-value of the views; 0 if a class happened whose probability was 0.
+    p_values : dict
+        p-value of each view that was tested.
+    decided_by : str
+        The view with the smallest p-value relative to its share of the level.
+    temperature : float
+        Standardised sum of the temperature; negative if the probabilities are too extreme. NaN if it was not tested.
+    class_p_values, class_p_adjusted : ndarray of shape (K,)
+        p-value of each class, also adjusted for the number of classes; NaN for classes that were not tested.
+    method : str
+        How p-values were computed.
+    """
+
+    p_value: float
+    p_values: dict[View, float]
+    decided_by: View
+    temperature: float
+    class_p_values: Floats
+    class_p_adjusted: Floats
+    method: str
+
+
+def class_test(cases: Cases, model: str, scores: ClassScores, *, n_resamples: int, seed: int) -> ClassTest:
+    """Test the calibration of independent cases without weights, by draws of outcomes if some class is rare."""
+    information = scores.line_variance[:, 0]
+    if (information[information > 0.0] < SMALLEST).any():
+        return drawn_test(cases, model, scores, n_resamples, seed)
+    return expected_test(scores)
+
+
+def combined(p_values: dict[View, float]) -> tuple[float, View]:
+    """Return the smallest p-value relative to the share of the level of its view, and that view.
+
+    Examples
+    --------
+    >>> combined({"temperature": 0.3, "class-wise": 0.02})
+    (0.04, 'class-wise')
+    """
+    total = sum(SHARES[view] for view in p_values)
+    relative = {view: p_value * total / SHARES[view] for view, p_value in p_values.items()}
+    view = min(relative, key=relative.__getitem__)
+    return min(relative[view], 1.0), view
+
+
+def expected_test(scores: ClassScores) -> ClassTest:
+    """Test with chi-squared distributions, which hold if every class is frequent enough."""
+    z, *shape = standardised(scores.sums, scores.variance)
+    p_values: dict[View, float] = {}
+    if scores.variance[0, 0] > 0.0:
+        p_values["temperature"] = float(chdtrc(1.0, z**2))
+    if shape:
+        p_values["shape"] = float(chdtrc(len(shape), np.sum(np.square(shape))))
+    return joined_test(p_values, float(z), line_p_values(scores.line_sums, scores.line_variance), "chi-squared")
+
+
+def line_p_values(sums: Floats, variance: Floats) -> Floats:
+    """Return the p-value of each class; NaN where its probabilities are only 0 and 1."""
+    lines, df = line_statistics(sums, variance)
+    return np.where(df > 0.0, chdtrc(np.maximum(df, 1.0), lines), np.nan)
+
+
+def joined_test(p_values: dict[View, float], temperature: float, of_class: Floats, method: str) -> ClassTest:
+    """Make a test of the p-values of temperature and shape and of those of the classes; NaN means not tested."""
+    number = int(np.count_nonzero(~np.isnan(of_class)))
+    adjusted = np.minimum(of_class * number, 1.0)
+    if number:
+        p_values = p_values | {"class-wise": float(np.nanmin(adjusted))}
+    p_value, view = combined(p_values) if p_values else (1.0, "class-wise")
+    return ClassTest(
+        p_value=p_value,
+        p_values=p_values,
+        decided_by=view,
+        temperature=temperature,
+        class_p_values=of_class,
+        class_p_adjusted=adjusted,
+        method=method,
+    )
+
+
+def drawn_test(cases: Cases, model: str, scores: ClassScores, n_resamples: int, seed: int) -> ClassTest:
+    """Test with the distribution of the same statistics over draws of outcomes from the probabilities themselves."""
+    plain = expected_test(scores)
+    if not plain.p_values:
+        return plain
+    draws = max(min(n_resamples, WORK // len(cases)), min(n_resamples, FEWEST_DRAWS))
+    sums, line_sums = _drawn_sums(cases, model, scores, draws, seed)
+    standard = standardised(sums, scores.variance)
+    of_class = line_p_values(line_sums, scores.line_variance)
+    tested = ~np.isnan(plain.class_p_values)
+    smallest = np.where(tested, of_class, np.inf).min(axis=1)
+    of_draws: dict[View, Floats] = {
+        "temperature": np.asarray(chdtrc(1.0, standard[:, 0] ** 2)),
+        "class-wise": smallest * np.count_nonzero(tested),
+        "shape": chdtrc(max(standard.shape[1] - 1, 1), (standard[:, 1:] ** 2).sum(axis=1)),
+    }
+    total = sum(SHARES[view] for view in plain.p_values)
+    relative = np.min([of_draws[view] * total / SHARES[view] for view in plain.p_values], axis=0)
+    adjusted = [_share(smallest, one) for one in plain.class_p_values]
+    observed = _observed(plain)
+    return ClassTest(
+        p_value=_share(relative, min(observed[view] * total / SHARES[view] for view in observed)),
+        p_values={view: _share(of_draws[view], observed[view]) for view in observed},
+        decided_by=plain.decided_by,
+        temperature=plain.temperature,
+        class_p_values=np.array(
+            [_share(drawn, one) for drawn, one in zip(of_class.T, plain.class_p_values, strict=True)]
+        ),
+        class_p_adjusted=np.array(adjusted),
+        method=f"{draws:,} draws of outcomes",
+    )
+
+
+def _observed(plain: ClassTest) -> dict[View, float]:
+    """Return the statistics of the views, without the limit of 1 on the class-wise p-value."""
+    known = plain.class_p_values[~np.isnan(plain.class_p_values)]
+    return plain.p_values | ({"class-wise": float(known.min()) * len(known)} if len(known) else {})
+
+
+def _share(drawn: Floats, observed: float) -> float:
+    """Return the p-value of a statistic of which small values are extreme."""
+    if np.isnan(observed):
+        return float("nan")
+    # Rounding must not exclude draws as extreme as the sample.
+    return float((1 + np.count_nonzero(drawn <= observed * (1.0 + 1e-9))) / (1 + len(drawn)))
+
+
+def _drawn_sums(cases: Cases, model: str, scores: ClassScores, draws: int, seed: int) -> tuple[Floats, Floats]:
+    """Return the sums of class scores for outcomes drawn from the probabilities, by draw.
+
+    Only what depends on the outcome is summed. The rest is the same in all draws and in the sample.
+    """
+    generator, classes = np.random.default_rng(seed), cases.classes or 0
+    sums, lines = np.zeros((draws, 5)), np.zeros((draws, classes, 2))
+    same, same_lines = -scores.sums, -scores.line_sums
+    for chunk in cases.chunks(model):
+        for start in range(0, chunk.forecast.shape[1], max(BLOCK // draws, 1)):
+            p = chunk.forecast[:, start : start + max(BLOCK // draws, 1)]
+            happened = chunk.outcome[start : start + p.shape[1]]
+            _add_outcomes(p, happened[:, None], scores, same[None], same_lines[None])
+            _add_outcomes(p, _outcomes(p, generator, draws), scores, sums, lines)
+    return sums - same, lines - same_lines
+
+
+def _add_outcomes(p: Floats, own: NDArray[np.intp], scores: ClassScores, sums: Floats, lines: Floats) -> None:
+    """Add the functions of the probabilities of the outcomes, of shape (cases, draws), to the sums of each draw."""
+    draws, classes = lines.shape[:2]
+    given = p[own, np.arange(p.shape[1])[:, None]]
+    log, x, place = case_values(given)
+    sums[:, 0] += log.sum(axis=0)
+    for column, shape in enumerate(scores.shapes.T, 1):
+        sums[:, column] += shape[place].sum(axis=0)
+    cell = (own + np.arange(draws) * classes).ravel()
+    inside = (given > 0.0) & (given < 1.0)
+    for column, values in enumerate((inside, x)):
+        counted = np.bincount(cell, values.ravel(), minlength=draws * classes)
+        lines[:, :, column] += counted.reshape(draws, classes)
+
+
+def _outcomes(p: Floats, generator: np.random.Generator, draws: int) -> NDArray[np.intp]:
+    """Draw classes with the given probabilities, of shape (cases, draws)."""
+    heads = np.cumsum(p, axis=0)
+    chance = generator.random((p.shape[1], draws)) * heads[-1][:, None]
+    if len(p) <= FEW_CLASSES:
+        drawn = np.zeros(chance.shape, dtype=np.intp)
+        for head in heads[:-1]:
+            drawn += chance >= head[:, None]
+        return drawn
+    found = [np.searchsorted(head, own, side="right") for head, own in zip(heads.T.copy(), chance, strict=True)]
+    bisected: NDArray[np.intp] = np.minimum(np.stack(found), len(p) - 1)
+    return bisected

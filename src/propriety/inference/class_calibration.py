@@ -1,0 +1,457 @@
+"""Is a multi-class model calibrated? One verdict from three views, with the classes and the size of the error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.calibration.class_distance import DistanceSum
+from propriety.calibration.class_scores import class_scores
+from propriety.calibration.class_tables import pooled_cases, pooled_table
+from propriety.calibration.class_test import SHARES, ClassTest, View, class_test
+from propriety.calibration.cox_line import cox_line
+from propriety.calibration.kernel_test import KernelTest, kernel_test
+from propriety.checks import check_level, check_resamples, fresh_seed
+from propriety.errors import UNDEFINED, InputValueError
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_summary import (
+    COST_MARGIN,
+    RATIO_MARGIN,
+    SLOPE_MARGIN,
+    CalibrationOutcome,
+    CalibrationSummary,
+    calibration_of,
+)
+from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
+from propriety.inference.uncertain_forecasts import without_certain
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import open_ledger
+from propriety.result import Floats, Result, Tuples, tuples_of
+from propriety.tables.events import TOP, Event
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
+
+__all__ = ["ClassCalibration", "ClassTable", "DecidedBy", "class_calibration", "class_calibration_of"]
+
+DecidedBy: TypeAlias = Literal["class-wise", "temperature", "shape", "refuted"]
+FEWEST = 20.0  # Half the variance of the numbers of all classes, below which only gross errors could be found.
+Z = 1.959964  # Standardised sums beyond which a direction is reported.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ClassTable(Result):
+    """The calibration of each class, in the order of the labels.
+
+    Parameters
+    ----------
+    label : ndarray
+        Labels of the classes.
+    n_events : ndarray of int
+        Number of cases of each class.
+    observed, expected, observed_expected : ndarray
+        Share of the cases, mean probability, and their ratio.
+    slope : ndarray
+        Calibration slope of the class; NaN if it is not defined.
+    miscalibration : ndarray
+        Miscalibration under the Brier score, corrected for noise; it can be negative by chance.
+    p_value, p_adjusted : ndarray
+        p-value of intercept 0 and slope 1, and the same adjusted for the number of classes; NaN if not tested.
+    directions : ndarray of tuple
+        How the probabilities of a class are wrong, where the adjusted p-value shows that they are.
+    """
+
+    label: NDArray[Any]
+    n_events: NDArray[np.int64]
+    observed: Floats
+    expected: Floats
+    observed_expected: Floats
+    slope: Floats
+    miscalibration: Floats
+    p_value: Floats
+    p_adjusted: Floats
+    directions: Tuples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ClassCalibration(Result):
+    """The calibration of class probabilities: one verdict, its three views, and the classes; see `class_calibration`.
+
+    Parameters
+    ----------
+    outcome : {"consistent", "miscalibrated", "immaterial", "too few events", "not tested"}
+        The verdict.
+    p_value : float
+        Combined p-value of the views; NaN if calibration was not tested.
+    decided_by : {"class-wise", "temperature", "shape", "refuted"}
+        The view with the strongest evidence; "refuted" if a class happened whose probability was exactly 0.
+    classwise_p_value, temperature_p_value, shape_p_value : float
+        p-value of each view; NaN if it was not tested.
+    temperature : {"too extreme", "too timid", ""}
+        The direction of the temperature, if it is shown to be wrong.
+    top : CalibrationSummary, optional
+        The calibration of the top class, the one with the highest probability. It is not part of the verdict.
+    classes : ClassTable
+        The calibration of each class.
+    miscalibration, miscalibration_low, miscalibration_high : float
+        Miscalibration under the Brier score summed over the classes, corrected for noise, with its limits.
+    uncertainty : float
+        Brier score of the class frequencies, summed over the classes.
+    n_refuted : float
+        Weight of the cases of classes whose probability was exactly 0.
+    kernel : KernelTest, optional
+        The kernel test, if it was requested.
+    level : float
+        Level of the verdict and the limits.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    method : str
+        How the p-values were computed.
+    note : str
+        A caveat, if any.
+    """
+
+    outcome: CalibrationOutcome
+    p_value: float
+    decided_by: DecidedBy
+    classwise_p_value: float
+    temperature_p_value: float
+    shape_p_value: float
+    temperature: Literal["too extreme", "too timid", ""]
+    top: CalibrationSummary | None
+    classes: ClassTable
+    miscalibration: float
+    miscalibration_low: float
+    miscalibration_high: float
+    uncertainty: float
+    n_refuted: float
+    kernel: KernelTest | None
+    level: float
+    n: int
+    dropped: int
+    method: str
+    note: str
+
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+        """Columns of the tidy table: those of the classes."""
+        return self.classes.columns()
+
+    def _facts(self) -> dict[str, Any]:
+        facts = Result._facts(self)  # noqa: SLF001  (of the base class)
+        return {name: value for name, value in facts.items() if name not in ("top", "classes", "kernel")}
+
+    def summary(self, name: str = "The forecast") -> str:
+        """Return the verdict in words."""
+        from propriety.inference.class_words import class_words
+
+        return class_words(self, name)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how they are tested)
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    *,
+    outcome: str | None = None,
+    level: float = 0.95,
+    kernel: bool = False,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+    n_resamples: int = 1000,
+    seed: int | None = None,
+) -> ClassCalibration:
+    r"""Assess the calibration of class probabilities by one verdict from three views.
+
+    With residuals :math:`r_{ik} = y_{ik} - p_{ik}`, the views are
+
+    - **class-wise**: for each class, Cox's score test of intercept 0 and slope 1, at the level divided by the number of
+      classes;
+    - **temperature**: the score test of :math:`b = 1` in probabilities proportional to :math:`p_k^b`, which is that of
+      :math:`\sum_i \sum_k r_{ik} \log p_{ik}`;
+    - **shape**: the same for four functions of p, shared by all classes, beyond the logarithm.
+
+    The p-value of the verdict is :math:`\min(p_\text{temperature} / 0.4, p_\text{classwise} / 0.4, p_\text{shape} /
+    0.2)`. If the variance :math:`\sum_i p_{ik} (1 - p_{ik})` of the number of cases of some class is below 50, its
+    distribution is that over outcomes drawn from the probabilities. The outcomes of the verdict are those of
+    `propriety.calibration_summary`; "immaterial" means that the upper limit of the miscalibration is at most 0.5% of
+    the uncertainty, and that observed/expected and slope of the classes found are within 5% and 10% of 1.
+
+    The calibration of the top class is reported too. It is not part of the verdict, because it is a function of what
+    the views test.
+
+    Parameters
+    ----------
+    y_true, forecasts, outcome
+        As in `propriety.condense`, with the probabilities of one model: outcomes and rows with one probability per
+        class; a data frame or lazy frame with the names of its columns; or a ledger. The classes may be ordered.
+    level : float
+        Level of the verdict and the limits, strictly between 0 and 1.
+    kernel : bool
+        Whether to compute the kernel test as well, a second opinion for small samples. It needs cases in memory, and
+        allows for neither weights nor correlated cases.
+    cluster, time, sample_weight, labels, missing, tolerance
+        As in `propriety.condense`.
+    n_resamples, seed : int, optional
+        Number and seed of the draws of outcomes, if a class is rare.
+
+    Returns
+    -------
+    ClassCalibration
+        The verdict, its views, the classes, and the miscalibration summed over the classes.
+
+    Notes
+    -----
+    A probability of exactly 0 adds nothing to the sums if its class did not happen. If it did, the probabilities are
+    refuted.
+
+    Weights enter through the variance of the sums, clusters and times through the dispersion of their sums over
+    clusters or times. Distributions of rare classes need draws, which need independent cases in memory without
+    weights; otherwise classes with a variance below 50 are not tested, and the note says so. If the cases are not in
+    memory, the shape is not tested, and the other two views have half of the level each. Of a stored ledger, the test
+    of the temperature is conservative: its tables contain only a bound on the variance.
+
+    The miscalibration is :math:`\sum_k E (P(Y = k \mid p_k) - p_k)^2`. Its correction for noise is applied to the sum,
+    which is set to 0 if it is negative. It is not computed for correlated cases.
+
+    Size and power are measured in `studies/class_verdict.py`. No view finds every error: confusion of a few pairs of
+    many classes can go unnoticed.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Guo et al. (2017), arXiv:1706.04599, for the temperature; Widmann,
+    Lindsten & Zachariah (2019), arXiv:1910.11385, for the kernel test.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.dirichlet([1, 1, 1], 500)
+    >>> truth = p**0.6 / (p**0.6).sum(axis=1, keepdims=True)
+    >>> y = (truth.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
+    >>> found = class_calibration(y, p)
+    >>> found.outcome, found.decided_by, found.temperature
+    ('miscalibrated', 'temperature', 'too extreme')
+    """
+    check_level(level)
+    check_resamples(n_resamples)
+    ledger = open_ledger(
+        y_true,
+        forecasts,
+        outcome=outcome,
+        cluster=cluster,
+        time=time,
+        sample_weight=sample_weight,
+        labels=labels,
+        missing=missing,
+        tolerance=tolerance,
+    )
+    if ledger.labels is None:
+        law = "class_calibration needs probabilities of classes; the forecasts are of one event"
+        raise InputValueError(law, hint="use calibration_summary.")
+    drawing = Drawing(n_resamples, fresh_seed(seed))
+    return class_calibration_of(ledger, ledger.one_model(None), level=level, drawing=drawing, kernel=kernel)
+
+
+def class_calibration_of(
+    ledger: Ledger, model: str, *, level: float, drawing: Drawing, kernel: bool = False
+) -> ClassCalibration:
+    """Assess the calibration of the class probabilities of a model of a ledger; see `class_calibration`."""
+    cases = ledger.cases
+    if kernel and (cases is None or ledger.is_weighted or ledger.dependence is not None):
+        law = "the kernel test needs independent cases in memory, without weights"
+        raise InputValueError(law, argument="kernel", offender="got True")
+    read = _Reading(ledger, model, drawing)
+    test, lines, distance = read.test, read.lines, read.distances.result(level)
+    measured, refuted = ledger.dependence is None, np.array([one[-1] for one in read.numbers])
+    found = test or _untested(len(refuted))
+    total = sum(SHARES[view] for view in found.p_values)
+    # A class or a direction is named at its share of the level.
+    shown = (1.0 - level) * SHARES["class-wise"] / max(total, SHARES["class-wise"])
+    named = found.class_p_adjusted <= shown
+    table = ClassTable(
+        label=np.array(ledger.labels, dtype=object),
+        **read.columns(),
+        miscalibration=distance.of_class if measured else np.full(len(refuted), math.nan),
+        p_value=found.class_p_values,
+        p_adjusted=found.class_p_adjusted,
+        directions=_directions(lines, named, refuted),
+    )
+    p_temperature = found.p_values.get("temperature", math.nan)
+    drifted = p_temperature <= (1.0 - level) * SHARES["temperature"] / max(total, SHARES["temperature"])
+    observed = table.observed
+    result: dict[str, Any] = {
+        "decided_by": "refuted" if refuted.any() else found.decided_by,
+        "p_value": math.nan if test is None else 0.0 if refuted.any() else found.p_value,
+        "classwise_p_value": found.p_values.get("class-wise", math.nan),
+        "temperature_p_value": p_temperature,
+        "shape_p_value": found.p_values.get("shape", math.nan),
+        "temperature": ("too extreme" if found.temperature < 0.0 else "too timid") if drifted else "",
+        "miscalibration": distance.value if measured else math.nan,
+        "miscalibration_low": distance.low if measured else math.nan,
+        "miscalibration_high": distance.high if measured else math.nan,
+        "uncertainty": float((observed * (1.0 - observed)).sum()),
+    }
+    top = None
+    if TOP in ledger.events:
+        top = calibration_of(ledger.of_event(model, TOP), model, level=level, drawing=drawing)
+    verdict = _outcome(result, table, named, test, float(lines.information.sum()) / 2.0, level)
+    if verdict == "consistent" and ledger.dependence and top and top.test and not top.test.is_enough:
+        verdict = "too few events"  # There are too few clusters or times.
+    return ClassCalibration(
+        outcome=verdict,
+        **result,
+        top=top,
+        classes=table,
+        n_refuted=float(refuted.sum()),
+        kernel=_kernel(ledger, model, drawing) if kernel else None,
+        level=level,
+        n=ledger.n,
+        dropped=ledger.dropped,
+        method=found.method,
+        note=_note(ledger, test, top),
+    )
+
+
+class _Reading:
+    """One pass over the classes: what the table of classes and the distance need, and the test."""
+
+    def __init__(self, ledger: Ledger, model: str, drawing: Drawing) -> None:
+        cases = ledger.cases
+        weight = None if cases is None else cases.weights()
+        self.distances = DistanceSum(np.ones(len(cases)) if cases is not None and weight is None else weight)
+        self.numbers: list[tuple[float, ...]] = []
+        for place in range(ledger.classes or 0):
+            event = Event("class", place)
+            if cases is None:
+                table = pooled_table(ledger.table(model, event))
+                self.distances.add(table)
+            else:
+                own = cases.event(event, model)
+                table, rows = pooled_cases(own)
+                self.distances.add(table, rows, own)
+            wrong = float(table.events[table.forecast == 0.0].sum())
+            self.numbers.append((table.n_events, table.event_rate, table.mean_forecast, _slope(table), wrong))
+        self.test: ClassTest | None = None
+        if cases is None:
+            self.lines = lines_of(class_tables(ledger, model), drawing)
+            if ledger.dependence is None:
+                self.test = class_test_of_tables(ledger, model, self.lines)
+            return
+        scores = class_scores(cases, model)
+        if weight is None and ledger.dependence is None:
+            draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
+            self.test = class_test(cases, model, scores, **draws)
+            variance = scores.line_variance
+            self.lines = Lines(scores.line_sums, variance, self.test.class_p_values, variance[:, 0])
+        else:
+            self.lines = lines_of(class_tables(ledger, model), drawing)
+            self.test = class_test_of_cases(cases, scores, self.lines)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the table of classes that describe the classes."""
+        events, observed, expected, slope, _ = np.array(self.numbers).T
+        ratio = np.divide(observed, expected, out=np.full(len(observed), math.nan), where=expected > 0.0)
+        return {
+            "n_events": events.astype(np.int64),
+            "observed": observed,
+            "expected": expected,
+            "observed_expected": ratio,
+            "slope": slope,
+        }
+
+
+def _slope(table: ForecastTable) -> float:
+    """Return the calibration slope of the forecasts other than 0 and 1; NaN if it is not defined."""
+    try:
+        line = cox_line(without_certain(Ledger.of_tables({"class": table}), "class").table("class"), slope=True)
+    except UNDEFINED:
+        return math.nan
+    return float(line.coefficients[0]) if line.converged else math.nan
+
+
+def _directions(lines: Lines, named: NDArray[np.bool_], refuted: Floats) -> Tuples:
+    """Say in which direction the classes found are wrong, by their standardised sums."""
+    sums, (first, mixed, second) = lines.sums, lines.variance.T
+    with np.errstate(divide="ignore", invalid="ignore"):  # Probabilities of only 0 and 1 have no direction.
+        level = sums[:, 0] / np.sqrt(first)
+        slope = (sums[:, 1] - mixed / first * sums[:, 0]) / np.sqrt(second - mixed**2 / first)
+    found = []
+    for one, other, is_named, wrong in zip(level, slope, named, refuted, strict=True):
+        ways = ["refuted"] if wrong > 0.0 else []
+        if is_named:
+            ways += ["too low"] if one > Z else ["too high"] if one < -Z else []
+            ways += ["too timid"] if other > Z else ["too extreme"] if other < -Z else []
+            ways = ways or ["together"]
+        found.append(tuple(ways))
+    return tuples_of(found)
+
+
+def _outcome(
+    result: Mapping[str, Any],
+    table: ClassTable,
+    named: NDArray[np.bool_],
+    test: ClassTest | None,
+    information: float,
+    level: float,
+) -> CalibrationOutcome:
+    if test is None:
+        return "not tested"
+    if result["p_value"] > 1.0 - level:
+        return "consistent" if information >= FEWEST else "too few events"
+    near = np.abs(table.observed_expected[named] - 1.0) <= RATIO_MARGIN
+    straight = ~(np.abs(table.slope[named] - 1.0) > SLOPE_MARGIN)
+    cheap = result["miscalibration_high"] <= COST_MARGIN * result["uncertainty"]
+    immaterial = cheap and result["decided_by"] != "refuted" and bool((near & straight).all())
+    return "immaterial" if immaterial else "miscalibrated"
+
+
+def _untested(classes: int) -> ClassTest:
+    unknown = np.full(classes, math.nan)
+    views: dict[View, float] = {}
+    return ClassTest(
+        p_value=math.nan,
+        p_values=views,
+        decided_by="class-wise",
+        temperature=math.nan,
+        class_p_values=unknown,
+        class_p_adjusted=unknown,
+        method="",
+    )
+
+
+def _note(ledger: Ledger, test: ClassTest | None, top: CalibrationSummary | None) -> str:
+    """Return the caveats of the verdict."""
+    if test is None:
+        return f"a test needs {ledger.where_cases_are}"
+    said = []
+    drawn = "draws" in test.method
+    rare = int(np.count_nonzero(np.isnan(test.class_p_values)))
+    if rare and not drawn:
+        said.append(f"{rare} of {len(test.class_p_values)} classes are too rare to be tested one by one")
+    if "shape" not in test.p_values and ledger.cases is None:
+        said.append(f"a test of the shape needs {ledger.where_cases_are}")
+        if ledger.source is None:
+            said.append("the test of the temperature is conservative")
+    if ledger.dependence is not None:
+        said.append("the miscalibration of correlated cases is not estimated")
+        said += [top.note] if top is not None and top.note else []
+    elif ledger.cases is None:
+        said.append(f"an interval of the miscalibration needs {ledger.where_cases_are}")
+    return "; ".join(said)
+
+
+def _kernel(ledger: Ledger, model: str, drawing: Drawing) -> KernelTest:
+    cases = ledger.cases
+    assert cases is not None  # noqa: S101  (for the type checker; checked before)
+    forecast, outcome, _ = cases.gathered(model)
+    return kernel_test(forecast.T, outcome, n_resamples=drawing.n_resamples, seed=drawing.seed)

@@ -1,0 +1,261 @@
+"""Sample files of the lm-evaluation-harness: multiple-choice answers with the probabilities of the choices."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from propriety.checks import check_choice
+from propriety.errors import InputTypeError, InputValueError
+from propriety.integrations.log_files import field_of, object_lines
+from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
+from propriety.result import Floats
+
+__all__ = ["read_lm_eval"]
+
+TASK = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl(\.gz)?")
+ROUNDING = 1e-3  # Log-likelihoods in half precision can exceed 0.
+
+
+class Choices(NamedTuple):
+    """The choices of an item: context and continuation of each request."""
+
+    contexts: list[str]
+    texts: list[str]
+
+
+def read_lm_eval(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    filter_name: str | None = None,
+    length: Literal["none", "characters", "bytes"] = "none",
+    cluster_from: str | None = None,
+) -> LoggedAnswers:
+    r"""Read multiple-choice answers from a sample file of the lm-evaluation-harness.
+
+    The harness writes the file if it is called with ``--log_samples``. It contains the log-likelihood
+    :math:`\ell_k` of each choice, and the probabilities are their softmax:
+
+    .. math:: p_k = e^{\ell_k} / \sum_j e^{\ell_j}
+
+    The answer is the most likely choice, as in the harness's `acc`, and its probability is the confidence.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        A file ``samples_{task}_{time}.jsonl``, or those of several tasks. It may be compressed with gzip.
+    filter_name : str, optional
+        The harness's filter whose answers to read. Required if the file has several.
+    length : {"none", "characters", "bytes"}
+        Divide each log-likelihood by the length of its choice before the softmax, as the harness's `acc_norm` and
+        `acc_bytes` do. The results no longer are the probabilities of the model.
+    cluster_from : str, optional
+        A field of the harness's `doc` that identifies the cluster of an item, such as its passage. By default, each
+        item is a cluster.
+
+    Returns
+    -------
+    LoggedAnswers
+        Arrays such as `correct`, `confidence`, `y_true`, `y_proba`, `item` and `cluster`. An item is its `doc_id`,
+        with the task before it if several files are read.
+
+    Raises
+    ------
+    InputValueError
+        If the file is malformed, is not of a multiple-choice task, has several right choices for an item, or
+        contradicts the accuracies that the harness computed.
+
+    See Also
+    --------
+    read_inspect : The same for logs of Inspect.
+    match_answers : Matches the answers of several models.
+
+    Notes
+    -----
+    If the task has repeats, the filter selects the answer that is read, usually the first. If the choices are in the
+    contexts, as in Winogrande, the file does not contain the right choice. It is derived from `acc`, which requires two
+    choices.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> requests = {f"gen_args_{k}": {"arg_0": "2 + 2 =", "arg_1": f" {k + 3}"} for k in range(2)}
+    >>> row = {
+    ...     "doc_id": 0,
+    ...     "doc": {},
+    ...     "target": "1",
+    ...     "arguments": requests,
+    ...     "filter": "none",
+    ...     "doc_hash": "5f",
+    ...     "filtered_resps": [["-3.0", "False"], ["-1.0", "True"]],
+    ...     "acc": 1.0,
+    ... }
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "samples_sums_2026-11-16T06-00-00.000000.jsonl")
+    ...     _ = file.write_text(json.dumps(row))
+    ...     answers = read_lm_eval(file)
+    >>> answers
+    LoggedAnswers(rows=1, items=1, accuracy=1, mean_confidence=0.880797, task=sums)
+    >>> answers.y_true, answers.y_proba.round(3)
+    (array([1]), array([[0.119, 0.881]]))
+    """
+    check_choice("length", length, ("none", "characters", "bytes"))
+    files = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    if not files or not all(isinstance(file, str | PathLike) for file in files):
+        raise InputTypeError("must be a path or a sequence of paths", argument="paths")
+    rows: list[AnswerRow] = []
+    tasks: list[str] = []
+    for file in map(Path, files):
+        task = _task(file)
+        tasks.append(task)
+        prefix = f"{task}/" if len(files) > 1 else ""
+        for where, record in _filtered(file, filter_name):
+            rows.append(_row(record, where, prefix, length, cluster_from))
+    return LoggedAnswers.of_rows(rows, greedy=True, task=", ".join(tasks))
+
+
+def _task(path: Path) -> str:
+    named = TASK.fullmatch(path.name)
+    return named["task"] if named else path.name.removesuffix(".gz").removesuffix(".jsonl")
+
+
+def _filtered(path: Path, wanted: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the records of one filter, and raise an error if there are several and none is named."""
+    found: set[str] = set()
+    for where, record in object_lines(path):
+        name = field_of(record, "filter", str, where)
+        found.add(name)
+        if wanted is None and len(found) > 1:
+            law = "must be given if a file has the answers of several filters"
+            hint = "choose one of them; it is usually the first."
+            raise InputValueError(law, argument="filter_name", offender=f"{path.name} has {sorted(found)}", hint=hint)
+        if wanted in (None, name):
+            yield where, record
+    if wanted is not None and wanted not in found:
+        law = "must be a filter of the file"
+        offender = f"got {wanted!r}; {path.name} has {sorted(found)}"
+        raise InputValueError(law, argument="filter_name", offender=offender)
+
+
+def _row(record: Mapping[str, Any], where: str, prefix: str, length: str, cluster_from: str | None) -> AnswerRow:
+    item = f"{prefix}{field_of(record, 'doc_id', (int, str), where)}"
+    content = field_of(record, "doc_hash", str, where)
+    cluster = item if cluster_from is None else _cluster(record, cluster_from, where)
+    choices = _choices(record, where)
+    values, greedy = _likelihoods(field_of(record, "filtered_resps", list, where), len(choices.texts), where)
+    if "acc_mutual_info" in record:  # The second half are log-likelihoods without the question.
+        half = len(values) // 2
+        choices = Choices(choices.contexts[:half], choices.texts[:half])
+        values = values[:half]
+    right = _right(record, choices, values, where)
+    scaled = values / _lengths(choices.texts, length, where)
+    weights = np.exp(scaled - scaled.max())
+    proba = weights / weights.sum()
+    answer = int(np.argmax(scaled))
+    return AnswerRow(
+        item=item,
+        repeat=1,
+        cluster=cluster,
+        content=content,
+        correct=answer == right,
+        confidence=float(proba[answer]),
+        gold=right,
+        answer=answer,
+        proba=proba.tolist(),
+        mass=float(np.exp(values).sum()),
+        greedy=greedy[answer],
+    )
+
+
+def _cluster(record: Mapping[str, Any], name: str, where: str) -> str:
+    doc = field_of(record, "doc", dict, where)
+    found = field_of(doc, name, (str, int, float, bool), f"the doc in {where}")
+    return str(found)
+
+
+def _choices(record: Mapping[str, Any], where: str) -> Choices:
+    requests = field_of(record, "arguments", dict, where)
+    contexts, texts = [], []
+    for number in range(len(requests)):
+        request = field_of(requests, f"gen_args_{number}", dict, f"arguments in {where}")
+        context = request.get("arg_0")
+        contexts.append(context if isinstance(context, str) else json.dumps(context))
+        if not isinstance(request.get("arg_1"), str):
+            raise _not_multiple_choice(where)
+        texts.append(request["arg_1"])
+    if len(texts) < 2:
+        raise _not_multiple_choice(where)
+    return Choices(contexts, texts)
+
+
+def _not_multiple_choice(where: str) -> InputValueError:
+    law = "must be an answer to a multiple-choice question, with the log-likelihood of each choice"
+    hint = "tasks with output_type: generate_until do not log probabilities."
+    return InputValueError(law, argument=where, hint=hint)
+
+
+def _likelihoods(pairs: list[Any], k: int, where: str) -> tuple[Floats, list[bool]]:
+    """Return the log-likelihoods of the choices, and whether greedy decoding gives each."""
+    if len(pairs) != k:
+        raise _not_multiple_choice(where)
+    try:
+        values = np.array([float(value) for value, _ in pairs])
+        greedy = [{"True": True, "False": False}[str(flag)] for _, flag in pairs]
+    except (TypeError, ValueError, KeyError, OverflowError) as error:
+        raise _not_multiple_choice(where) from error
+    wrong = np.isnan(values) | (values > ROUNDING)
+    if wrong.any() or np.isneginf(values).all():
+        place = int(np.argmax(wrong)) if wrong.any() else 0
+        law = "must have log-likelihoods of at most 0, not all of them minus infinity"
+        raise InputValueError(law, argument=where, offender=f"choice {place} has {values[place]}")
+    return values, greedy
+
+
+def _right(record: Mapping[str, Any], choices: Choices, values: Floats, where: str) -> int:
+    """Return the position of the right choice, which must agree with the accuracy that the harness computed."""
+    likeliest, accuracy = int(np.argmax(values)), record.get("acc")
+    known = isinstance(accuracy, int | float)
+    if known and accuracy not in (0, 1):
+        raise InputValueError("must have one right choice", argument=where, offender=f"its accuracy is {accuracy!r}")
+    if len(set(choices.contexts)) > 1:
+        if len(choices.texts) != 2 or not known:
+            law = "must name the right choice"
+            hint = "if the choices are in the contexts, two choices and the metric acc are required."
+            raise InputValueError(law, argument=where, hint=hint)
+        return likeliest if accuracy else 1 - likeliest
+    right = _target(field_of(record, "target", (str, int), where), choices.texts, where)
+    if known and bool(accuracy) != (likeliest == right):
+        offender = f"the target is choice {right}, the most likely is choice {likeliest}, and acc is {accuracy!r}"
+        law = "must have an accuracy that agrees with its target and log-likelihoods"
+        raise InputValueError(law, argument=where, offender=offender)
+    return right
+
+
+def _target(target: str | int, texts: list[str], where: str) -> int:
+    stripped = [text.strip() for text in texts]
+    text = str(target).strip()
+    if re.fullmatch(r"\d{1,6}", text) and int(text) < len(texts):
+        return int(text)
+    if stripped.count(text) == 1:
+        return stripped.index(text)
+    law = "must have a target that is the position or the text of one choice"
+    hint = "items with several right choices are not supported." if text.startswith("[") else ""
+    raise InputValueError(law, argument=where, offender=f"got {target!r} of {len(texts)} choices", hint=hint)
+
+
+def _lengths(texts: list[str], length: str, where: str) -> Floats:
+    if length == "none":
+        return np.ones(len(texts))
+    # The harness puts a space before each choice, which it does not count.
+    stripped = [text.strip() for text in texts]
+    sizes = [len(text) if length == "characters" else len(text.encode("utf-8", "surrogatepass")) for text in stripped]
+    if 0 in sizes:
+        raise InputValueError("must have no empty choices to divide by their length", argument=where)
+    return np.array(sizes, dtype=np.float64)

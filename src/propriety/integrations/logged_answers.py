@@ -1,0 +1,224 @@
+"""Answers of a language model, read from the log of an evaluation: which were right, and the confidence in each."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError, InputValueError
+from propriety.result import Floats, Result
+
+__all__ = ["AnswerRow", "LoggedAnswers", "match_answers"]
+
+
+class AnswerRow(NamedTuple):
+    """One answer, as a reader finds it; without `proba`, only the answer and its confidence are known."""
+
+    item: str
+    repeat: int
+    cluster: str
+    content: str
+    correct: bool
+    confidence: float
+    gold: int = -1
+    answer: int = -1
+    proba: Sequence[float] = ()
+    mass: float = np.nan
+    greedy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LoggedAnswers(Result):
+    """Answers to the items of an evaluation, one row per answer; see `read_lm_eval` and `read_inspect`.
+
+    Parameters
+    ----------
+    item : array of str, shape (n,)
+        Identifier of the item. Answers to the same item are dependent.
+    repeat : array of int, shape (n,)
+        Number of the repeat (epoch) of the item, from 1.
+    cluster : array of str, shape (n,)
+        The cluster of each answer: its item, or what `cluster_from` names. Pass it as `cluster`.
+    correct : array of bool, shape (n,)
+        Whether the answer was right.
+    confidence : array of shape (n,)
+        Confidence in the answer, in [0, 1].
+    y_true, answer : array of int, shape (n,), or None
+        Positions of the right choice and of the answer among the choices, from 0.
+    n_choices : array of int, shape (n,), or None
+        Number of choices of the item.
+    choice_mass : array of shape (n,), or None
+        Probability that the model gave to all choices together, before they were normalised to sum to 1.
+    greedy : array of bool, shape (n,), or None
+        Whether greedy decoding gives the answer.
+    model, task : str
+        Model and task, as the log names them; empty if it does not.
+    dropped : int
+        Number of answers left out.
+    """
+
+    item: NDArray[np.object_]
+    repeat: NDArray[np.int64]
+    cluster: NDArray[np.object_]
+    correct: NDArray[np.bool_]
+    confidence: Floats
+    y_true: NDArray[np.int64] | None
+    answer: NDArray[np.int64] | None
+    n_choices: NDArray[np.int64] | None
+    choice_mass: Floats | None
+    greedy: NDArray[np.bool_] | None
+    model: str = ""
+    task: str = ""
+    dropped: int = 0
+    content: NDArray[np.object_] = field(metadata={"hidden": True})
+    proba: Floats | None = field(metadata={"hidden": True})  # NaN where an item has fewer choices.
+
+    @classmethod
+    def of_rows(
+        cls, rows: Iterable[AnswerRow], *, greedy: bool, model: str = "", task: str = "", dropped: int = 0
+    ) -> Self:
+        """Collect rows, in the order in which their items first occur, and by repeat."""
+        found = list(rows)
+        first = {row.item: place for place, row in reversed(list(enumerate(found)))}
+        found.sort(key=lambda row: (first[row.item], row.repeat))
+        keys = [(row.item, row.repeat) for row in found]
+        twice = next((key for key, after in itertools.pairwise(keys) if key == after), None)
+        if twice is not None:
+            law = f"each item must be answered once per repeat; repeat {twice[1]} of item {twice[0]!r} occurs twice"
+            raise InputValueError(law, hint="the log may have been written twice into one file.")
+        if not found:
+            raise InputValueError("the log must contain an answer; it has none")
+        sizes = np.array([len(row.proba) for row in found])
+        with_choices = bool(sizes.any())
+        proba = np.full((len(found), sizes.max()), np.nan)
+        for place, row in enumerate(found):
+            proba[place, : len(row.proba)] = row.proba
+
+        def whole(values: Iterable[int]) -> NDArray[np.int64] | None:
+            return np.array(list(values), dtype=np.int64) if with_choices else None
+
+        return cls(
+            item=np.array([row.item for row in found], dtype=object),
+            repeat=np.array([row.repeat for row in found], dtype=np.int64),
+            cluster=np.array([row.cluster for row in found], dtype=object),
+            content=np.array([row.content for row in found], dtype=object),
+            correct=np.array([row.correct for row in found], dtype=np.bool_),
+            confidence=np.array([row.confidence for row in found], dtype=np.float64),
+            y_true=whole(row.gold for row in found),
+            answer=whole(row.answer for row in found),
+            n_choices=whole(sizes),
+            choice_mass=np.array([row.mass for row in found]) if with_choices else None,
+            greedy=np.array([row.greedy for row in found]) if greedy else None,
+            proba=proba if with_choices else None,
+            model=model,
+            task=task,
+            dropped=dropped,
+        )
+
+    @property
+    def y_proba(self) -> Floats:
+        """Probabilities of the choices, of shape (n, k); an error if items have different numbers of choices."""
+        if self.proba is None or self.n_choices is None:
+            law = "these answers have a confidence, and no probabilities of choices"
+            raise InputValueError(law, hint="use correct and confidence.")
+        if np.isnan(self.proba).any():
+            sizes, counts = np.unique(self.n_choices, return_counts=True)
+            law = "all items must have the same number of choices to form one array of probabilities"
+            listed = ", ".join(f"{count} with {size}" for size, count in zip(sizes, counts, strict=True))
+            hint = f"use correct and confidence, or keep some items: answers.with_choices({sizes[counts.argmax()]})."
+            raise InputValueError(law, offender=f"there are {listed}", hint=hint)
+        return self.proba
+
+    def with_choices(self, k: int) -> Self:
+        """Return the answers to items with `k` choices; the others count as dropped."""
+        if self.n_choices is None or self.proba is None:
+            raise InputValueError("these answers have no choices")
+        rows = np.flatnonzero(self.n_choices == k)
+        if not len(rows):
+            sizes = sorted({int(size) for size in self.n_choices})
+            raise InputValueError(
+                "must be a number of choices that occurs", argument="k", offender=f"got {k!r}, not one of {sizes}"
+            )
+        kept = self._taken(rows)
+        return replace(kept, proba=self.proba[rows, :k])
+
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+        """Columns of the tidy table; the probabilities are `p_0`, `p_1`, ..., NaN where an item has fewer choices."""
+        named = {
+            name: column.tolist() if isinstance(column, np.ndarray) and column.dtype == object else column
+            for name, column in Result.columns(self).items()
+        }
+        return named if self.proba is None else {**named, **{f"p_{k}": own for k, own in enumerate(self.proba.T)}}
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"rows": len(self.item), "items": len(set(self.item.tolist()))}
+        facts |= {"accuracy": float(self.correct.mean()), "mean_confidence": float(self.confidence.mean())}
+        named = {"task": self.task, "model": self.model, "dropped": self.dropped}
+        return facts | {name: value for name, value in named.items() if value}
+
+    def _taken(self, rows: NDArray[np.intp]) -> Self:
+        """Return some rows; the others count as dropped."""
+        held = {one.name: getattr(self, one.name) for one in fields(self)}
+        taken: dict[str, Any] = {name: own[rows] for name, own in held.items() if isinstance(own, np.ndarray)}
+        return replace(self, **taken, dropped=self.dropped + len(self.item) - len(rows))
+
+
+def match_answers(logs: Mapping[str, LoggedAnswers]) -> dict[str, LoggedAnswers]:
+    """Keep the answers of several models to the same items, in the same order, as comparisons need them.
+
+    Answers are matched by item and repeat. Those that another model lacks count as dropped. If the same item has a
+    different question or right answer in another log, an error says so.
+
+    Parameters
+    ----------
+    logs : mapping of str to LoggedAnswers
+        The answers of each model.
+
+    Returns
+    -------
+    dict of str to LoggedAnswers
+        For each model, the answers that all models gave.
+
+    See Also
+    --------
+    compare_answers : Compares models by their answers and confidences.
+
+    Examples
+    --------
+    >>> from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
+    >>> def answers(*items):
+    ...     rows = [AnswerRow(item, 1, item, "?", correct=True, confidence=0.5) for item in items]
+    ...     return LoggedAnswers.of_rows(rows, greedy=False)
+    >>> matched = match_answers({"a": answers("x", "y", "z"), "b": answers("z", "x")})
+    >>> matched["b"].item, matched["a"].dropped
+    (array(['x', 'z'], dtype=object), 1)
+    """
+    if not isinstance(logs, Mapping) or not all(isinstance(one, LoggedAnswers) for one in logs.values()) or not logs:
+        hint = 'pass {"a": read_lm_eval(...), "b": read_lm_eval(...)}.'
+        raise InputTypeError("must map the names of models to their answers", argument="logs", hint=hint)
+    places = {model: {key: row for row, key in enumerate(_keys(own))} for model, own in logs.items()}
+    reference = next(iter(places.values()))
+    shared = [key for key in reference if all(key in own for own in places.values())]
+    if not shared:
+        raise InputValueError("the logs must have items in common; they have none", hint="were they made by one task?")
+    matched = {}
+    for model, own in logs.items():
+        matched[model] = own._taken(np.array([places[model][key] for key in shared], dtype=np.intp))  # noqa: SLF001  (its own module)
+    first, *others = matched.items()
+    for model, own in others:
+        unlike = np.flatnonzero(own.content != first[1].content)
+        if len(unlike):
+            differs = f"item {own.item[unlike[0]]!r} differs between {first[0]!r} and {model!r}"
+            law = "an item must be the same question in all logs"
+            hint = "the models must have been evaluated on the same version of the task."
+            raise InputValueError(law, offender=differs, count=f"{len(unlike)} of {len(shared)} answers", hint=hint)
+    return matched
+
+
+def _keys(answers: LoggedAnswers) -> list[tuple[str, int]]:
+    return list(zip(answers.item.tolist(), answers.repeat.tolist(), strict=True))

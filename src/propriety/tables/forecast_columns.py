@@ -1,0 +1,226 @@
+"""The shape of forecasts: a column is about the event, two columns are about the event too, more are classes.
+
+Two columns are the probabilities of the two outcomes, as scikit-learn's `predict_proba` returns them. The event is the
+second class, or `pos_label`. After the rows are checked, only the column of the event is kept, so that both shapes give
+the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError, Wording
+from propriety.tables import laws
+from propriety.tables.arguments import Arguments, about
+from propriety.tables.arrays import PAIR
+from propriety.tables.cases import checked_forecast
+from propriety.tables.labels import Labels, class_labels, happened_of, labels_of_event, places_of
+
+__all__ = ["ColumnsRead", "event_in_words", "labels_named", "places_named", "read_columns", "two_labels"]
+
+PLACES = ("first", "second")
+
+
+class ColumnsRead(NamedTuple):
+    """Outcomes and forecasts after the columns have been matched to the outcomes.
+
+    Parameters
+    ----------
+    outcome : array of shape (n,)
+        Whether the event happened, or the index of the class.
+    forecasts : dict
+        The probability of the event, of shape (n,), or of each class, of shape (n, K), by model.
+    labels : tuple or None
+        The labels of the classes; None for one event.
+    sides : tuple
+        For one event, the labels of the other outcome and of the event.
+    event_note : str
+        Which of two columns is the event's; empty for other shapes.
+    """
+
+    outcome: NDArray[Any]
+    forecasts: dict[str, NDArray[Any]]
+    labels: tuple[Any, ...] | None = None
+    sides: tuple[Any, Any] = (0, 1)
+    event_note: str = ""
+
+
+def read_columns(
+    given: Arguments, rows: NDArray[np.intp] | None, *, labels: Labels | None, pos_label: object, tolerance: float
+) -> ColumnsRead:
+    """Match the columns of checked arguments to the outcomes of the rows kept."""
+    numbers = given.numbers(rows)
+    truth = given.truth(rows, labelled=labels is not None or pos_label is not None)
+    reader = _Reader(given, rows, truth, tolerance)
+    with about(given.names[next(iter(numbers))]):
+        if given.classes is None:
+            return reader.event(numbers, labels, pos_label)
+        if pos_label is not None:
+            raise laws.event_of_classes()
+        return reader.classes(numbers, given.classes, labels)
+
+
+class _Reader(NamedTuple):
+    given: Arguments
+    rows: NDArray[np.intp] | None
+    truth: NDArray[Any]
+    tolerance: float
+
+    def event(self, numbers: dict[str, NDArray[Any]], labels: Labels | None, pos_label: object) -> ColumnsRead:
+        pairs = {model: self.given.forecasts[model].names for model, own in numbers.items() if own.ndim == PAIR}
+        if not pairs:
+            names, event = ((0, 1), 1) if labels is None else labels_of_event(labels, pos_label)
+            happened = happened_of(self.truth, pos_label, labels, self.rows)
+            return ColumnsRead(happened, numbers, sides=_event_last(names, event))
+        for model, own in pairs.items():
+            self._check_rows(model, numbers[model], named=own is not None)
+        sides = two_labels(self.truth, pairs.values(), labels, pos_label)
+        sides, event = labels_of_event(sides, pos_label)
+        plain = labels is None and pos_label is None and sides == (0, 1) and self.truth.dtype.kind in "biuf"
+        happened = self.truth if plain else happened_of(self.truth, event, sides, self.rows)
+        found = dict(numbers)
+        for model, own in pairs.items():
+            place = sides.index(event) if own is None else (places_named(own, sides) or (0, 1))[sides.index(event)]
+            found[model] = numbers[model][:, place]
+        note = event_in_words(event, sides, next(iter(pairs.values())))
+        return ColumnsRead(happened, found, sides=_event_last(sides, event), event_note=note)
+
+    def classes(self, numbers: dict[str, NDArray[Any]], classes: int, labels: Labels | None) -> ColumnsRead:
+        known = None if labels is None else class_labels(classes, labels)
+        names = {model: self.given.forecasts[model].names for model in numbers}
+        if known is None:
+            known = next(filter(None, (labels_named(own, self.truth) for own in names.values())), None)
+        found = {}
+        for model, own in names.items():
+            places = None if own is None or known is None else places_named(own, known)
+            if places is not None:
+                found[model] = numbers[model] if places == tuple(range(classes)) else numbers[model][:, places]
+                continue
+            found[model] = numbers[model]
+            if own is not None:
+                self._check_rows(model, numbers[model], named=True)
+            if labels is None and known is not None and isinstance(known[0], str):
+                with about(self.given.names[model]):
+                    raise laws.unnamed_classes("strings")
+        columns = class_labels(classes, None) if known is None else known
+        return ColumnsRead(places_of(self.truth, columns, self.rows, labelled=known is not None), found, columns)
+
+    def _check_rows(self, model: str, values: NDArray[Any], *, named: bool) -> None:
+        """Check rows of probabilities now; the columns of a frame that do not sum to one may be models."""
+        hint, argument = laws.MODELS_HINT if named else laws.ROW_SUM_HINT, self.given.names[model]
+        checked_forecast(values, argument=argument, tolerance=self.tolerance, rows=self.rows, hint=hint)
+
+
+def two_labels(
+    truth: NDArray[Any], names: Iterable[tuple[Any, ...] | None], labels: Labels | None, pos_label: object
+) -> tuple[Any, Any]:
+    """Return the labels of two columns in order: those given, the names of a frame, or the outcomes in order.
+
+    Examples
+    --------
+    >>> two_labels(np.array([0, 1]), [None], None, None)
+    (0, 1)
+    >>> two_labels(np.array(["b", "a", "b"]), [None], None, None)
+    ('a', 'b')
+    """
+    if labels is not None:
+        return labels_of_event(labels, pos_label)[0]
+    named = next(filter(None, (labels_named(own, truth) for own in names)), None)
+    if named is not None:
+        return min(named), max(named)
+    if truth.dtype.kind in "biuf" and (pos_label is None or bool(np.isin(truth, (0, 1)).all())):
+        return 0, 1
+    present = _distinct(truth)
+    try:
+        low, high = sorted(present)
+    except (ValueError, TypeError):
+        law = Wording("must hold two labels, one for each of the two columns of {y_proba}, unless {labels} are given")
+        shown = ", ".join(map(repr, present[:3]))
+        offender = f"got {len(present)}: {shown}{', ...' if len(present) > 3 else ''}"
+        raise InputValueError(law, argument="y_true", offender=offender, hint=laws.LABELS_HINT) from None
+    return low, high
+
+
+def labels_named(names: tuple[Any, ...] | None, truth: NDArray[Any]) -> tuple[Any, ...] | None:
+    """Return the labels that columns are named after, if the outcomes are among them; else None.
+
+    Numbers are in increasing order, and also match names such as "0". Other labels are in the order of the columns.
+
+    Examples
+    --------
+    >>> labels_named(("2", "0", "1"), np.array([0, 2])), labels_named(("b", "a"), np.array(["a"]))
+    ((0, 1, 2), ('b', 'a'))
+    >>> labels_named(("model_1", "model_2"), np.array([0, 1]))
+    """
+    if names is None:
+        return None
+    if truth.dtype.kind in "biuf":
+        numbers = [_plain(name) for name in names]
+        if not all(isinstance(one, Real) for one in numbers):
+            return None
+        labels = tuple(sorted(numbers))
+    else:
+        labels = tuple(name if isinstance(name, str) else str(name) for name in names)
+    return labels if len(set(labels)) == len(labels) and set(_distinct(truth)) <= set(labels) else None
+
+
+def places_named(names: tuple[Any, ...], labels: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """Return the position among the columns of each label; None if the columns are not named like the labels.
+
+    Examples
+    --------
+    >>> places_named(("1", "0"), (0, 1)), places_named(("a", "c"), ("a", "b"))
+    ((1, 0), None)
+    """
+    plain = tuple(map(_plain, names)), tuple(map(_plain, labels))
+    for known, wanted in ((names, labels), plain):
+        place = {name: position for position, name in enumerate(known)}
+        if len(place) == len(names) and set(place) == set(wanted):
+            return tuple(place[label] for label in wanted)
+    return None
+
+
+def event_in_words(event: object, sides: tuple[Any, Any], names: tuple[Any, ...] | None) -> str:
+    """Say which of two columns is the event's.
+
+    Examples
+    --------
+    >>> event_in_words("yes", ("no", "yes"), None), event_in_words("yes", ("no", "yes"), ("yes", "no"))
+    ("'yes', the second of two columns", "'yes', the column of that name")
+    """
+    if names is not None and places_named(names, sides) is not None:
+        return f"{event!r}, the column of that name"
+    return f"{event!r}, the {PLACES[sides.index(event)]} of two columns"
+
+
+def _event_last(sides: tuple[Any, Any], event: object) -> tuple[Any, Any]:
+    return sides if event == sides[1] else (sides[1], sides[0])
+
+
+def _distinct(truth: NDArray[Any]) -> list[Any]:
+    found: list[Any] = list(dict.fromkeys(truth.tolist())) if truth.dtype == object else np.unique(truth).tolist()
+    return found
+
+
+def _plain(name: Any) -> Any:
+    """Return a name or label as a number if it is one, also as text; any other as it is."""
+    if isinstance(name, str):
+        if name in ("False", "True"):
+            return int(name == "True")
+        for number in (int, float):
+            try:
+                if str(number(name)) == name:
+                    name = number(name)
+                    break
+            except ValueError:
+                pass
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, bool) or (isinstance(name, float) and name.is_integer()):
+        return int(name)
+    return name

@@ -1,0 +1,235 @@
+"""Logs of Inspect, made by Inspect itself; see `logs/README.md`."""
+
+import json
+import math
+import random
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, MissingValuesError
+from propriety.integrations import inspect_files, log_files
+
+
+@pytest.fixture
+def folder(logs):
+    return logs / "inspect"
+
+
+@pytest.fixture
+def write(folder, tmp_path):
+    """Return a function that writes a log after a change to it."""
+    log = json.loads((folder / "choices.json").read_text(encoding="utf-8"))
+
+    def written(change):
+        change(log)
+        path = tmp_path / "changed.json"
+        path.write_text(json.dumps(log), encoding="utf-8")
+        return path
+
+    return written
+
+
+def stated(folder, **options):
+    return pr.read_inspect(folder / "stated.eval", scorer="stated", confidence_from="confidence", **options)
+
+
+def test_logprobs_are_normalised_over_the_choices(folder):
+    answers = pr.read_inspect(folder / "choices.json")
+    log = json.loads((folder / "choices.json").read_text(encoding="utf-8"))
+    for row, sample in enumerate(log["samples"]):
+        top = sample["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"]
+        mass = [sum(math.exp(one["logprob"]) for one in top if one["token"].strip() == letter) for letter in "ABC"]
+        np.testing.assert_allclose(answers.y_proba[row], np.array(mass) / sum(mass))
+        assert answers.choice_mass[row] == pytest.approx(sum(mass))
+        assert answers.choice_mass[row] < 0.98  # Not all tokens are choices, and not all choices are listed.
+        assert "ABC"[answers.answer[row]] == sample["scores"]["choice"]["answer"]
+        assert answers.confidence[row] == answers.y_proba[row, answers.answer[row]]
+        assert "ABC"[answers.y_true[row]] == sample["target"]
+        assert answers.correct[row] == (sample["scores"]["choice"]["value"] == "C")
+    assert (answers.task, answers.model) == ("quiz", "mockllm/model")
+
+
+def test_epochs_are_repeats_of_an_item_and_clusters_come_from_metadata(folder):
+    answers = pr.read_inspect(folder / "choices.eval")
+    assert list(answers.item[:4]) == ["q0", "q0", "q1", "q1"]
+    assert list(answers.repeat[:4]) == [1, 2, 1, 2]
+    assert list(answers.cluster) == list(answers.item)
+    grouped = pr.read_inspect(folder / "choices.eval", cluster_from="passage")
+    assert list(grouped.cluster[:6]) == ["0", "0", "0", "0", "1", "1"]
+    with pytest.raises(InputValueError, match="'page' of type"):
+        pr.read_inspect(folder / "choices.eval", cluster_from="page")
+    curve = pr.risk_coverage_curve(answers.correct, answers.confidence, cluster=answers.cluster)
+    assert curve.aurc.units == 8
+
+
+def test_choices_that_the_solver_shuffled_are_rejected(folder, write):
+    with pytest.raises(InputValueError, match=r"shuffled.*dataset.shuffle_choices\(\)"):
+        pr.read_inspect(folder / "shuffled.eval")
+
+    def token_of_another_letter(log):
+        sample = log["samples"][0]
+        token = sample["output"]["choices"][0]["logprobs"]["content"][-1]
+        token["token"] = " B" if sample["scores"]["choice"]["answer"] != "B" else " A"
+
+    with pytest.raises(InputValueError, match="solver shuffled"):
+        pr.read_inspect(write(token_of_another_letter))
+
+
+def test_stated_confidence_comes_from_the_score(folder):
+    answers = stated(folder, missing="drop")
+    assert answers.dropped > 0
+    assert len(answers.item) + answers.dropped == 20
+    assert set(np.round(answers.confidence, 2)) <= {number / 100 for number in range(50, 101)}
+    assert answers.y_true is None
+    with pytest.raises(
+        MissingValuesError, match=r'must have a confidence\. Hint: leave such samples out with missing="drop"'
+    ):
+        stated(folder)
+
+
+def test_a_function_of_the_sample_gives_the_confidence(folder):
+    def doubt(sample):
+        found = sample["scores"]["stated"]["metadata"]["confidence"]
+        return None if found is None else 1 - found
+
+    answers = pr.read_inspect(folder / "stated.eval", scorer="stated", confidence_from=doubt, missing="drop")
+    np.testing.assert_allclose(answers.confidence, 1 - stated(folder, missing="drop").confidence)
+    with pytest.raises(InputValueError, match=r"number in \[0, 1\]; got 85.*from percent"):
+        pr.read_inspect(folder / "stated.eval", scorer="stated", confidence_from=lambda _: 85)
+    with pytest.raises(InputTypeError, match="a name or a function"):
+        pr.read_inspect(folder / "stated.eval", confidence_from=3)
+
+
+def test_a_scorer_must_be_chosen_if_there_are_several(folder):
+    with pytest.raises(InputValueError, match=r"scorer must be given.*\['includes', 'stated'\]"):
+        pr.read_inspect(folder / "stated.eval", confidence_from="confidence")
+    with pytest.raises(InputValueError, match="got 'other'"):
+        pr.read_inspect(folder / "stated.eval", scorer="other", confidence_from="confidence")
+
+
+def sample_change(**changes):
+    def change(log):
+        log["samples"][0] |= changes
+
+    return change
+
+
+def score_change(**changes):
+    def change(log):
+        log["samples"][0]["scores"]["choice"] |= changes
+
+    return change
+
+
+def logprob_change(value):
+    def change(log):
+        for one in log["samples"][0]["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"]:
+            one["logprob"] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda log: log.update(status="error"), "changed.json must have the status 'success'; got 'error'"),
+        (lambda log: log.update(samples={}), "'samples' of type list"),
+        (lambda log: log.update(samples=[3]), "sample 0 of changed.json must be a JSON object"),
+        (sample_change(id=None), "'id' of type str or int; got NoneType"),
+        (sample_change(epoch="1"), "'epoch' of type int"),
+        (sample_change(target=["A", "B"]), "the letter of one choice; got ['A', 'B']"),
+        (sample_change(choices=None), "'choices' of type list"),
+        (sample_change(output=[]), "'output' of type dict"),
+        (score_change(value="P"), "right or wrong"),
+        (score_change(value=0.5), "got 0.5"),
+        (score_change(value=[1]), "got [1]"),
+        (logprob_change(math.nan), "has nan"),
+        (logprob_change("-1"), "logprobs of at most 0"),
+        (logprob_change(-math.inf), "positive probability"),
+    ],
+)
+def test_malformed_logs_are_rejected(write, change, message):
+    with pytest.raises(InputValueError) as raised:
+        pr.read_inspect(write(change), missing="drop")
+    assert message in str(raised.value)
+
+
+def test_a_score_that_contradicts_the_target_is_rejected(write):
+    def turn(log):
+        score = log["samples"][0]["scores"]["choice"]
+        score["value"] = "I" if score["value"] == "C" else "C"
+
+    with pytest.raises(InputValueError, match="score that agrees with its target"):
+        pr.read_inspect(write(turn))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        sample_change(error={"message": "no answer"}),
+        sample_change(scores=None),
+        sample_change(output={"choices": [{}]}),
+        score_change(answer=None),
+    ],
+    ids=["error", "no score", "no logprobs", "no answer"],
+)
+def test_samples_that_lack_something_are_dropped_on_request(write, change):
+    path = write(change)
+    with pytest.raises(MissingValuesError):
+        pr.read_inspect(path)
+    assert pr.read_inspect(path, missing="drop").dropped == 1
+
+
+def test_archives_with_other_compression_are_read(folder, tmp_path):
+    """Older versions of Inspect compress with Deflate."""
+    header, samples = inspect_files.header_and_samples(folder / "choices.eval")
+    path = tmp_path / "older.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, (_, sample) in enumerate(samples):
+            archive.writestr(f"samples/{number}.json", json.dumps(sample))
+        archive.writestr("header.json", json.dumps(header))
+    assert np.array_equal(pr.read_inspect(path).y_proba, pr.read_inspect(folder / "choices.eval").y_proba)
+
+
+def test_an_archive_without_header_is_unfinished(tmp_path):
+    path = tmp_path / "running.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_journal/start.json", "{}")
+    with pytest.raises(InputValueError, match=r"must contain header.json. Hint: its evaluation may be running"):
+        pr.read_inspect(path)
+
+
+def test_pyarrow_is_needed_for_archives(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match=r'pip install "propriety\[inspect\]"'):
+        pr.read_inspect(folder / "choices.eval")
+
+
+def test_large_records_are_rejected(folder, monkeypatch):
+    monkeypatch.setattr(log_files, "LONGEST", 3000)
+    with pytest.raises(InputValueError, match="exceeds this limit"):
+        pr.read_inspect(folder / "choices.eval")
+    monkeypatch.setattr(inspect_files, "FREE", 3000)
+    with pytest.raises(InputValueError, match="inspect log convert"):
+        pr.read_inspect(folder / "choices.json")
+
+
+@pytest.mark.parametrize("name", ["choices.eval", "choices.json"])
+def test_damaged_files_give_one_kind_of_error(folder, tmp_path, name):
+    """Bytes are cut and changed at random; a file is either read or rejected with an error of the package."""
+    data, rng, rejected = (folder / name).read_bytes(), random.Random(1), 0  # noqa: S311  (no secret)
+    path = tmp_path / name
+    for _ in range(80):
+        damaged = bytearray(data[: rng.randrange(len(data))] if rng.random() < 0.3 else data)
+        for _ in range(rng.randrange(1, 30)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            pr.read_inspect(path)
+        except InputValueError:
+            rejected += 1
+    assert rejected > 40
