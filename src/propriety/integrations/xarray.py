@@ -6,14 +6,12 @@ Coordinates must be equal, unless ``join="inner"`` is passed. Dask arrays stay l
 
 from __future__ import annotations
 
-from propriety.integrations.xarray_arrays import Dimensions
 from propriety.integrations.xarray_curves import decompose, reliability_by, reliability_curve
 from propriety.integrations.xarray_members import exceedance
 from propriety.integrations.xarray_points import compare, estimate
 from propriety.integrations.xarray_scores import mean_score, skill_score
 
 __all__ = [
-    "Dimensions",
     "compare",
     "decompose",
     "estimate",
