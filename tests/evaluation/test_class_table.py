@@ -5,6 +5,7 @@ import pytest
 
 import propriety as pr
 from propriety.evaluation import class_table, words
+from propriety.result import tuples_of
 
 RNG = np.random.default_rng(4)
 N, K = 1500, 12
@@ -119,7 +120,7 @@ def test_binary_outcomes_have_no_table_of_classes():
 
 def test_labels_may_be_tuples():
     labels = [(1, "a"), (1, "b"), (2, "a")]
-    y = [labels[place] for place in (TRUTH[:300, :3].argmax(axis=1)).tolist()]
+    y = tuples_of(labels[place] for place in TRUTH[:300, :3].argmax(axis=1).tolist())
     rows = TRUTH[:300, :3] / TRUTH[:300, :3].sum(axis=1, keepdims=True)
     found = pr.evaluate(y, rows, labels=labels, n_resamples=40, seed=1)
     (verdict,) = found.class_calibration.values()
