@@ -261,7 +261,7 @@ def tuples_of(rows: Iterable[tuple[str, ...]]) -> Tuples:
 def _shown(value: Any) -> Any:
     """Return a column of tuples as texts, and anything else as it is."""
     if isinstance(value, np.ndarray) and value.dtype == object and value.size and isinstance(value.flat[0], tuple):
-        return np.array([", ".join(entry) for entry in value])
+        return np.array([", ".join(map(str, entry)) for entry in value])
     return value
 
 

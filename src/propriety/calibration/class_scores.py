@@ -16,6 +16,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
     "BINS",
+    "EDGE",
     "SAME",
     "ClassScores",
     "case_values",
@@ -167,25 +168,30 @@ def standardised(sums: Floats, variance: Floats) -> Floats:
     return found
 
 
-def line_of_table(table: ForecastTable) -> tuple[Floats, Floats]:
-    """Return the sums of one class and their variances, as in `ClassScores`, from its table."""
+def line_of_table(table: ForecastTable) -> tuple[Floats, Floats, float]:
+    """Return the sums of one class and their variances, as in `ClassScores`, and the information, from its table."""
     first = int(np.searchsorted(table.forecast, 0.0, side="right"))
     rows = slice(first, int(np.searchsorted(table.forecast, 1.0, side="left")))
     p = table.forecast[rows]
     x = logit(p)
     residual = table.events[rows] * (1.0 - p) - table.non_events[rows] * p
-    spread = residual_variance(table, rows, table.weights[rows] * p * (1.0 - p))
+    expected = table.weights[rows] * p * (1.0 - p)
+    spread = residual_variance(table, rows, expected)
+    total = float(spread.sum())
     return (
         np.array([residual.sum(), residual @ x]),
-        np.array([spread.sum(), spread @ x, spread @ x**2]),
+        np.array([total, spread @ x, spread @ x**2]),
+        float(expected.sum()) ** 2 / total if total > 0.0 else 0.0,
     )
 
 
-def line_statistics(sums: Floats, variance: Floats) -> tuple[Floats, Floats]:
+def line_statistics(sums: Floats, variance: Floats, information: Floats | float) -> tuple[Floats, Floats]:
     r"""Return Cox's score statistic of each class and its degrees of freedom, for sums of shape (..., K, 2).
 
-    The statistic is multiplied by V / (V + 1), with the variance V of the number of cases of the class, so that a
-    single case of a class that is expected to have almost none does not dominate the largest of K statistics.
+    The statistic is multiplied by I / (I + 1), so that a single case of a class that is expected to have almost none
+    does not dominate the largest of K statistics. The information
+    :math:`I = (\sum_i w_i p_i (1 - p_i))^2 / \sum_i w_i^2 p_i (1 - p_i)` is the variance of the number of cases of the
+    class; with weights, that of the effective number.
     """
     first, mixed, second = np.moveaxis(variance, -1, 0)
     safe = np.where(first > 0.0, first, 1.0)
@@ -193,4 +199,4 @@ def line_statistics(sums: Floats, variance: Floats) -> tuple[Floats, Floats]:
     sloped = left > SAME * second
     intercept = np.where(first > 0.0, sums[..., 0] ** 2 / safe, 0.0)
     slope = np.where(sloped, (sums[..., 1] - mixed / safe * sums[..., 0]) ** 2 / np.where(sloped, left, 1.0), 0.0)
-    return (intercept + slope) * first / (first + 1.0), (first > 0.0) * 1.0 + sloped
+    return (intercept + slope) * information / (information + 1.0), (first > 0.0) * 1.0 + sloped
