@@ -113,5 +113,6 @@ class DistanceSum:
             centred = self.share * (self.linear - float(self.share @ self.linear))
             spread = float(centred @ centred)
         half = float(ndtri(0.5 + level / 2.0)) * math.sqrt(max(spread - self.noise, self.noise))
-        limits = (one if one > ROUNDING else 0.0 for one in (max(total, 0.0), total - half, max(total, 0.0) + half))
-        return ClassDistance(*limits, of_class)
+        limits = max(total, 0.0), total - half, max(total, 0.0) + half
+        value, low, high = (one if one > ROUNDING else 0.0 for one in limits)
+        return ClassDistance(value, low, high, of_class)
