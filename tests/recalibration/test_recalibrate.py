@@ -1,6 +1,8 @@
 import math
 from dataclasses import replace
 
+import duckdb
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -12,7 +14,7 @@ import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
 from propriety.recalibration import METHODS, fit_logistic, fit_shrunk_spline
 from propriety.recalibration.folds import assign_folds, folds_of, split_into_folds
-from propriety.recalibration.hashed_folds import hash_of_labels, hashed_folds
+from propriety.recalibration.hashed_folds import hash_of_labels, hashed_folds, with_hashed_folds
 
 COLUMNS = ("score", "gain", "low", "high", "standard_error", "p_value")
 
@@ -474,3 +476,14 @@ def test_large_identifiers_are_spread_over_all_folds(start):
 
 def test_text_that_cannot_be_encoded_has_a_hash():
     assert set(hashed_folds(["\ud800", "\ud801"], 2, seed=1).tolist()) == {0, 1}
+
+
+def test_errors_about_identifiers_name_their_argument():
+    y, p = np.tile([0, 1], 50), np.linspace(0.1, 0.9, 100)
+    ids = [None, *range(99)]
+    with pytest.raises(InputValueError, match=r"^id must be known for every case; row 0"):
+        pr.recalibrate(y, p, id=ids)
+    with pytest.raises(InputValueError, match=r"^folds must be known for every case; row 0"):
+        pr.recalibrate(y, p, folds=ids)
+    with pytest.raises(InputValueError, match=r"it lacks \['case'\]"):
+        pr.recalibrate(pl.LazyFrame({"y": y, "p": p}), "p", outcome="y", id="case")

@@ -21,7 +21,15 @@ from propriety.tables.arrays import PAIR
 from propriety.tables.cases import checked_forecast
 from propriety.tables.labels import Labels, class_labels, happened_of, labels_of_event, places_of
 
-__all__ = ["ColumnsRead", "columns_of_classes", "event_in_words", "labels_named", "places_named", "read_columns", "two_labels"]
+__all__ = [
+    "ColumnsRead",
+    "columns_of_classes",
+    "event_in_words",
+    "labels_named",
+    "places_named",
+    "read_columns",
+    "two_labels",
+]
 
 PLACES = ("first", "second")
 
@@ -123,9 +131,7 @@ def columns_of_classes(
     known = None if labels is None else class_labels(classes, labels)
     if known is None:
         known = next(filter(None, (labels_named(own, truth) for own in names.values())), None)
-    places = {
-        model: None if own is None or known is None else places_named(own, known) for model, own in names.items()
-    }
+    places = {model: None if own is None or known is None else places_named(own, known) for model, own in names.items()}
     unnamed = next((model for model, own in places.items() if own is None), None)
     if unnamed is not None and labels is None and known is not None and isinstance(known[0], str):
         with about(arguments[unnamed]):
@@ -155,9 +161,7 @@ def two_labels(
     return found
 
 
-def _labels_found(
-    truth: NDArray[Any], names: Iterable[tuple[Any, ...] | None], pos_label: object
-) -> tuple[Any, Any]:
+def _labels_found(truth: NDArray[Any], names: Iterable[tuple[Any, ...] | None], pos_label: object) -> tuple[Any, Any]:
     named = next(filter(None, (labels_named(own, truth) for own in names)), None)
     if named is not None:
         return min(named), max(named)
