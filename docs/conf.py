@@ -55,7 +55,6 @@ myst_heading_anchors = 3
 nb_execution_mode = "auto"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
-nb_execution_in_temp = True  # Pages may write files.
 nb_merge_streams = True
 nb_output_stderr = "warn"
 nb_render_markdown_format = "myst"
