@@ -120,8 +120,9 @@ def test_the_asymmetric_example_sums_to_one():
 
 
 @given(probabilities, st.integers(0, 1))
-def test_rps_of_two_classes_is_the_brier_score_of_the_event(p, y):
-    assert pr.ranked_probability_score([y], [[1 - p, p]]) == pytest.approx(pr.brier_score([y], [p]))
+def test_rps_of_two_classes_is_half_of_the_sum_brier_score(p, y):
+    over_both = (1 - p - (1 - y)) ** 2 + (p - y) ** 2
+    assert pr.ranked_probability_score([y], [[1 - p, p]]) == pytest.approx(over_both / 2)
 
 
 def test_zero_at_the_truth_does_not_make_a_score_proper():

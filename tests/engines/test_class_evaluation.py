@@ -60,6 +60,29 @@ def test_an_evaluation_of_grades_is_that_of_the_arrays(request, lazy_engine):
             np.testing.assert_allclose(other.events, table.events, rtol=1e-12, atol=1e-14)
 
 
+def test_classes_groups_and_confusion_are_those_of_the_arrays(lazy_engine):
+    options = LABELLED | {"by": "site"} | DRAWS
+    one = {"sharp": NAMED["sharp"]}
+    found, whole = (pr.evaluate(frame, one, **options) for frame in (lazy_engine(FRAME), FRAME))
+    same_columns(found.classes, whole.classes)
+    same_columns(found.group_calibration, whole.group_calibration)
+    same_columns(found.confusion["sharp"], whole.confusion["sharp"])
+    assert found.class_calibration["sharp"].p_value == pytest.approx(
+        whole.class_calibration["sharp"].p_value, rel=1e-12
+    )
+    assert found.summary() == whole.summary()
+
+
+def same_columns(found, whole):
+    one, other = found.columns(), whole.columns()
+    assert list(one) == list(other)
+    for name, column in other.items():
+        if np.asarray(column).dtype.kind == "f":
+            np.testing.assert_allclose(one[name], column, rtol=1e-12, atol=1e-14, err_msg=name)
+        else:
+            assert list(one[name]) == list(column), name
+
+
 def spoilt(column, value):
     return FRAME.with_columns(pl.when(pl.int_range(pl.len()) == 99).then(value).otherwise(column).alias(column))
 

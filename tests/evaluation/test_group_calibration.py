@@ -87,11 +87,11 @@ def test_small_groups_are_not_judged():
     assert pr.evaluate(Y[:90], TRUTH[:90], by={"g": np.arange(90)}, **DRAWS).group_calibration is None
 
 
-def test_there_is_none_without_groups_or_of_classes():
+def test_there_is_none_without_groups_or_of_ordered_classes():
     assert pr.evaluate(Y, TRUTH, **DRAWS).group_calibration is None
     assert pr.evaluate(Y, TRUTH, **DRAWS).group_skill is None
     rows = np.column_stack([1 - TRUTH, TRUTH / 2, TRUTH / 2])
-    graded = pr.evaluate(Y * (1 + np.arange(N) % 2), rows, by={"site": SITE}, **DRAWS)
+    graded = pr.evaluate(Y * (1 + np.arange(N) % 2), rows, by={"site": SITE}, ordered=True, **DRAWS)
     assert graded.group_calibration is None
     assert "is found to be miscalibrated" not in graded.summary()
 

@@ -18,7 +18,7 @@ DRAWS = {"seed": 1, "n_resamples": 30}
 
 
 def said(y, forecasts, **options):
-    return pr.evaluate(y, forecasts, **DRAWS, **options).summary()
+    return pr.evaluate(y, forecasts, **(DRAWS | options)).summary()
 
 
 @pytest.mark.parametrize(
@@ -102,24 +102,32 @@ def test_one_case_is_one():
     )
 
 
-@pytest.mark.parametrize("ordered", [False, True], ids=["classes", "grades"])
-def test_classes_with_few_events_are_not_cleared_with_the_others(ordered):
+def few_of_the_last_class():
     rng = np.random.default_rng(3)
     rows = rng.dirichlet([40.0, 40.0, 0.4], 1500)
     y = np.array([rng.choice(3, p=row) for row in rows])
-    what = "cut points" if ordered else "classes"
-    found = said(y, rows, ordered=ordered)
-    if ordered:
-        assert "forecast is consistent with calibration for 1 of 2 cut points: 0; " in found
-        assert "has too few events to tell whether it is calibrated for 1 of 2 cut points: 1." in found
-    else:
-        assert "forecast is consistent with calibration for 2 of 3 classes: 0, 1; " in found
-        assert "has too few events to tell whether it is calibrated for 1 of 3 classes: 2." in found
     wrong = rows.copy()
     wrong[:, :2] = np.clip(rows[:, :2] + np.array([0.2, -0.2]), 0.001, None)
-    wrong /= wrong.sum(axis=1, keepdims=True)
-    accused = said(y, wrong, ordered=ordered)
-    assert f"forecast is miscalibrated for {1 if ordered else 2} of {2 if ordered else 3} {what}: 0" in accused
+    return y, rows, wrong / wrong.sum(axis=1, keepdims=True)
+
+
+def test_cut_points_with_few_events_are_not_cleared_with_the_others():
+    y, rows, wrong = few_of_the_last_class()
+    found = said(y, rows, ordered=True)
+    assert "forecast is consistent with calibration for 1 of 2 cut points: 0; " in found
+    assert "has too few events to tell whether it is calibrated for 1 of 2 cut points: 1." in found
+    accused = said(y, wrong, ordered=True)
+    assert "forecast is miscalibrated for 1 of 2 cut points: 0" in accused
+    assert "consistent" not in accused
+
+
+def test_there_is_one_verdict_for_all_classes():
+    y, rows, wrong = few_of_the_last_class()
+    assert "forecast is consistent with calibration (p = " in said(y, rows)
+    accused = said(y, wrong, n_resamples=400)
+    assert "forecast is miscalibrated (p " in accused
+    assert "class 0: too high" in accused
+    assert "class 1: too low" in accused
     assert "consistent" not in accused
 
 

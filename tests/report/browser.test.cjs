@@ -66,6 +66,8 @@ const AXE = [
   ["demo.html", "dark", DESKTOP, false],
   ["demo.html", "dark", PHONE, false],
   ["hostile.html", "light", DESKTOP, false],
+  ["classes.html", "light", DESKTOP, true],
+  ["classes.html", "dark", PHONE, false],
 ];
 for (const [file, colorScheme, viewport, opened] of AXE) {
   test(`axe finds nothing: ${file}, ${colorScheme}, ${viewport.width} wide${opened ? ", data opened" : ""}`, async () => {
@@ -77,6 +79,22 @@ for (const [file, colorScheme, viewport, opened] of AXE) {
     await close();
   });
 }
+
+test("the rows of a long table are filtered", async () => {
+  const { page, faults, close } = await open("classes.html");
+  const rows = page.locator(".long").first().locator("tbody tr:not([hidden])");
+  const all = await rows.count();
+  assert.equal(all, expected.classes);
+  const filter = page.locator("[data-filter]").first();
+  await filter.locator("input").fill("7");
+  assert.equal(await rows.count(), 1);
+  assert.equal(await rows.locator("th").textContent(), "7");
+  assert.equal(await filter.locator("output").textContent(), `1 of ${all} rows`);
+  await filter.locator("input").fill("");
+  assert.equal(await rows.count(), all);
+  assert.deepEqual(faults, []);
+  await close();
+});
 
 test("without JavaScript everything is there, and nothing that would not work", async () => {
   const { page, close } = await open("demo.html", { javaScriptEnabled: false });

@@ -107,6 +107,12 @@ test("a point is told in words", () => {
   assert.equal(script.tell(point), "a: threshold 50%, net benefit 0.5");
 });
 
+test("rows are filtered by the number of a class, or by any words", () => {
+  const row = ["12", "1,204", "0.95 0.91 to 0.99", "miscalibrated: too high"];
+  for (const sought of ["", "12", " too HIGH ", "0.95"]) assert.ok(script.matches(row, sought), sought);
+  for (const sought of ["1", "120", "too low"]) assert.ok(!script.matches(row, sought), sought);
+});
+
 test("cells are sorted by their numbers, then by text, and what is missing goes last", () => {
   const cells = ["10", "9", "\u2013", "1,200", "\u22123.5", "0.12 0.10 to 0.15", "\u221e"];
   const sorted = (sign) => [...cells].sort((one, other) => script.compare(script.sortKey(one), script.sortKey(other), sign));

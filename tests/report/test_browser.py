@@ -41,6 +41,7 @@ HEADERS = (
     "]]><!--\u202edesrever",
     "x" * 10_000,
 )
+CLASSES = 45
 GROUPS = ("<b onclick=window.hacked=1>north</b>", "'); alert(1); ('", "\u2028line\u2029", "<!--", "&lt;south&gt;")
 
 
@@ -74,6 +75,16 @@ def report_of_a_csv_file(folder):
     result = CliRunner().invoke(program, ["evaluate", files[0], *options, "--resamples", "20", "--html", files[1]])
     assert result.exit_code == 0, result.stderr
     return (folder / "cases.html").read_text(encoding="utf-8")
+
+
+def report_of_classes():
+    """Return the report of two models of more classes than fit on a page."""
+    rng = np.random.default_rng(1)
+    rows = rng.dirichlet(np.full(CLASSES, 0.3), 600)
+    y = (rows.cumsum(axis=1) < rng.random((600, 1))).sum(axis=1).clip(max=CLASSES - 1)
+    models = {"one": rows, "other": (rows + 1.0 / CLASSES) / 2.0}
+    by = {"site": rng.choice(["north", "south"], 600)}
+    return pr.evaluate(y, models, labels=range(CLASSES), by=by, n_resamples=40, seed=1).to_html()
 
 
 def needs_node():
@@ -145,11 +156,13 @@ def test_the_page_in_a_browser(tmp_path, demo):
         "steps": len(ranking_of(page).grid) - 1,
         "labels": ranking_of(page).payload()["labels"],
         "intervals": list(answers(page, y, forecasts)),
+        "classes": CLASSES,
     }
     files = {
         "demo.html": render(page),
         "hostile.html": render(hostile),
         "cases.html": report_of_a_csv_file(tmp_path),
+        "classes.html": report_of_classes(),
         "frame.html": f'<!doctype html><html lang="en"><meta charset="utf-8"><title>secret</title>{iframe_of(render(page))}</html>',
         "expected.json": json.dumps(expected),
     }

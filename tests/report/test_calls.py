@@ -96,7 +96,7 @@ def assert_calls_give_the_numbers(result, data):
         for name in (
             result.models
             if "[name]" in call or "model=name" in call
-            else ((isinstance(item, Figure) and item.of_models) or result.models)[:1]
+            else ((item.of_models if isinstance(item, Figure) else item.models) or result.models)[:1]
         ):
             found = eval(call, {"pr": pr, "name": name} | data)  # noqa: S307  (the package's own words, to be checked)
             assert_is_that_of(result, found, call, name)
@@ -112,8 +112,10 @@ def assert_is_that_of(result, found, call, name):
         "Standings": lambda: [result.comparison.standings],
         "Slices": lambda: [result.slices, result.group_skill],
         "GroupCalibration": lambda: [result.group_calibration],
+        "EvaluatedClasses": lambda: [result.classes],
         "RankingMap": lambda: [result.ranking],
-        "ReliabilityCurve": lambda: list(result.reliability[name].values()),
+        "Confusion": lambda: [result.confusion[name]],
+        "ReliabilityCurve": lambda: [*result.reliability[name].values(), *list(result.top_reliability.values())],
         "Decomposition": lambda: [result.decompositions[name]],
         "DecisionCurve": lambda: [result.decision_curves[name]],
         "MurphyCurve": lambda: [result.murphy_curves[name]],
@@ -128,6 +130,8 @@ def assert_is_that_of(result, found, call, name):
             assert getattr(found, field) == pytest.approx(beside, rel=1e-12, nan_ok=True), call
     elif isinstance(found, pr.recalibration.RecalibrationMap):
         assert found == result.recalibration[name].map, call
+    elif isinstance(found, dict):
+        assert found["count"].tolist() == result.confusion[name].most_confused()["count"].tolist(), call
     elif type(found).__name__ == "Figure":
         assert "plot_cut_point_decompositions" in call
     else:

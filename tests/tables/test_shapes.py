@@ -45,6 +45,7 @@ OPTIONS = {
     "evaluate": DRAWS,
     "slices": {"by": SITE},
     "recalibrate": {"method": "auto", "seed": 1},
+    "class_calibration": DRAWS,
 }
 DECIDED = ("expected_cost", "quadratic_weighted_kappa")  # A single column holds decided classes, not forecasts.
 
@@ -70,7 +71,7 @@ def called(name, y, p, q):
         return FUNCTIONS[name](p)
     if name == "monitor_comparison":
         return FUNCTIONS[name](y, p, q)
-    several = "forecasts" in parameters and name not in ("estimate", "recalibrate")
+    several = "forecasts" in parameters and name not in ("class_calibration", "estimate", "recalibrate")
     return FUNCTIONS[name](y, {"a": p, "b": q} if several else p, **OPTIONS.get(name, {}))
 
 
@@ -145,6 +146,7 @@ CLASSES = {
     "PyArrow columns named like text": (NAMED, named(pa.table)),
 }
 WITHOUT_OUTCOMES = {"bayes_decisions"}
+OF_CLASSES = {"class_calibration"}  # They reject the forecasts of one event.
 
 
 def outcome_of(name, shape, table, values):
@@ -183,6 +185,10 @@ def test_one_event_has_one_result_in_every_shape(name, shape, expected):
     if name in WITHOUT_OUTCOMES and "named" in shape:
         pytest.skip("without outcomes, columns are matched to labels= only")
     found = outcome_of(name, shape, BINARY, (P, Q))
+    if name in OF_CLASSES:
+        assert isinstance(found, InputValueError)
+        assert "the forecasts are of one event" in str(found)
+        return
     assert not isinstance(found, ProprietyError), found
     assert same(found, expected(name, classes=False))
 
@@ -257,7 +263,7 @@ def page():
     """Return the page of shapes, with what each function does with each of them."""
     said = {}
     for name in FUNCTIONS:
-        event = "the event"
+        event = "rejected" if name in OF_CLASSES else "the event"
         classes = outcome_of(name, "(n, K)", CLASSES, (ROWS, OTHER_ROWS))
         one = "decided classes" if name in DECIDED else event
         said.setdefault((one, event, "rejected" if isinstance(classes, ProprietyError) else "classes"), []).append(name)

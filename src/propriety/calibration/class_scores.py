@@ -28,6 +28,7 @@ __all__ = [
 EDGE, BINS = 30.0, 2**12  # Log-odds beyond the edge are in the outermost bins.
 # Legendre polynomials as combinations of powers, one column each.
 POWERS = np.stack([np.pad(leg2poly([0.0] * one + [1.0]), (0, max(DEGREES) - one)) for one in DEGREES], axis=1)
+MOST = 2**24  # Probabilities that are read to choose the functions.
 SAME = 1e-9  # A function with a smaller share of its variance left is a combination of those before it.
 
 
@@ -71,8 +72,8 @@ def case_values(p: Floats) -> _Values:
     with np.errstate(divide="ignore"):
         log = np.where(p > 0.0, np.log(p), 0.0)
         x = np.where((p > 0.0) & (p < 1.0), log - np.log1p(-np.minimum(p, 1.0)), 0.0)
-    place = ((np.clip(x, -EDGE, np.nextafter(EDGE, 0.0)) + EDGE) * (BINS / (2.0 * EDGE))).astype(np.intp)
-    return _Values(log, x, place)
+    place = ((np.clip(x, -EDGE, EDGE) + EDGE) * (BINS / (2.0 * EDGE))).astype(np.intp)
+    return _Values(log, x, np.minimum(place, BINS - 1))
 
 
 def class_scores(cases: Cases, model: str) -> ClassScores:
@@ -87,7 +88,9 @@ def class_scores(cases: Cases, model: str) -> ClassScores:
     A probability of 0 adds nothing.
     """
     mass = np.zeros(BINS)
-    for p, _, weight in cases.chunks(model):
+    step = max(len(cases) * (cases.classes or 1) // MOST, 1)  # A sample is enough to choose the functions.
+    for chunk in cases.chunks(model):
+        p, weight = chunk.forecast[:, ::step], None if chunk.weight is None else chunk.weight[::step]
         spread = p * (1.0 - p) if weight is None else weight * p * (1.0 - p)
         mass += np.bincount(case_values(p).place.ravel(), spread.ravel(), minlength=BINS)
     total = mass.sum()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -170,31 +169,35 @@ def _share(drawn: Floats, observed: float) -> float:
 
 
 def _drawn_sums(cases: Cases, model: str, scores: ClassScores, draws: int, seed: int) -> tuple[Floats, Floats]:
-    """Return the sums of class scores for outcomes drawn from the probabilities, by draw."""
+    """Return the sums of class scores for outcomes drawn from the probabilities, by draw.
+
+    Only what depends on the outcome is summed. The rest is the same in all draws and in the sample.
+    """
     generator, classes = np.random.default_rng(seed), cases.classes or 0
     sums, lines = np.zeros((draws, 5)), np.zeros((draws, classes, 2))
-    at = np.arange(draws) * classes
-    for p in _blocks(cases, model, max(BLOCK // draws, 1)):
-        log, x, place = case_values(p)
-        own, rows = _outcomes(p, generator, draws), np.arange(p.shape[1])[:, None]
-        inside = (p > 0.0) & (p < 1.0)
-        sums[:, 0] += log[own, rows].sum(axis=0) - (p * log).sum()
-        bins = place[own, rows]
-        for column, shape in enumerate(scores.shapes.T, 1):
-            sums[:, column] += shape[bins].sum(axis=0) - (p * shape[place]).sum()
-        cell = (own + at).ravel()
-        for column, (drawn, expected) in enumerate(
-            ((inside[own, rows], (p * inside).sum(axis=1)), (x[own, rows], (p * x).sum(axis=1)))
-        ):
-            counted = np.bincount(cell, drawn.ravel(), minlength=draws * classes)
-            lines[:, :, column] += counted.reshape(draws, classes) - expected
-    return sums, lines
-
-
-def _blocks(cases: Cases, model: str, rows: int) -> Iterator[Floats]:
+    same, same_lines = -scores.sums, -scores.line_sums
     for chunk in cases.chunks(model):
-        for start in range(0, chunk.forecast.shape[1], rows):
-            yield chunk.forecast[:, start : start + rows]
+        for start in range(0, chunk.forecast.shape[1], max(BLOCK // draws, 1)):
+            p = chunk.forecast[:, start : start + max(BLOCK // draws, 1)]
+            happened = chunk.outcome[start : start + p.shape[1]]
+            _add_outcomes(p, happened[:, None], scores, same[None], same_lines[None])
+            _add_outcomes(p, _outcomes(p, generator, draws), scores, sums, lines)
+    return sums - same, lines - same_lines
+
+
+def _add_outcomes(p: Floats, own: NDArray[np.intp], scores: ClassScores, sums: Floats, lines: Floats) -> None:
+    """Add the functions of the probabilities of the outcomes, of shape (cases, draws), to the sums of each draw."""
+    draws, classes = lines.shape[:2]
+    given = p[own, np.arange(p.shape[1])[:, None]]
+    log, x, place = case_values(given)
+    sums[:, 0] += log.sum(axis=0)
+    for column, shape in enumerate(scores.shapes.T, 1):
+        sums[:, column] += shape[place].sum(axis=0)
+    cell = (own + np.arange(draws) * classes).ravel()
+    inside = (given > 0.0) & (given < 1.0)
+    for column, values in enumerate((inside, x)):
+        counted = np.bincount(cell, values.ravel(), minlength=draws * classes)
+        lines[:, :, column] += counted.reshape(draws, classes)
 
 
 def _outcomes(p: Floats, generator: np.random.Generator, draws: int) -> NDArray[np.intp]:

@@ -127,7 +127,7 @@ def residual_variance(table: ForecastTable, rows: slice, variance: Floats) -> Fl
     return weighted_variance(table.forecast[rows], *squares, _log_ratio(table, rows, variance))
 
 
-def weighted_variance(p: Floats, event_squares: Floats, non_event_squares: Floats, log_ratio: float) -> Floats:
+def weighted_variance(p: Floats, event_squares: Floats, non_event_squares: Floats, log_ratio: float | Floats) -> Floats:
     """Return the variance of `residual_variance` for a known difference of the log-weights."""
     ratio = np.exp(log_ratio)
     happened, others = (1.0 - p) + p / ratio, (1.0 - p) * ratio + p

@@ -15,7 +15,7 @@ from propriety.result import Result, strict
 
 __all__ = ["document", "evaluation_document", "written"]
 
-VERSIONS = {"evaluation": 5, "comparison": 2, "advice": 2, "audit": 2, "recalibration": 1}
+VERSIONS = {"evaluation": 6, "comparison": 2, "advice": 2, "audit": 2, "recalibration": 1}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,6 +45,7 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             "decompositions": {model: one.to_dict() for model, one in evaluation.decompositions.items()},
             "comparison": None if evaluation.comparison is None else evaluation.comparison.to_dict(),
             "slices": groups,
+            "classes": None if evaluation.classes is None else _records(evaluation.classes),
             "group_calibration": None
             if evaluation.group_calibration is None
             else _records(evaluation.group_calibration),
@@ -55,7 +56,13 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
 
 
 def _calibration(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the calibration verdict of each model, adjusted for the number of classes; omitted if there are many."""
+    """Return the calibration verdict of each model; of cut points each, adjusted for their number, unless many."""
+    if evaluation.kind == "multiclass":
+        return {
+            model: {name: value for name, value in one.to_dict().items() if name not in ("top", "classes", "kernel")}
+            | {"top": None if one.top is None else one.top.to_dict(), "words": one.summary(model)}
+            for model, one in evaluation.class_calibration.items()
+        }
     return {
         model: {
             str(label): one.to_dict()

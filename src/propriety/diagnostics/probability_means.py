@@ -29,7 +29,7 @@ from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
-__all__ = ["EXPONENTS", "MeanSpectrum", "ProbabilityMeans", "confidence_angle", "probability_means"]
+__all__ = ["EXPONENTS", "MeanSpectrum", "ProbabilityMeans", "confidence_angle", "means_of_pairs", "probability_means"]
 
 Source: TypeAlias = Literal["pav", "bins", "none"]
 
@@ -256,9 +256,9 @@ def probability_means(
         whole = classes
     table = next(iter(tables.values()))
     facts: dict[str, Any] = {"precision": precision, "n": table.n, "dropped": table.dropped}
-    parts = {label: _result({label: pairs}, source, facts) for label, pairs in classes.items()}
+    parts = {label: means_of_pairs({label: pairs}, source, facts) for label, pairs in classes.items()}
     known = {label: part.groups for label, part in parts.items()} if whole is classes else {}
-    return replace(_result(whole, source, facts, known), parts=parts)
+    return replace(means_of_pairs(whole, source, facts, known), parts=parts)
 
 
 def confidence_angle(model: Floats, source: Floats) -> float:
@@ -274,7 +274,7 @@ def confidence_angle(model: Floats, source: Floats) -> float:
     return math.nan if max(abs(up), abs(across)) <= NOISE else math.degrees(math.atan2(up, across))
 
 
-def _result(
+def means_of_pairs(
     classes: Mapping[Any, Pairs],
     method: Source,
     facts: dict[str, Any],

@@ -27,7 +27,7 @@ class Calls:
     Parameters
     ----------
     shared : tuple of str
-        Which of `sample_weight`, `by`, `cluster` and `time` were given.
+        Which of `sample_weight`, `by`, `cluster` and `time` were given, and `labels` if there are many.
     reading : mapping of str to object
         Options for reading the cases that differ from their defaults: `pos_label`, `labels`, `tolerance`.
     is_ledger : bool
@@ -64,7 +64,7 @@ class Calls:
         if self.is_ledger:
             return []
         known = takes(function)
-        shared = [name for name in ("sample_weight", "by", "cluster", "time") if name in self.shared]
+        shared = [name for name in ("sample_weight", "by", "cluster", "time", "labels") if name in self.shared]
         return [
             *(f"{name}={name}" for name in shared if name in known),
             *_named({name: value for name, value in self.reading.items() if name in known}),

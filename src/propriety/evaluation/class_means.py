@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from propriety.diagnostics.probability_groups import by_blocks, joined
-from propriety.diagnostics.probability_means import ProbabilityMeans, confidence_angle, probability_means
+from propriety.diagnostics.probability_means import ProbabilityMeans, confidence_angle, means_of_pairs
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["class_means"]
@@ -19,9 +19,8 @@ def class_means(tables: Mapping[Any, ForecastTable]) -> ProbabilityMeans:
     """Average the probabilities of the classes that happened, from the table of each class by its label."""
     parts: dict[Any, ProbabilityMeans] = {}
     for label, table in tables.items():
-        own = probability_means(table).parts
-        assert own is not None  # noqa: S101  (for the type checker; a table has the parts of both outcomes)
-        parts[label] = replace(own["event"], groups=by_blocks(table).groups(label))
+        facts = {"precision": None, "n": table.n, "dropped": table.dropped}
+        parts[label] = means_of_pairs({label: by_blocks(table)}, "pav", facts)
     model, source, weight = (
         np.concatenate(column) for column in zip(*(part.probabilities for part in parts.values()), strict=True)
     )

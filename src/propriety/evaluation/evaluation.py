@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
-from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.advice import Advice
 from propriety.decisions.murphy import MurphyCurve, murphy_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
@@ -23,13 +23,14 @@ from propriety.diagnostics.probability_means import ProbabilityMeans, probabilit
 from propriety.errors import MissingDependencyError
 from propriety.evaluation import words
 from propriety.evaluation.calls import Calls, takes, versions
+from propriety.evaluation.class_analyses import ClassAnalyses
+from propriety.evaluation.class_groups import class_calibration_of_groups
 from propriety.evaluation.class_means import class_means
 from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.evaluation.problem import Problem
 from propriety.evaluation.recalibration_gains import RecalibrationGains
-from propriety.evaluation.scores import Scores
-from propriety.inference.bootstrap import Drawing
+from propriety.evaluation.scores import Scores, scores_of
 from propriety.inference.calibration_summary import CalibrationSummary, calibration_of
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
@@ -57,7 +58,7 @@ MOST_ROWS = 200  # Most rows of models and groups whose skill is estimated by de
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Evaluation(Result):
+class Evaluation(ClassAnalyses, Result):
     """The evaluation of some models on the same cases; see `propriety.evaluate`.
 
     Each analysis is computed on first use and kept. `summary()` states the main results in words, `plot()` shows them
@@ -78,6 +79,8 @@ class Evaluation(Result):
     n_resamples, seed : int
         Number and seed of the draws.
     """
+
+    main_columns: ClassVar[tuple[str, ...]] = Scores.main_columns
 
     models: tuple[str, ...]
     kind: Kind
@@ -126,38 +129,20 @@ class Evaluation(Result):
     @cached_property
     def scores(self) -> Scores:
         """Every measure of every model with its interval, as one table."""
-        rows = [(model, one) for model, own in self.estimates.items() for one in own.values()]
-        return Scores(
-            model=np.array([model for model, _ in rows]),
-            measure=np.array([one.measure.key for _, one in rows]),
-            label=np.array([one.measure.label for _, one in rows]),
-            **{
-                name: np.array([getattr(one, name) for _, one in rows])
-                for name in ("value", "low", "high", "standard_error", "higher_is_better", "method", "note")
-            },
-            raw=np.array([math.nan if one.raw is None else one.raw for _, one in rows]),
-            ideal=np.array([getattr(one.measure, "ideal", math.nan) for _, one in rows]),
-            call=np.array([self._call_of(model, one) for model, one in rows]),
-            level=self.level,
-        )
-
-    @cached_property
-    def tables(self) -> dict[str, dict[Any, ForecastTable]]:
-        """The forecast tables of each model: that of the event, or one per class or cut point."""
-        if self.kind == "binary":
-            return {model: {"event": self.ledger.table(model)} for model in self.models}
-        labels = self.ledger.labels or ()
-        shown = labels[:-1] if self.kind == "ordinal" else labels
-        return {model: {label: self.ledger.table(model, label) for label in shown} for model in self.models}
+        rows = [
+            (model, one, self._call_of(model, one)) for model, own in self.estimates.items() for one in own.values()
+        ]
+        return scores_of(rows, self.level)
 
     @cached_property
     def decompositions(self) -> dict[str, Decomposition]:
-        """Miscalibration, discrimination and uncertainty of each model's score."""
+        """Parts of each model's score; the miscalibration of classes is corrected for sampling noise."""
         if self.kind == "binary":
             return {model: decompose_table(own["event"], Brier()) for model, own in self.tables.items()}
-        rule = RankedProbability() if self.kind == "ordinal" else Brier()
+        if self.kind == "multiclass":
+            return self.class_decompositions
         return {
-            model: replace(summed_decomposition(own, rule), n=self.n, dropped=self.dropped)
+            model: replace(summed_decomposition(own, RankedProbability()), n=self.n, dropped=self.dropped)
             for model, own in self.tables.items()
         }
 
@@ -182,13 +167,8 @@ class Evaluation(Result):
     @cached_property
     def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
         """Reliability curves of each model, by event, with consistency bands; each is computed on first use."""
-        options: dict[str, Any] = {"level": self.level, "n_resamples": self.n_resamples, "seed": self.seed}
-
-        def curve(table: ForecastTable) -> ReliabilityCurve:
-            return reliability_curve(table).with_consistency_band(**options)
-
         return {
-            model: MadeWhenAsked(own, lambda label, own=own: curve(own[label]))  # type: ignore[misc]  # bound now
+            model: MadeWhenAsked(own, lambda label, own=own: self._banded(own[label]))  # type: ignore[misc]  # bound now
             for model, own in self.tables.items()
         }
 
@@ -248,10 +228,11 @@ class Evaluation(Result):
 
     @cached_property
     def group_calibration(self) -> GroupCalibration | None:
-        """Calibration of each model in each group that is tested, if there are keys; for binary outcomes."""
-        if self.slices is None or self.kind != "binary":
+        """Calibration of each model in each group that is tested, if there are keys; not for ordered classes."""
+        if self.slices is None or self.kind == "ordinal":
             return None
-        return calibration_of_groups(self._ledger_of_cases, self.slices, level=self.level)
+        tested = calibration_of_groups if self.kind == "binary" else class_calibration_of_groups
+        return tested(self._ledger_of_cases, self.slices, level=self.level)
 
     @cached_property
     def group_skill(self) -> Slices | None:
@@ -266,6 +247,8 @@ class Evaluation(Result):
         """Decisiveness, accuracy and robustness of each model."""
         if self.kind == "binary":
             return {model: probability_means(table) for model, table in self._event_tables.items()}
+        if self.kind == "multiclass":
+            return {model: class_means(own) for model, own in self.tables.items()}
         events = [(label, Event("class", place)) for place, label in enumerate(self.ledger.labels or ())]
         table = self.ledger.table
         return {model: class_means({label: table(model, one) for label, one in events}) for model in self.models}
@@ -365,18 +348,6 @@ class Evaluation(Result):
             gain = partial(self.recalibration.gain, model)
             return calibration_of(self.ledger, model, **options, known=self.estimates[model], gain=gain)
         return calibration_of(self._ledger_of_cases.of_event(model, label), model, **options)
-
-    @cached_property
-    def _ledger_of_cases(self) -> Ledger:
-        """The ledger with its cases in memory if cases are correlated and can be loaded; else the ledger itself."""
-        cases = None if self.dependence is None else self.ledger.cases
-        if cases is None or cases is self.ledger.source:
-            return self.ledger
-        return Ledger.of_source(cases, self.ledger.events)
-
-    @property
-    def _drawing(self) -> Drawing:
-        return Drawing(self.n_resamples, self.seed)
 
     @property
     def _event_tables(self) -> dict[str, ForecastTable]:

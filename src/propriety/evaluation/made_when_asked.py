@@ -11,7 +11,7 @@ Answer = TypeVar("Answer")
 
 
 class MadeWhenAsked(Mapping[Any, Answer]):
-    """A mapping with a result for each label, computed once on first use.
+    """A mapping with a result for each label, computed on first use.
 
     Parameters
     ----------
@@ -19,6 +19,8 @@ class MadeWhenAsked(Mapping[Any, Answer]):
         The labels, in order.
     make : callable
         Computes the result for a label.
+    keep : bool
+        Whether results are kept; otherwise each is computed whenever it is used.
 
     Examples
     --------
@@ -27,14 +29,15 @@ class MadeWhenAsked(Mapping[Any, Answer]):
     ([2, 3], 9)
     """
 
-    def __init__(self, labels: Iterable[Any], make: Callable[[Any], Answer]) -> None:
+    def __init__(self, labels: Iterable[Any], make: Callable[[Any], Answer], *, keep: bool = True) -> None:
         self._made: dict[Any, Answer | None] = dict.fromkeys(labels)
-        self._make = make
+        self._make, self._keep = make, keep
 
     def __getitem__(self, label: Any) -> Answer:
         found = self._made[label]
         if found is None:
-            found = self._made[label] = self._make(label)
+            found = self._make(label)
+            self._made[label] = found if self._keep else None
         return found
 
     def __contains__(self, label: object) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.inference.estimates import Estimate
 from propriety.result import Floats, Result
 
-__all__ = ["Scores"]
+__all__ = ["Scores", "scores_of"]
 
 Names = NDArray[np.str_]
 
@@ -39,6 +42,8 @@ class Scores(Result):
         Level of the intervals.
     """
 
+    main_columns: ClassVar[tuple[str, ...]] = ("model", "label", "value", "low", "high", "note")
+
     model: Names
     measure: Names
     label: Names
@@ -58,3 +63,21 @@ class Scores(Result):
         """Return one row, by the model and the key of the measure."""
         place = int(np.flatnonzero((self.model == model) & (self.measure == measure))[0])
         return {name: column[place].item() for name, column in self.columns().items()}
+
+
+def scores_of(rows: Sequence[tuple[str, Estimate, str]], level: float) -> Scores:
+    """Return the table of estimates, each with its model and its call."""
+    models, found, calls = zip(*rows, strict=True)
+    return Scores(
+        model=np.array(models),
+        measure=np.array([one.measure.key for one in found]),
+        label=np.array([one.measure.label for one in found]),
+        **{
+            name: np.array([getattr(one, name) for one in found])
+            for name in ("value", "low", "high", "standard_error", "higher_is_better", "method", "note")
+        },
+        raw=np.array([math.nan if one.raw is None else one.raw for one in found]),
+        ideal=np.array([getattr(one.measure, "ideal", math.nan) for one in found]),
+        call=np.array(calls),
+        level=level,
+    )

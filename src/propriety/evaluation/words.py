@@ -23,6 +23,7 @@ __all__ = [
     "absent_words",
     "calibration_words",
     "cases_words",
+    "drawn_words",
     "headline_words",
     "is_miscalibrated",
     "map_words",
@@ -57,6 +58,8 @@ def absent_words(evaluation: Evaluation) -> Iterator[str]:
         absent.append("the gain of recalibration")
     if evaluation.kind == "binary" and len(evaluation.models) > 1 and evaluation.ranking is None:
         absent.append("the ranking map")
+    if evaluation.kind != "binary":
+        absent.append("the confusion matrix")
     if absent:
         what = listed(absent)
         needs = "need" if len(absent) + len(own) > 1 else "needs"
@@ -110,12 +113,25 @@ def _leaders(evaluation: Evaluation, best: float) -> str:
 
 
 def calibration_words(evaluation: Evaluation) -> Iterator[str]:
-    """Report the test of calibration of each model; with classes, of all of them together."""
+    """Report the test of calibration of each model; with classes or cut points, of all of them together."""
     for model in evaluation.models:
         if evaluation.kind == "binary":
             yield evaluation.calibration[model]["event"].summary(model)
+        elif evaluation.kind == "multiclass":
+            yield evaluation.class_calibration[model].summary(model)
         else:
-            yield _classes_words(evaluation, model)
+            yield _cut_points_words(evaluation, model)
+
+
+def drawn_words(evaluation: Evaluation) -> str:
+    """Say which classes, or cut points, are drawn, and of which model."""
+    shown, events = len(evaluation.drawn_classes), len(evaluation.tables[evaluation.best])
+    what = "cut points" if evaluation.kind == "ordinal" else "classes"
+    of_best = f" for {evaluation.best}, which has the best score" if len(evaluation.models) > 1 else ""
+    if shown == events:
+        return f"The curves of all {what} are drawn{of_best}."
+    said = f"The curves are those of the {shown} {what} with the strongest evidence of miscalibration, of {events:,}"
+    return f"{said}{of_best}; all are in the table."
 
 
 def map_words(evaluation: Evaluation) -> Iterator[str]:
@@ -127,8 +143,11 @@ def map_words(evaluation: Evaluation) -> Iterator[str]:
 
 
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
-    """Return 1 if a model is miscalibrated for any class, adjusted for their number; 0 if not; NaN if unknown."""
-    outcomes = _outcomes(evaluation, model)
+    """Return 1 if a model is miscalibrated, 0 if not, and NaN if it was not tested; of cut points, for any of them."""
+    if evaluation.kind == "multiclass":
+        outcomes = {"classes": evaluation.class_calibration[model].outcome}
+    else:
+        outcomes = _outcomes(evaluation, model)
     if all(one == "not tested" for one in outcomes.values()):
         return math.nan
     return float("miscalibrated" in outcomes.values())
@@ -143,9 +162,9 @@ def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcom
     return {label: one.outcome for label, (one, _) in zip(own, together, strict=True)}
 
 
-def _classes_words(evaluation: Evaluation, model: str) -> str:
-    """Say for which classes, or cut points, a model is miscalibrated."""
-    what = "cut points" if evaluation.kind == "ordinal" else "classes"
+def _cut_points_words(evaluation: Evaluation, model: str) -> str:
+    """Say for which cut points a model is miscalibrated."""
+    what = "cut points"
     outcomes = _outcomes(evaluation, model)
     if not outcomes:
         events = len(evaluation.calibration[model])
@@ -209,7 +228,11 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
             hundredths(float(getattr(found, f"observed_expected{side}")[row])) for side in ("", "_low", "_high")
         )
         evidence = f"observed/expected {ratio}, {low} to {high}; adjusted {p_value_words(float(found.p_adjusted[row]))}"
-        said = _directions_words(found.directions[row])
+        said = "; ".join(found.directions[row])
+        if evaluation.kind == "binary":
+            said = _directions_words(found.directions[row])
+        else:
+            evidence = f"most likely class: {evidence}"
         yield f"{found.model[row]} is miscalibrated in {found.group[row]} ({evidence}): {said}."
     for model in evaluation.models:
         slight = found.group[(found.model == model) & (found.outcome == "immaterial")].tolist()

@@ -32,7 +32,7 @@ from propriety.inference.class_views import Lines, class_tables, class_test_of_c
 from propriety.inference.uncertain_forecasts import without_certain
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.result import Floats, Result
+from propriety.result import Floats, Result, Tuples, tuples_of
 from propriety.tables.events import TOP, Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
@@ -62,7 +62,7 @@ class ClassTable(Result):
         Miscalibration under the Brier score, corrected for noise; it can be negative by chance.
     p_value, p_adjusted : ndarray
         p-value of intercept 0 and slope 1, and the same adjusted for the number of classes; NaN if not tested.
-    directions : ndarray of str
+    directions : ndarray of tuple
         How the probabilities of a class are wrong, where the adjusted p-value shows that they are.
     """
 
@@ -75,7 +75,7 @@ class ClassTable(Result):
     miscalibration: Floats
     p_value: Floats
     p_adjusted: Floats
-    directions: NDArray[Any]
+    directions: Tuples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -379,7 +379,7 @@ def _slope(table: ForecastTable) -> float:
     return float(line.coefficients[0]) if line.converged else math.nan
 
 
-def _directions(lines: Lines, named: NDArray[np.bool_], refuted: Floats) -> NDArray[Any]:
+def _directions(lines: Lines, named: NDArray[np.bool_], refuted: Floats) -> Tuples:
     """Say in which direction the classes found are wrong, by their standardised sums."""
     sums, (first, mixed, second) = lines.sums, lines.variance.T
     with np.errstate(divide="ignore", invalid="ignore"):  # Probabilities of only 0 and 1 have no direction.
@@ -392,8 +392,8 @@ def _directions(lines: Lines, named: NDArray[np.bool_], refuted: Floats) -> NDAr
             ways += ["too low"] if one > Z else ["too high"] if one < -Z else []
             ways += ["too timid"] if other > Z else ["too extreme"] if other < -Z else []
             ways = ways or ["together"]
-        found.append(", ".join(ways))
-    return np.array(found, dtype=object)
+        found.append(tuple(ways))
+    return tuples_of(found)
 
 
 def _outcome(

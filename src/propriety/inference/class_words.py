@@ -53,15 +53,16 @@ def _ways(found: ClassCalibration) -> str:
     if found.temperature:
         said.append(f"its probabilities are {found.temperature}")
     table = found.classes
-    wrong = np.flatnonzero([bool(one.replace("refuted", "")) for one in table.directions])
+    ways = [tuple(way for way in own if way != "refuted") for own in table.directions]
+    wrong = np.flatnonzero([bool(own) for own in ways])
     order = wrong[np.argsort(table.p_value[wrong], kind="stable")]
     for place in order[:SHOWN]:
         ratio = f"observed/expected {hundredths(float(table.observed_expected[place]))}"
         slope = float(table.slope[place])
         evidence = ratio if math.isnan(slope) else f"{ratio}, slope {hundredths(slope)}"
-        ways = str(table.directions[place]).replace("refuted, ", "").replace(", ", " and ")
-        ways = "intercept and slope jointly differ from 0 and 1" if ways == "together" else ways
-        said.append(f"class {table.label[place]}: {ways} ({evidence})")
+        own = ways[place]
+        way = "intercept and slope jointly differ from 0 and 1" if own == ("together",) else " and ".join(own)
+        said.append(f"class {table.label[place]}: {way} ({evidence})")
     if len(order) > SHOWN:
         more = len(order) - SHOWN
         said.append(f"{more:,} more class{'es' * (more > 1)}")

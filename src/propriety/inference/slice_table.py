@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["INFINITE", "Slices", "group_names", "stacked_slices"]
+__all__ = ["INFINITE", "Slices", "group_names", "stacked_slices", "texts_of_labels"]
 
 INFINITE = "the value is infinite"
 
@@ -63,6 +63,18 @@ class Slices(Result):
     dropped : int
         Rows left out because of missing values.
     """
+
+    main_columns: ClassVar[tuple[str, ...]] = (
+        "model",
+        "group",
+        "n",
+        "events",
+        "value",
+        "low",
+        "high",
+        "difference",
+        "p_adjusted",
+    )
 
     model: Names
     group: Names
@@ -122,11 +134,12 @@ def stacked_slices(parts: Sequence[Slices]) -> Slices:
 
 def group_names(index: KeyIndex) -> Names:
     """Return the labels of groups as text; labels that would look alike, such as 1 and "1", as written in code."""
-    columns = [_texts(index.column(name)) for name in index.names]
+    columns = [texts_of_labels(index.column(name)) for name in index.names]
     return np.array([", ".join(parts) for parts in zip(*columns, strict=True)])
 
 
-def _texts(labels: Sequence[Any]) -> list[str]:
+def texts_of_labels(labels: Sequence[Any]) -> list[str]:
+    """Return labels as text; those that would look alike, such as 1 and "1", as written in code."""
     distinct = dict.fromkeys(labels)
     often = Counter(str(label) for label in distinct)
     text = {label: str(label) if often[str(label)] == 1 else repr(label) for label in distinct}

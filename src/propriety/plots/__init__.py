@@ -12,6 +12,7 @@ if find_spec("matplotlib") is None:
 
 from propriety.plots import (  # noqa: F401  (their drawing functions are found by type)
     comparison,
+    confusion,
     monitoring,
     probability_means,
     ranking,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 from matplotlib import pyplot as plt
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
 
 __all__ = ["plot_evaluation"]
-
-MOST_PANELS = 8
 
 
 def plot_evaluation(evaluation: Evaluation, figure: Figure | None = None) -> Figure:
@@ -63,8 +60,9 @@ def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
 
 def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
     found = evaluation.reliability[evaluation.best]
-    curves = [(label, found[label]) for label in itertools.islice(found, MOST_PANELS)]
-    rows = -(-len(curves) // 4)
+    curves = [(label, found[label]) for label in evaluation.drawn_classes]
+    columns = 5 if len(curves) > 8 else 4
+    rows = -(-len(curves) // columns)
     figure = plt.figure(figsize=(10.5, 4.2 + 3.3 * rows), layout="constrained") if figure is None else figure
     parts: Any = figure.subfigures(2, 1, height_ratios=[4.2, 3.3 * rows])
     above, below = parts
@@ -75,6 +73,10 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
         evaluation.comparison.standings.plot(panels[1])
         panels[1].set_title("Scores and ranks", loc="left", fontsize=11)
     words = "at most {}" if evaluation.kind == "ordinal" else "{}"
-    plot_grid({words.format(label): curve for label, curve in curves}, columns=4, figure=below)
-    below.suptitle(f"Reliability of {evaluation.best}", x=0.01, ha="left", fontsize=11)
+    plot_grid({words.format(label): curve for label, curve in curves}, columns=columns, figure=below)
+    title = f"Reliability of {evaluation.best}"
+    if len(curves) < len(found):
+        what = "cut points" if evaluation.kind == "ordinal" else "classes"
+        title += f": the {len(curves)} {what} with the strongest evidence of miscalibration, of {len(found):,}"
+    below.suptitle(title, x=0.01, ha="left", fontsize=11)
     return figure

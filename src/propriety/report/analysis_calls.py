@@ -9,14 +9,19 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RANKED
 from propriety.inference.measures import Skill
 from propriety.inference.slice_table import Slices
+from propriety.rules.families import BRIER
 
 __all__ = [
     "call_for_class",
+    "call_for_classes",
     "call_for_cut_points",
+    "call_for_decomposition",
     "call_for_each",
+    "call_for_evaluation",
     "call_for_group_calibration",
     "call_for_groups",
     "call_for_ranking",
+    "call_for_top",
 ]
 
 # Analyses of class probabilities for which a ledger has the tables but no function accepts them.
@@ -39,6 +44,18 @@ def call_for_class(evaluation: Evaluation, model: str, label: object) -> str:
     return f"pr.reliability_curve({evaluation.call(per, model)}[{written(label)}])"
 
 
+def call_for_classes(evaluation: Evaluation) -> str:
+    """Return the call of the table of classes, whose tests may draw outcomes."""
+    drawn = {"n_resamples": evaluation.n_resamples, "seed": evaluation.seed}
+    return f"{call_for_evaluation(evaluation, **drawn)}.classes"
+
+
+def call_for_top(evaluation: Evaluation) -> str:
+    """Return the call of the reliability curve of the most likely class, for each model or for the only one."""
+    name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
+    return f"{call_for_evaluation(evaluation)}.top_reliability[{name}].plot()"
+
+
 def call_for_cut_points(evaluation: Evaluation) -> str:
     """Return the call that draws the parts of the score by cut point."""
     if evaluation.calls.is_ledger:
@@ -47,30 +64,38 @@ def call_for_cut_points(evaluation: Evaluation) -> str:
     return f"pr.plots.plot_cut_point_decompositions({{name: {each} for name in forecasts}})"
 
 
+def call_for_decomposition(evaluation: Evaluation) -> str:
+    """Return the call of the parts of the score of each model."""
+    if evaluation.kind == "multiclass":
+        name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
+        return f"{call_for_evaluation(evaluation)}.decompositions[{name}]"
+    return call_for_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER)
+
+
 def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
     """Return the call of the groups; with several keys it is `evaluate`, because `propriety.slices` crosses keys."""
     if len(found.by) > 1:
-        return f"{_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
+        return f"{call_for_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
     thresholds = {} if found.thresholds is None else {"thresholds": found.thresholds}
     return evaluation.call("slices", measure=found.measure, **thresholds)
 
 
 def call_for_group_calibration(evaluation: Evaluation) -> str:
     """Return the call of the calibration of the groups."""
-    return f"{_evaluation(evaluation)}.group_calibration"
+    return f"{call_for_evaluation(evaluation)}.group_calibration"
 
 
 def call_for_ranking(evaluation: Evaluation) -> str:
     """Return the call of the ranking map."""
     interval = evaluation.problem.interval
     if evaluation.calls.is_ledger:
-        return f"{_evaluation(evaluation)}.ranking"
+        return f"{call_for_evaluation(evaluation)}.ranking"
     return evaluation.call("ranking_map", **({} if interval is None else {"thresholds": interval}))
 
 
-def _evaluation(evaluation: Evaluation) -> str:
+def call_for_evaluation(evaluation: Evaluation, **options: Any) -> str:
     """Return the call of the whole evaluation."""
     given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
     if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:
         given["ordered"] = True
-    return evaluation.call("evaluate", **given)
+    return evaluation.call("evaluate", **given, **options)

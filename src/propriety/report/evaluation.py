@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from propriety.evaluation import words
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
+from propriety.report.class_sections import classes, confusion
 from propriety.report.number_sections import comparison, groups, means, scores
 from propriety.report.page import Facts, Page, Section
 from propriety.report.rendering import iframe_of, render
-from propriety.report.sections import calibration, decisions, events
+from propriety.report.sections import calibration, decisions
 from propriety.report.tripod import tripod_items
 
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
         yield calibration(evaluation)
         yield decisions(evaluation)
     else:
-        yield events(evaluation)
+        yield classes(evaluation)
+    if evaluation.confusion:
+        yield confusion(evaluation)
     if evaluation.comparison is not None:
         yield comparison(evaluation, evaluation.comparison)
     if evaluation.slices is not None:

@@ -106,7 +106,7 @@ def groups(evaluation: Evaluation, found: Slices) -> Section:
     if found.events is not None:
         words = (*words, texts.GROUPS_OF_AN_EVENT)
     if evaluation.group_calibration is not None:
-        words = (texts.GROUP_CALIBRATION, *words)
+        words = (texts.GROUP_CALIBRATION if evaluation.kind == "binary" else texts.GROUP_CLASSES, *words)
     return Section(
         id="slices",
         title="Groups",
@@ -158,7 +158,7 @@ def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
         columns={
             "model": found.model.tolist(),
             "group": found.group.tolist(),
-            "observed/expected": ratio,
+            "observed/expected" if evaluation.kind == "binary" else "observed/expected of the most likely class": ratio,
             "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
             "calibration": [
                 f"{outcome}: {', '.join(directions)}" if directions else outcome

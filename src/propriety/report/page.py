@@ -74,6 +74,8 @@ class Table:
         Columns whose best value is set in bold.
     folded : bool
         Whether it is collapsed at first.
+    models : tuple of str
+        The models of the page that the whole table is about, if not all; it is hidden with them.
     """
 
     title: str
@@ -83,6 +85,7 @@ class Table:
     of_models: tuple[str, ...] = ("model",)
     best: Mapping[str, str] = field(default_factory=dict)
     folded: bool = False
+    models: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_lengths(self.title, self.columns)

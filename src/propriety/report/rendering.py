@@ -27,6 +27,7 @@ from propriety.report.threshold_ranking import ThresholdRanking, percent, readin
 __all__ = ["iframe_of", "render"]
 
 MOST_ROWS = 30
+LONG = 40  # A longer table scrolls, and its rows can be filtered.
 TIED = 1e-12
 
 
@@ -97,9 +98,9 @@ class _View:
             case Figure():
                 return self._figure(item)
             case Table():
-                return {"kind": "table", "call": item.call, "note": item.note, "folded": item.folded} | self._table(
-                    item.title, item.columns, of_models=item.of_models, best=item.best
-                )
+                facts = {"kind": "table", "call": item.call, "note": item.note, "folded": item.folded}
+                facts |= {"models": " ".join(str(self.places[model]) for model in item.models)}
+                return facts | self._table(item.title, item.columns, of_models=item.of_models, best=item.best)
             case Facts():
                 entries = {name: _written(value) for name, value in item.entries.items()}
                 return {"kind": "facts", "title": item.title, "entries": entries}
@@ -157,7 +158,7 @@ class _View:
             }
             for name, (numeric, cells) in written.items()
         ]
-        return {"title": title, "head": head, "rows": rows}
+        return {"title": title, "head": head, "rows": rows, "long": len(rows) > LONG}
 
     def _ranking(self, ranking: ThresholdRanking) -> dict[str, Any]:
         self.ranking = ranking.payload()

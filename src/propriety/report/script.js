@@ -108,6 +108,13 @@
     return plain === "\u2013" || plain === "" ? null : plain;
   }
 
+  /* Whether a row has what is looked for: a number is compared with the whole first cell, words with all of them. */
+  function matches(cells, sought) {
+    const wanted = sought.trim().toLowerCase();
+    if (/^\d+$/.test(wanted)) return cells[0].toLowerCase() === wanted;
+    return cells.some((cell) => cell.toLowerCase().includes(wanted));
+  }
+
   function compare(one, other, sign) {
     if (one === null || other === null) return (one === null) - (other === null);
     if (typeof one === "number" && typeof other === "number") return sign * (one - other || 0);
@@ -129,6 +136,7 @@
       if (panels) read(plot, panels);
     });
     all("table.data").forEach(sort);
+    all("[data-filter]").forEach(filter);
     print();
 
     function switchModels() {
@@ -289,6 +297,16 @@
       });
     }
 
+    function filter(element) {
+      const rows = [...element.nextElementSibling.querySelector("tbody").rows];
+      const texts = rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+      const input = element.querySelector("input");
+      input.addEventListener("input", () => {
+        const shown = rows.filter((row, place) => { row.hidden = !matches(texts[place], input.value); return !row.hidden; });
+        element.querySelector("output").textContent = input.value ? shown.length + " of " + rows.length + " rows" : "";
+      });
+    }
+
     function print() {
       let closed = [];
       addEventListener("beforeprint", () => {
@@ -300,7 +318,7 @@
   }
 
   if (typeof document === "undefined") {
-    module.exports = { along, behind, compare, keepApart, meanRegrets, nearest, number, rank, readable, sortKey, step, tell };
+    module.exports = { along, behind, compare, keepApart, matches, meanRegrets, nearest, number, rank, readable, sortKey, step, tell };
   } else {
     start(document);
   }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -14,39 +13,31 @@ from propriety.calibration.decomposition import PARTS
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.ranking_map import RankingMap
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.problem import RANKED
 from propriety.evaluation.words import calibration_words
 from propriety.inference.number_words import percent
 from propriety.plots.drawing import COLORS
 from propriety.report import texts
-from propriety.report.analysis_calls import (
-    call_for_class,
-    call_for_cut_points,
-    call_for_each,
-    call_for_ranking,
-)
+from propriety.report.analysis_calls import call_for_decomposition, call_for_each, call_for_ranking
 from propriety.report.figures import figure_of
 from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
 from propriety.report.recalibration import gains
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
-from propriety.rules.families import BRIER
 
-__all__ = ["calibration", "decisions", "events"]
+__all__ = ["band_words", "banded", "calibration", "decisions", "decomposition", "shown_names", "stacked"]
 
 STEPS = np.arange(1, 100) / 100
-MOST_CURVES = 8
 RANKS = ("low", "high", "winner", "runner_up", "regret", "margin")
 
 
 def calibration(evaluation: Evaluation) -> Section:
     """Reliability and decomposition of forecasts of an event."""
-    shown = _names(evaluation)
+    shown = shown_names(evaluation)
     curves = {shown[model]: own["event"] for model, own in evaluation.reliability.items()}
     width: Width = "third" if len(curves) in (3, 5, 6, 9) else "half"
-    banded = [
-        _banded(curve, f"Reliability of {name}", evaluation, model, width)
+    with_bands = [
+        banded(curve, f"Reliability of {name}", evaluation, model, width)
         for model, (name, curve) in zip(evaluation.models, curves.items(), strict=True)
     ]
     return Section(
@@ -58,21 +49,21 @@ def calibration(evaluation: Evaluation) -> Section:
                 partial(plots.plot_curves, curves),
                 title="Reliability",
                 caption="Observed event rate against forecast. A calibrated model follows the diagonal.",
-                table=_stacked({name: curve.columns() for name, curve in curves.items()}),
+                table=stacked({name: curve.columns() for name, curve in curves.items()}),
                 call=call_for_each("reliability_curve", evaluation) + ".plot()",
                 models=list(curves),
                 size=(4.6, 4.6),
             ),
-            _parts(evaluation),
+            decomposition(evaluation),
             *gains(evaluation),
-            *banded,
+            *with_bands,
         ),
     )
 
 
 def decisions(evaluation: Evaluation) -> Section:
     """Value of acting on the forecasts, at every threshold and over every threshold range."""
-    shown = _names(evaluation)
+    shown = shown_names(evaluation)
     interval = evaluation.problem.interval
     own: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
     net = {shown[model]: curve for model, curve in evaluation.decision_curves.items()}
@@ -117,7 +108,7 @@ def decisions(evaluation: Evaluation) -> Section:
                 title="ROC curves",
                 caption="How well the forecasts rank events above non-events, whatever their calibration and the "
                 "costs of errors.",
-                table=_stacked({name: curve.columns() for name, curve in roc.items()}),
+                table=stacked({name: curve.columns() for name, curve in roc.items()}),
                 call=call_for_each("roc_curve", evaluation, **own) + ".plot()",
                 models=list(roc),
                 size=(4.8, 4.5),
@@ -131,101 +122,57 @@ def decisions(evaluation: Evaluation) -> Section:
     )
 
 
-def events(evaluation: Evaluation) -> Section:
-    """Calibration of class probabilities: the events "y is this class", or "y is at most this grade"."""
-    ordinal = evaluation.kind == "ordinal"
-    what = "at most {}" if ordinal else "{}"
-    best = evaluation.best
-    curves = evaluation.reliability[best]
-    own = [(label, curves[label]) for label in itertools.islice(curves, MOST_CURVES)]
-    width: Width = "third" if len(own) > 1 else "half"
-    items: list[Item] = [_cut_points(evaluation)] if ordinal else []
-    items.append(_parts(evaluation, width))
-    items += [
-        _banded(
-            curve,
-            f"{best}: {what.format(label)}",
-            evaluation,
-            best,
-            width,
-            call_for_class(evaluation, best, label),
-        )
-        for label, curve in own
-    ]
-    return Section(
-        id="calibration",
-        title="Calibration",
-        words=(
-            *calibration_words(evaluation),
-            "Calibration is assessed for one event at a time: "
-            + ("the outcome is at most this grade." if ordinal else "the outcome is this class.")
-            + _left_out(len(own), len(curves), ordinal=ordinal),
-        ),
-        items=tuple(items),
-    )
-
-
-def _cut_points(evaluation: Evaluation) -> Figure:
-    parts = {name: evaluation.decompositions[model] for model, name in _names(evaluation).items()}
-    return figure_of(
-        lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
-        title="Parts of the score by cut point",
-        caption="Contribution of each cut point to miscalibration and discrimination.",
-        table=_stacked({name: one.columns() for name, one in parts.items()}),
-        call=call_for_cut_points(evaluation),
-        size=(9.6, 3.6),
-        whole=True,
-        width="whole",
-    )
-
-
-def _left_out(shown: int, events: int, *, ordinal: bool) -> str:
-    """Say that some events are not drawn."""
-    if shown == events:
-        return ""
-    return (
-        f" Only the first {shown} of {events:,} {'cut points' if ordinal else 'classes'} are drawn; the scores cover "
-        "all of them."
-    )
-
-
-def _parts(evaluation: Evaluation, width: Width = "half") -> Figure:
-    shown = _names(evaluation)
+def decomposition(evaluation: Evaluation, width: Width = "half") -> Figure:
+    """Miscalibration and discrimination of each model."""
+    shown = shown_names(evaluation)
     parts = {shown[model]: one for model, one in evaluation.decompositions.items()}
     return figure_of(
         partial(plots.plot_decompositions, parts),
         title="Decomposition of the scores",
         caption="Miscalibration increases to the right, discrimination upwards: the best models are at the upper left. "
-        "Neither is corrected for sampling noise.",
+        + ("Both are" if evaluation.kind == "multiclass" else "Neither is")
+        + " corrected for sampling noise.",
         table={
             "model": list(parts),
             **{name: [getattr(one, name) for one in parts.values()] for name in PARTS},
         },
-        call=call_for_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER),
+        call=call_for_decomposition(evaluation),
         models=list(parts),
         size=(4.6, 4.6) if width == "half" else (3.9, 3.9),
         width=width,
     )
 
 
-def _banded(
-    curve: ReliabilityCurve, title: str, evaluation: Evaluation, model: str, width: Width, call: str = ""
+def banded(
+    curve: ReliabilityCurve,
+    title: str,
+    evaluation: Evaluation,
+    model: str,
+    width: Width,
+    call: str = "",
+    caption: str = "",
 ) -> Figure:
+    """Reliability curve of one model with its consistency band."""
     place = evaluation.models.index(model)
     made = call or evaluation.call("reliability_curve", model)
-    what = evaluation.dependence
-    caption = texts.BAND if what is None else texts.DEPENDENT_BAND
+    caption = caption or band_words(evaluation)
     drawn = f"level={evaluation.level!r}, n_resamples={evaluation.n_resamples}, seed={evaluation.seed}"
     return figure_of(
         lambda ax: plots.draw(curve, ax, color=COLORS[place % len(COLORS)]),
         title=title,
-        caption=caption.format(level=percent(evaluation.level, 6), what=what),
+        caption=caption,
         table={name: getattr(curve, name) for name in ("forecast_min", "forecast_max", "event_rate", "weight")},
         call=f"{made}.with_consistency_band({drawn}).plot()",
         size=(4.4, 4.4) if width == "half" else (3.9, 3.9),
         width=width,
         of_models=(model,),
     )
+
+
+def band_words(evaluation: Evaluation) -> str:
+    """Say what the bands of reliability curves mean."""
+    caption = texts.BAND if evaluation.dependence is None else texts.DEPENDENT_BAND
+    return caption.format(level=percent(evaluation.level, 6), what=evaluation.dependence)
 
 
 def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
@@ -249,12 +196,12 @@ def _at(thresholds: Floats, knots: Floats, values: Floats) -> Floats:
     return np.where(knots[place] == thresholds, values[place], np.interp(thresholds, knots, values))
 
 
-def _names(evaluation: Evaluation) -> dict[str, str]:
+def shown_names(evaluation: Evaluation) -> dict[str, str]:
     """Return the name of each model as figures show it."""
     return dict(zip(evaluation.models, short_names(evaluation.models), strict=True))
 
 
-def _stacked(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def stacked(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Stack the rows of several models."""
     names = [name for name in next(iter(tables.values())) if all(name in table for table in tables.values())]
     columns: dict[str, Any] = {

@@ -9,8 +9,14 @@ from propriety.inference.comparison_words import listed
 from propriety.inference.measures import Measure
 
 __all__ = [
+    "ANSWERS",
     "BAND",
     "CALIBRATION",
+    "CLASSES",
+    "CLASS_TABLE",
+    "CONFUSED",
+    "CONFUSION",
+    "CUT_POINTS",
     "DECISIONS",
     "DEPENDENT_BAND",
     "DEPENDENT_RANKING",
@@ -19,13 +25,17 @@ __all__ = [
     "GROUPS_IN_TIME",
     "GROUPS_OF_AN_EVENT",
     "GROUP_CALIBRATION",
+    "GROUP_CLASSES",
     "GROUP_SKILL",
     "IDEALS",
     "MEANS",
     "PARTS",
     "RANKING",
     "SCORES",
+    "SHARED_LEVEL",
     "SMALL_GROUPS",
+    "TOP",
+    "WORST_CLASSES",
     "calls_words",
     "merits_words",
 ]
@@ -45,6 +55,41 @@ CALIBRATION = (
     "curves show how often the event happened among cases with similar forecasts. Above the diagonal, forecasts were "
     "too low; below it, too high."
 )
+CLASSES = (
+    "Each class is also an event of its own: the outcome is this class. The table of classes and the curves are about "
+    "these events."
+)
+CUT_POINTS = (
+    "Each cut point is an event of its own: the outcome is at most this grade. The table of cut points and the curves "
+    "are about these events."
+)
+TOP = (
+    "How often the most likely class happened, against the probability that the model gave it. A calibrated model "
+    "follows the diagonal; below it, the model is overconfident."
+)
+ANSWERS = (
+    "The most likely class of each case is compared with the class that happened. Of classes with the same "
+    "probability, the first counts."
+)
+CONFUSION = (
+    "Number of cases of each class (row) by the most likely class (column). The darker a cell, the larger its share "
+    "of the row."
+)
+CONFUSED = (
+    "The pairs of different classes with the most cases. Expected cases are those that calibrated forecasts would "
+    "have: the sum of the probabilities of the class over the cases with this most likely class."
+)
+CLASS_TABLE = (
+    "The strongest evidence of miscalibration comes first. Observed/expected is the number of cases divided by the "
+    "number forecast. The slope is below 1 if forecasts are too extreme. Miscalibration is its cost under the Brier "
+    "score, corrected for sampling noise. The AUC is that of the class against all others. The p-values are adjusted "
+    "for the number of classes."
+)
+SHARED_LEVEL = (
+    "Temperature and shared shape are tested too, so classes have a share of the level: an adjusted p-value slightly "
+    "below 0.05 is not enough."
+)
+WORST_CLASSES = "Only the first {shown} of {events:,} are shown for this model; the call returns all of them."
 BAND = (
     "The grey {level} band is pointwise: at a given forecast, the curve of a calibrated model lies in it with that "
     "probability. Even the curve of a calibrated model often leaves the band somewhere. The test of calibration "
@@ -68,6 +113,11 @@ GROUPS = (
 GROUP_CALIBRATION = (
     "Calibration in each group is shown by observed/expected events and by a test of intercept 0 and slope 1. The "
     "verdicts are adjusted for the number of groups and models."
+)
+GROUP_CLASSES = (
+    "Calibration in each group is tested for the probability of the most likely class and for each class as an event "
+    "of its own. Observed/expected is the number of cases whose most likely class happened, divided by the number "
+    "forecast. The verdicts are adjusted for the number of classes, groups and models."
 )
 GROUP_SKILL = (
     "Skill is the share by which a model lowers the score of always forecasting the group's own event rate. A higher "

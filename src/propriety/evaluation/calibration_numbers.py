@@ -1,0 +1,237 @@
+"""Tests of the calibration of many forecast tables at once, by sums of residuals: those of groups and of classes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, chdtri, logit, ndtri
+
+from propriety.calibration.calibration_test import FEWEST
+from propriety.calibration.null_scores import weighted_variance
+from propriety.evaluation.fitted_slopes import fitted_slopes
+from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
+from propriety.inference.few_events import tail_of_skewed
+from propriety.inference.slices import FEWEST as FEWEST_EVENTS
+from propriety.inference.verdicts import Names
+from propriety.ledger.keyed_tables import KeyedTables
+from propriety.result import Floats, Tuples, tuples_of
+from propriety.tables.cases import Cases
+
+__all__ = ["CalibrationNumbers", "Centres", "Spreads", "calibration_numbers", "outcomes_of", "ratio_limits", "spreads"]
+
+SMALL = 0.25  # Slopes are fitted to tables with a smaller p-value; of others nothing is said.
+COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
+
+
+class CalibrationNumbers(NamedTuple):
+    """Numbers of many tables, one element each."""
+
+    ratio: Floats
+    ratio_error: Floats  # Standard error of its logarithm.
+    p_value: Floats
+    information: Floats
+    slope_gap: Floats  # Slope minus 1, and its standard error; infinite where the p-value is not small.
+    slope_error: Floats
+    slope_sign: Floats  # Sum of residuals from the event rate times the log-odds, divided by its standard error.
+    refuted: Floats
+    observed: Floats  # Observed and expected events, in terms of independent cases of equal weight.
+    expected: Floats
+    is_rare: NDArray[np.bool_]  # Whether only the number of events is tested.
+    units: Floats  # Clusters or times, and their effective number; infinite if cases are independent.
+    worth: Floats
+
+
+class Centres(NamedTuple):
+    """For each table: mean log-odds, observed/expected, and event rate and mean log-odds of forecasts inside (0, 1)."""
+
+    log_odds: Floats
+    ratio: Floats
+    rate: Floats
+    middle: Floats
+
+
+class Spreads(NamedTuple):
+    """For each table, from clusters or times: variances of the sums, and the number of clusters.
+
+    `ratio` is that of observed events minus expected ones at the observed ratio, `sums` are those of level and slope,
+    `sign` is that of residuals from the event rate times the log-odds. `units` has the number of clusters and their
+    effective number.
+    """
+
+    ratio: Floats
+    sums: Floats
+    sign: Floats
+    units: Floats
+
+
+def calibration_numbers(
+    keyed: KeyedTables,
+    *,
+    log_ratio: Floats | None = None,
+    spreads_of: Callable[[Centres], Spreads] | None = None,
+) -> CalibrationNumbers:
+    r"""Test every table by the sums of :math:`w (y - p)` and :math:`w (y - p) (x - \bar x)` with log-odds :math:`x`.
+
+    The sums are relative to their variance under calibration, adjusted for clusters or weights: Cox's score test of
+    intercept 0 and slope 1. With few events the sums are skewed. If the variance of their number is below 20, or there
+    are fewer than 10 events or non-events, only their number is tested, against a Pearson type III distribution with
+    the same first three moments.
+
+    Parameters
+    ----------
+    keyed : KeyedTables
+        The tables, one entry each.
+    log_ratio : ndarray of shape (entries,), optional
+        For weighted cases, the excess of the log-weights of events over those of non-events.
+    spreads_of : callable, optional
+        For correlated cases, returns the spreads around given centres.
+    """
+    tables = len(keyed.n)
+    events, non_events, event_squares, non_event_squares = (getattr(keyed, name) for name in COLUMNS)
+    p, entry = keyed.forecast, keyed.entry
+    inside = (p > 0.0) & (p < 1.0)
+
+    def summed(values: Floats) -> Floats:
+        return np.bincount(entry, values, minlength=tables).astype(np.float64)
+
+    weight = events + non_events
+    residual = np.where(inside, events * (1.0 - p) - non_events * p, 0.0)
+    variance = np.where(inside, weight * p * (1.0 - p), 0.0)
+    own = variance
+    if log_ratio is not None:
+        own = weighted_variance(p, event_squares, non_event_squares, log_ratio[entry])
+    x = np.where(inside, logit(np.where(inside, p, 0.5)), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = summed(own * x) / summed(own)
+        centred = np.where(inside, x - centre[entry], 0.0)
+        variances = np.stack([summed(own), summed(own * centred**2)])
+        sums = np.stack([summed(residual), summed(residual * centred)])
+        observed, expected = summed(events), summed(weight * p)
+        rate = observed / expected
+        gap = rate[entry] * p
+        middle, share = summed(weight * x) / summed(weight * inside), summed(events * inside) / summed(weight * inside)
+        away, missed = np.where(inside, x - middle[entry], 0.0), share[entry]
+        sign = summed((events * (1.0 - missed) - non_events * missed) * away)
+        sign_spread = summed((event_squares * (1.0 - missed) ** 2 + non_event_squares * missed**2) * away**2)
+        error = np.sqrt(summed(event_squares * (1.0 - gap) ** 2 + non_event_squares * gap**2)) / observed
+        flat = variances[1] <= 1e-18 * summed(own * (1.0 + x**2))
+        factor, units = np.ones((2, tables)), np.full((2, tables), np.inf)
+        if spreads_of is not None:
+            found = spreads_of(Centres(centre, rate, share, middle))
+            error, sign_spread, units = np.sqrt(found.ratio) / observed, found.sign, found.units
+            factor = found.sums / variances
+            factor[1] = np.where(flat, factor[0], factor[1])
+        p_value = _line_p_value(sums, variances, factor, flat)
+        inflated = np.maximum(factor[0], 1.0)
+        information = summed(variance) ** 2 / summed(own) / np.maximum(factor.mean(axis=0), 1.0)
+        # Weights and clusters reduce the information in events, as if they came in copies.
+        copies = summed(own) / summed(variance) * inflated
+        rare = (information < FEWEST) | (np.minimum(observed, summed(non_events)) / copies < FEWEST_EVENTS)
+        third = summed(own * np.where(inside, own / variance, 0.0) * (1.0 - 2.0 * p))
+        p_value = np.where(rare, _tail_of_number(sums[0], variances[0], third, copies, inflated), p_value)
+        sign = np.where(flat, 0.0, sign / np.sqrt(sign_spread))
+    wrong = summed(np.where(p == 0.0, events, np.where(p == 1.0, non_events, 0.0)))
+    p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
+    p_values = p_value, np.nan_to_num(information)
+    slope, slope_error = fitted_slopes(keyed, (p_value <= SMALL) & ~rare & ~flat)
+    slope_error *= np.sqrt(np.maximum(np.nan_to_num(factor[1], nan=1.0), 1.0))
+    slope, slope_error = np.where(flat, 1.0, slope), np.where(flat, 0.0, slope_error)
+    slopes = np.nan_to_num(slope - 1.0), slope_error, np.nan_to_num(sign)
+    return CalibrationNumbers(
+        rate, error, *p_values, *slopes, wrong, observed / copies, expected / copies, rare, *units
+    )
+
+
+def _line_p_value(sums: Floats, variances: Floats, factor: Floats, flat: NDArray[np.bool_]) -> Floats:
+    """Return the p-value of Cox's score test from the chi-squared distribution with matching mean and variance."""
+    squares = np.where(variances > 0.0, sums**2 / variances, 0.0)
+    squares[1] = np.where(flat, 0.0, squares[1])
+    inflated = np.maximum(factor.mean(axis=0), 1.0)
+    uneven = 1.0 + np.where(inflated > 1.0, factor.var(axis=0) / inflated**2, 0.0)
+    df = np.where(flat, 1.0, 2.0) / uneven
+    return np.asarray(chdtrc(df, squares.sum(axis=0) / (inflated * uneven)))
+
+
+def _tail_of_number(excess: Floats, variance: Floats, third: Floats, copies: Floats, inflated: Floats) -> Floats:
+    """Return the p-value of an excess of events over their expectation, with a continuity correction of one half."""
+    skewness = third / variance**1.5 * np.sqrt(inflated)
+    beyond = np.maximum(np.abs(excess) - copies / 2.0, 0.0) * np.sign(excess)
+    return tail_of_skewed(beyond / np.sqrt(variance * inflated), skewness)
+
+
+def spreads(cases: Cases, entry: NDArray[np.intp], tables: int, given: Centres) -> Spreads:
+    """Return the spreads of the sums over clusters or times of the cases of one event, by the table of each case."""
+    forecast, event, weight = cases.gathered()
+    keys = cases.cluster if cases.time is None else cases.time
+    assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
+    pair, place = np.unique(entry * len(keys) + keys.codes, return_inverse=True)
+    inside = (forecast > 0.0) & (forecast < 1.0)
+    weights = np.ones(len(forecast)) if weight is None else weight
+    odds = logit(np.where(inside, forecast, 0.5))
+    residual = np.where(inside, weights * (event - forecast), 0.0)
+    parts = (
+        residual,
+        residual * (odds - given.log_odds[entry]),
+        weights * (event - given.ratio[entry] * forecast),
+        np.where(inside, weights * (event - given.rate[entry]) * (odds - given.middle[entry]), 0.0),
+    )
+    own = pair // len(keys)
+    squares = [
+        np.bincount(own, np.bincount(place, part, minlength=len(pair)) ** 2, minlength=tables).astype(np.float64)
+        for part in parts
+    ]
+    sizes = np.bincount(place, weights, minlength=len(pair))
+    whole, squared = (np.bincount(own, part, minlength=tables) for part in (sizes, sizes**2))
+    units = np.stack([np.bincount(own, sizes > 0.0, minlength=tables), whole**2 / squared])
+    return Spreads(squares[2], np.stack(squares[:2]), squares[3], units)
+
+
+def ratio_limits(found: CalibrationNumbers, level: float) -> tuple[Floats, Floats]:
+    """Return the limits of observed/expected; with few events those of the mean of a Poisson distribution."""
+    z, tail = float(ndtri(0.5 + level / 2.0)), (1.0 - level) / 2.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        factor = np.exp(z * found.ratio_error)
+        few = found.observed < FEWEST_EVENTS
+        low = np.where(few, chdtri(2.0 * found.observed, 1.0 - tail) / 2.0 / found.expected, found.ratio / factor)
+        high = np.where(few, chdtri(2.0 * found.observed + 2.0, tail) / 2.0 / found.expected, found.ratio * factor)
+    return np.where(found.observed > 0.0, low, 0.0), high
+
+
+def outcomes_of(
+    found: CalibrationNumbers, low: Floats, high: Floats, p_adjusted: Floats, level: float
+) -> tuple[Names, Tuples]:
+    """Return the outcome of each test, given the limits of observed/expected, and in which ways forecasts are wrong."""
+    z = float(ndtri(0.5 + level / 2.0))
+    with np.errstate(invalid="ignore"):
+        near = (low > 1.0 - RATIO_MARGIN) & (high < 1.0 + RATIO_MARGIN)
+        near &= np.abs(found.slope_gap) + z * found.slope_error < SLOPE_MARGIN
+    wrong = p_adjusted <= 1.0 - level
+    outcome = np.where(
+        wrong,
+        np.where(near & (found.refuted == 0.0), "immaterial", "miscalibrated"),
+        np.where(found.information < FEWEST, "too few events", "consistent"),
+    )
+    return outcome, tuples_of(_directions(found, wrong, low, high, z))
+
+
+def _directions(
+    found: CalibrationNumbers, wrong: NDArray[np.bool_], low: Floats, high: Floats, z: float
+) -> Iterator[tuple[Direction, ...]]:
+    """Yield in which ways the forecasts of each table are wrong, if they are."""
+    margin = z * found.slope_error
+    counted = found.is_rare & (found.refuted == 0.0)  # Only the number of events was tested.
+    reversed_ = ~found.is_rare & (found.slope_sign < -z)
+    ways: dict[Direction, NDArray[np.bool_]] = {
+        "refuted": found.refuted > 0.0,
+        "too high": (high < 1.0) | (counted & (found.ratio < 1.0)),
+        "too low": (low > 1.0) | (counted & (found.ratio > 1.0)),
+        "reversed": reversed_,
+        "too extreme": ~found.is_rare & ~reversed_ & (found.slope_gap < -margin),
+        "too timid": ~found.is_rare & (found.slope_gap > margin),
+    }
+    for row, *holds in zip(wrong.tolist(), *(column.tolist() for column in ways.values()), strict=True):
+        yield (tuple(itertools.compress(ways, holds)) or ("together",)) if row else ()

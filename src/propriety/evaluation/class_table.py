@@ -1,0 +1,301 @@
+"""The table of classes: counts, calibration and ranking of each class as an event of its own, the worst first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from propriety.calibration.calibration_test import FEWEST
+from propriety.calibration.decomposition import Decomposition
+from propriety.calibration.logistic import fit_logistic
+from propriety.calibration.null_scores import log_weight_ratio
+from propriety.calibration.squared_distance import squared_distance
+from propriety.errors import UNDEFINED
+from propriety.evaluation.calibration_numbers import (
+    CalibrationNumbers,
+    calibration_numbers,
+    outcomes_of,
+    ratio_limits,
+    spreads,
+)
+from propriety.evaluation.made_when_asked import MadeWhenAsked
+from propriety.inference.class_calibration import ClassCalibration
+from propriety.inference.dependent_calibration import spread_of_regression, units_of_cases
+from propriety.inference.slice_table import texts_of_labels
+from propriety.inference.verdicts import Names, holm
+from propriety.ledger.keyed_tables import KeyedTables
+from propriety.ledger.ledger import Ledger
+from propriety.recalibration.grouped_forecasts import grouping_of
+from propriety.result import Floats, Result, Tuples
+from propriety.rules.families import BRIER
+from propriety.tables.cases import Cases
+from propriety.tables.events import Event, event_of
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import running_sum
+
+__all__ = ["EvaluatedClasses", "class_decomposition", "class_table", "tables_of_classes"]
+
+LEVEL = 0.95
+KEPT = 2**23  # Most rows of tables that are kept.
+COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class EvaluatedClasses(Result):
+    """Each class of each model as an event of its own, one row each; of ordered classes, each cut point.
+
+    The rows of a model begin with the strongest evidence of miscalibration.
+
+    Parameters
+    ----------
+    model, label : ndarray of str
+        The model and the class; of ordered classes, the grade of the cut point "at most this grade".
+    place : ndarray of int
+        Index of the class among the labels.
+    n : ndarray of int
+        Number of cases of the class.
+    rate, mean_forecast : ndarray of float
+        Observed frequency, and mean forecast.
+    observed_expected, observed_expected_low, observed_expected_high : ndarray of float
+        Their ratio, with its interval.
+    slope : ndarray of float
+        Calibration slope, below 1 if the forecasts are too extreme; NaN if the data do not determine it.
+    miscalibration : ndarray of float
+        Cost of miscalibration under the Brier score of the class, corrected for sampling noise; NaN if cases may be
+        correlated and are not available.
+    brier : ndarray of float
+        Brier score of the class.
+    auc : ndarray of float
+        Probability that a case of the class has a higher forecast than another case; NaN without such cases.
+    p_value, p_adjusted : ndarray of float
+        p-value of Cox's score test of intercept 0 and slope 1, and the same adjusted for the number of classes of the
+        model, as in `propriety.class_calibration`; of cut points, with few cases only their number is tested, and the
+        adjustment is Holm's. NaN if the class is not tested.
+    outcome : ndarray of str
+        Result of the test, in the words of `propriety.calibration_summary`, with one level for all classes of a model.
+    directions : ndarray of tuple
+        In which ways the forecasts are wrong, if they are; shapes are not tested. A class is called miscalibrated
+        only if the verdict on the model is the same.
+    level : float
+        Level of the intervals and of the outcomes.
+    """
+
+    model: Names
+    label: Names
+    place: NDArray[np.intp]
+    n: NDArray[np.int64]
+    rate: Floats
+    mean_forecast: Floats
+    observed_expected: Floats
+    observed_expected_low: Floats
+    observed_expected_high: Floats
+    slope: Floats
+    miscalibration: Floats
+    brier: Floats
+    auc: Floats
+    p_value: Floats
+    p_adjusted: Floats
+    outcome: Names
+    directions: Tuples
+    level: float
+
+    def of(self, model: str) -> NDArray[np.intp]:
+        """Return the rows of a model, the worst class first."""
+        return np.flatnonzero(self.model == model)
+
+
+class _Row(NamedTuple):
+    """Numbers of one class that are not part of its test."""
+
+    n: int
+    rate: float
+    mean_forecast: float
+    slope: float
+    miscalibration: float
+    brier: float
+    auc: float
+
+
+def tables_of_classes(ledger: Ledger, model: str) -> Mapping[Any, ForecastTable]:
+    """Return the tables of the classes of a model, or of its cut points, by label.
+
+    They are kept only if they are small: those of 1,000 classes and 100,000 cases would take gigabytes.
+    """
+    labels, ordered = ledger.labels or (), ledger.kind == "ordinal"
+    labels = labels[:-1] if ordered else labels
+    source = ledger.source
+    if not isinstance(source, Cases) or ordered or len(source) * len(labels) * len(ledger.models) <= KEPT:
+        return MadeWhenAsked(labels, lambda label: ledger.table(model, label))
+    places = {label: place for place, label in enumerate(labels)}
+    return MadeWhenAsked(
+        labels, lambda label: ForecastTable.from_cases(source, model, Event("class", places[label])), keep=False
+    )
+
+
+def class_table(
+    ledger: Ledger,
+    tables: Mapping[str, Mapping[Any, ForecastTable]],
+    verdicts: Mapping[str, ClassCalibration],
+    *,
+    level: float,
+) -> EvaluatedClasses:
+    """Return the table of the classes, or cut points, of each model from their tables, which are read once.
+
+    The tests of classes are those of the verdicts; cut points, which have no such verdicts, are tested here. For this,
+    tables of more than 4,096 distinct forecasts are grouped into about 2,048.
+    """
+    parts = [_of_model(ledger, model, tables[model], verdicts.get(model), level) for model in ledger.models]
+    names = [name for name in EvaluatedClasses.__dataclass_fields__ if name != "level"]
+    return EvaluatedClasses(**{name: np.concatenate([part[name] for part in parts]) for name in names}, level=level)
+
+
+def _of_model(
+    ledger: Ledger,
+    model: str,
+    tables: Mapping[Any, ForecastTable],
+    verdict: ClassCalibration | None,
+    level: float,
+) -> dict[str, Any]:
+    cases = None if ledger.dependence is None else ledger.cases
+    known = ledger.dependence is None or cases is not None
+    found, rows = [], []
+    for label in tables:
+        table = tables[label]
+        short, own, correlated = _grouped(table), None, None
+        if cases is not None:
+            event = event_of(label, ledger.labels, ordered=ledger.kind == "ordinal")
+            own = cases.event(event, model)
+            correlated = partial(spreads, own, np.zeros(len(cases), np.intp), 1)
+        ratio = np.array([log_weight_ratio(short)]) if table.is_weighted else None
+        found.append(calibration_numbers(KeyedTables.of_tables([short]), log_ratio=ratio, spreads_of=correlated))
+        measured = verdict is not None and own is None
+        lost = math.nan if measured or not known else _miscalibration(table if own is not None else short, own)
+        slope = math.nan if verdict is not None else _slope(short)
+        counts = table.n_events, table.event_rate, table.mean_forecast
+        rows.append(_Row(*counts, slope, lost, _brier(table), _auc(table)))
+    numbers = CalibrationNumbers(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    if not known:
+        missing = np.full(len(rows), math.nan)
+        numbers = numbers._replace(p_value=missing, ratio_error=missing)
+    p_adjusted = holm(numbers.p_value)
+    low, high = ratio_limits(numbers, level) if known else (numbers.p_value, numbers.p_value)
+    outcome, directions = outcomes_of(numbers, low, high, p_adjusted, level)
+    columns = {name: np.array(column) for name, column in zip(_Row._fields, zip(*rows, strict=True), strict=True)}
+    cost = columns["miscalibration"]
+    columns |= {
+        "model": np.full(len(rows), model),
+        "label": np.array(texts_of_labels(list(tables))),
+        "place": np.arange(len(rows)),
+        "observed_expected": numbers.ratio,
+        "observed_expected_low": low,
+        "observed_expected_high": high,
+        "p_value": numbers.p_value,
+        "p_adjusted": p_adjusted,
+        "outcome": outcome if known else np.full(len(rows), "not tested"),
+        "directions": directions,
+    }
+    if verdict is not None:
+        columns |= _of_verdict(verdict, numbers)
+        columns["miscalibration"] = np.where(np.isnan(cost), columns["miscalibration"], cost)
+    # NaN comes last. Draws give many classes the same p-value, so the test by sums decides between them.
+    order = np.lexsort((columns["place"], numbers.p_value, columns["p_value"], columns["p_adjusted"]))
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _of_verdict(verdict: ClassCalibration, numbers: CalibrationNumbers) -> dict[str, Any]:
+    """Return the columns that are parts of the verdict on a model."""
+    found, tested = verdict.classes, verdict.outcome != "not tested"
+    named = np.array([bool(ways) for ways in found.directions.tolist()])
+    few = np.isnan(found.p_value) | (numbers.information < FEWEST)
+    outcome = np.where(named, verdict.outcome, np.where(few, "too few events", "consistent"))
+    return {
+        "slope": found.slope,
+        "miscalibration": np.maximum(found.miscalibration, 0.0),
+        "p_value": found.p_value,
+        "p_adjusted": found.p_adjusted,
+        "outcome": outcome if tested else np.full(len(outcome), "not tested"),
+        "directions": found.directions,
+    }
+
+
+def _grouped(table: ForecastTable) -> ForecastTable:
+    """Return the table with neighbouring forecasts pooled, if it is long."""
+    grouping = grouping_of(table)
+    if grouping is None:
+        return table
+    start = np.searchsorted(table.forecast, grouping.low)
+    names = COLUMNS if table.is_weighted else COLUMNS[:2]
+    sums: dict[str, Any] = {name: np.add.reduceat(getattr(table, name), start) for name in names}
+    facts: dict[str, Any] = {"n": table.n, "n_events": table.n_events} if table.is_weighted else {}
+    return ForecastTable(forecast=grouping.mean, **sums, **facts)
+
+
+def _miscalibration(table: ForecastTable, cases: Cases | None) -> float:
+    """Return the bias-corrected miscalibration; the limits, which are not used, have any level."""
+    if cases is None:
+        return squared_distance(table, "miscalibration", level=LEVEL).value
+    units = units_of_cases(cases)[0]
+    found = squared_distance(
+        table,
+        "miscalibration",
+        level=LEVEL,
+        units=units,
+        spread_of=lambda given: spread_of_regression(cases, table, given),
+    )
+    return found.value
+
+
+def _slope(table: ForecastTable) -> float:
+    """Return the slope of Cox's line for forecasts other than 0 and 1; NaN if it is not determined."""
+    inside = (table.forecast > 0.0) & (table.forecast < 1.0)
+    events, non_events = table.events[inside], table.non_events[inside]
+    if not (events.any() and non_events.any()) or len(events) == 1:
+        return math.nan
+    design = np.column_stack([logit(table.forecast[inside]), np.ones(len(events))])
+    try:
+        fit = fit_logistic(design, events, non_events)
+    except UNDEFINED:
+        return math.nan
+    return float(fit.coefficients[0]) if fit.converged else math.nan
+
+
+def _brier(table: ForecastTable) -> float:
+    """Return the Brier score."""
+    return float(table.events @ (1.0 - table.forecast) ** 2 + table.non_events @ table.forecast**2) / table.weight
+
+
+def _auc(table: ForecastTable) -> float:
+    """Return the area under the ROC curve."""
+    events, non_events = float(table.events.sum()), float(table.non_events.sum())
+    if not (events > 0.0 and non_events > 0.0):
+        return math.nan
+    below = running_sum(table.non_events) - table.non_events / 2.0
+    return float(table.events @ below) / (events * non_events)
+
+
+def class_decomposition(found: EvaluatedClasses, model: str, verdict: ClassCalibration) -> Decomposition:
+    """Return the parts of the Brier score of a model, whose miscalibration is corrected for sampling noise.
+
+    The discrimination is what remains of the score. The miscalibration of correlated cases is the sum over the classes.
+    """
+    rows = found.of(model)
+    rows = rows[np.argsort(found.place[rows])]
+    score, uncertainty = found.brier[rows], found.rate[rows] * (1.0 - found.rate[rows])
+    lost = found.miscalibration[rows]
+    facts: dict[str, Any] = {"rule": BRIER, "n": verdict.n, "dropped": verdict.dropped}
+
+    def parts_of(score: float, lost: float, uncertainty: float) -> Decomposition:
+        gained = max(lost + uncertainty - score, 0.0)
+        return Decomposition(score=score, miscalibration=lost, discrimination=gained, uncertainty=uncertainty, **facts)
+
+    total = verdict.miscalibration if np.isfinite(verdict.miscalibration) else float(lost.sum())
+    columns = (score.tolist(), lost.tolist(), uncertainty.tolist())
+    parts = {label: parts_of(*row) for label, *row in zip(verdict.classes.label.tolist(), *columns, strict=True)}
+    return replace(parts_of(math.fsum(score), total, math.fsum(uncertainty)), parts=parts)

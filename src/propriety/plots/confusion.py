@@ -1,0 +1,38 @@
+"""The confusion matrix as a heat map."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
+
+from propriety.evaluation.confusion import Confusion
+from propriety.plots.drawing import COLORS, SMALL, draw, new_axes
+
+__all__: list[str] = []
+
+MOST_TEXT = 12  # With more classes, the cells are too small for their counts.
+DARK = 0.5  # On darker cells the text is white.
+SHORT, LONGEST = 3, 16  # Longer names of classes are written upwards, and cut.
+
+
+@draw.register
+def _(result: Confusion, ax: Axes | None = None) -> Axes:
+    """Draw the share of each class by the most likely class, with the counts if there are few classes."""
+    classes = len(result.labels)
+    ax = new_axes(ax, size=(4.8, 4.6))
+    share, hue = np.nan_to_num(result.share), np.array(to_rgb(COLORS[0]))
+    for true, top in zip(*np.nonzero(result.count), strict=True):
+        part = share[true, top]
+        ax.add_patch(Rectangle((top - 0.5, true - 0.5), 1.0, 1.0, color=tuple(1.0 - part * (1.0 - hue)), linewidth=0))
+        if classes <= MOST_TEXT:
+            text, color = f"{result.count[true, top]:,.0f}", "white" if part > DARK else "black"
+            ax.text(top, true, text, ha="center", va="center", fontsize=SMALL - 1.5, color=color)
+    names = [label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…" for label in result.labels]
+    ax.set_xticks(range(classes), names, rotation=0 if max(map(len, names)) <= SHORT else 90)
+    ax.set_yticks(range(classes), names)
+    ax.set(xlim=(-0.5, classes - 0.5), ylim=(classes - 0.5, -0.5), aspect="equal")
+    ax.set(xlabel="Most likely class", ylabel="Class that happened")
+    ax.tick_params(labelsize=SMALL, length=0)
+    return ax

@@ -1,0 +1,211 @@
+"""Sections of a report on class probabilities: calibration of each class or cut point, and the table of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from propriety import plots
+from propriety.evaluation.class_table import EvaluatedClasses
+from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.words import calibration_words, drawn_words
+from propriety.inference.estimates import counted
+from propriety.inference.number_words import hundredths, p_value_words
+from propriety.report import texts
+from propriety.report.analysis_calls import (
+    call_for_class,
+    call_for_classes,
+    call_for_cut_points,
+    call_for_evaluation,
+    call_for_top,
+)
+from propriety.report.cells import Estimate, PValue
+from propriety.report.figures import figure_of
+from propriety.report.page import Figure, Item, Section, Table, Width
+from propriety.report.sections import band_words, banded, decomposition, shown_names, stacked
+
+__all__ = ["classes", "confusion"]
+
+MOST_ROWS = 2000  # Rows of the tables of all models together; more would make the page too large.
+FEWER = 100
+MOST_CELLS = 20  # Classes of which the confusion matrix is drawn.
+CONFUSED = {
+    "label": "class",
+    "predicted": "most likely class",
+    "count": "cases",
+    "share": "share of the class",
+    "expected": "expected cases",
+}
+
+
+def classes(evaluation: Evaluation) -> Section:
+    """Calibration of class probabilities: the events "y is this class", or "y is at most this grade"."""
+    ordinal = evaluation.kind == "ordinal"
+    what = "at most {}" if ordinal else "class {}"
+    best, shown = evaluation.best, evaluation.drawn_classes
+    width: Width = "third" if len(shown) > 1 else "half"
+    items: list[Item] = [_cut_points(evaluation)] if ordinal else []
+    items += [_top(evaluation)] if evaluation.top_reliability and not ordinal else []
+    items.append(decomposition(evaluation, width if ordinal else "half"))
+    items += _tables(evaluation)
+    items += [
+        banded(
+            evaluation.reliability[best][label],
+            f"{best}: {what.format(label)}",
+            evaluation,
+            best,
+            width,
+            call_for_class(evaluation, best, label),
+            caption=_class_words(evaluation, label),
+        )
+        for label in shown
+    ]
+    return Section(
+        id="calibration",
+        title="Calibration",
+        words=(
+            *calibration_words(evaluation),
+            (texts.CUT_POINTS if ordinal else texts.CLASSES),
+            drawn_words(evaluation),
+            band_words(evaluation),
+        ),
+        items=tuple(items),
+    )
+
+
+def confusion(evaluation: Evaluation) -> Section:
+    """Which classes are taken for which: the confusion matrix, or the most confused pairs of many classes."""
+    items: list[Item] = []
+    several = len(evaluation.models) > 1
+    for model, found in evaluation.confusion.items():
+        call = f"{call_for_evaluation(evaluation)}.confusion[{model!r}]"
+        named = f" of {model}" if several else ""
+        if len(found.labels) <= MOST_CELLS:
+            items.append(
+                figure_of(
+                    lambda ax, found=found: plots.draw(found, ax),  # type: ignore[misc]  # bound now
+                    title=f"Confusion matrix{named}",
+                    caption=texts.CONFUSION,
+                    table=found.columns(),
+                    call=f"{call}.plot()",
+                    size=(4.8, 4.6),
+                    of_models=(model,),
+                )
+            )
+        pairs = {CONFUSED[name]: column.tolist() for name, column in found.most_confused().items()}
+        if pairs["class"]:
+            items.append(
+                Table(
+                    title=f"Most confused pairs{named}",
+                    columns=pairs,
+                    call=f"{call}.most_confused()",
+                    note=texts.CONFUSED,
+                    of_models=(),
+                    models=(model,),
+                    folded=several and model != evaluation.best,
+                )
+            )
+    return Section(id="confusion", title="Confusion", words=(texts.ANSWERS,), items=tuple(items))
+
+
+def _top(evaluation: Evaluation) -> Figure:
+    """Draw how often the most likely class happened against its probability."""
+    curves = {name: evaluation.top_reliability[model] for model, name in shown_names(evaluation).items()}
+    found = evaluation.top_calibration
+    return figure_of(
+        partial(plots.plot_curves, curves),
+        title="Reliability of the most likely class",
+        caption=texts.TOP,
+        table={
+            "model": list(curves),
+            "happened": [one.observed for one in found.values()],
+            "mean probability": [one.expected for one in found.values()],
+            "observed/expected": [_estimate(one.observed_expected) for one in found.values()],
+            "slope": [_estimate(one.slope) for one in found.values()],
+            "miscalibration": [_estimate(one.miscalibration) for one in found.values()],
+        },
+        call=call_for_top(evaluation),
+        models=list(curves),
+        size=(4.6, 4.6),
+    )
+
+
+def _estimate(found: Any) -> Any:
+    return Estimate(found.value, found.low, found.high) if np.isfinite(found.low) else found.value
+
+
+def _class_words(evaluation: Evaluation, label: Any) -> str:
+    """Return what the table says of a class of the best model."""
+    found = evaluation.classes
+    assert found is not None  # noqa: S101  (for the type checker; there are classes)
+    rows = found.of(evaluation.best)
+    (row,) = rows[found.place[rows] == list(evaluation.tables[evaluation.best]).index(label)].tolist()
+    ratio, low, high = (float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high"))
+    limits = f" ({hundredths(low)} to {hundredths(high)})" if np.isfinite(low) else ""
+    said = f"{counted(int(found.n[row]), 'case')}; observed/expected {hundredths(ratio)}{limits}"
+    outcome, directions = str(found.outcome[row]), found.directions[row]
+    if outcome != "not tested":
+        said += f"; adjusted {p_value_words(float(found.p_adjusted[row]))}"
+    return f"{said}: {', '.join([outcome, *directions])}."
+
+
+def _cut_points(evaluation: Evaluation) -> Figure:
+    parts = {name: evaluation.decompositions[model] for model, name in shown_names(evaluation).items()}
+    return figure_of(
+        lambda figure: plots.plot_cut_point_decompositions(parts, figure=figure),
+        title="Parts of the score by cut point",
+        caption="Contribution of each cut point to miscalibration and discrimination.",
+        table=stacked({name: one.columns() for name, one in parts.items()}),
+        call=call_for_cut_points(evaluation),
+        size=(9.6, 3.6),
+        whole=True,
+        width="whole",
+    )
+
+
+def _tables(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield the table of the classes of each model, that of the best model first and open."""
+    found = evaluation.classes
+    assert found is not None  # noqa: S101  (for the type checker; there are classes)
+    best = evaluation.best
+    events = len(found.of(best))
+    for model in (best, *(one for one in evaluation.models if one != best)):
+        rows = found.of(model)
+        note = texts.CLASS_TABLE if evaluation.kind == "ordinal" else f"{texts.CLASS_TABLE} {texts.SHARED_LEVEL}"
+        if model != best and events * len(evaluation.models) > MOST_ROWS:
+            rows = rows[:FEWER]
+            note = f"{note} {texts.WORST_CLASSES.format(shown=len(rows), events=events)}"
+        named = f" of {model}" if len(evaluation.models) > 1 else ""
+        yield Table(
+            title=f"{'Cut points' if evaluation.kind == 'ordinal' else 'Classes'}{named}",
+            columns=_columns(found, rows, ordinal=evaluation.kind == "ordinal"),
+            call=call_for_classes(evaluation),
+            note=note,
+            of_models=(),
+            models=(model,),
+            folded=model != best,
+        )
+
+
+def _columns(found: EvaluatedClasses, rows: Any, *, ordinal: bool) -> dict[str, Any]:
+    def column(name: str) -> list[Any]:
+        values: list[Any] = getattr(found, name)[rows].tolist()
+        return values
+
+    ratio = zip(*(column(f"observed_expected{side}") for side in ("", "_low", "_high")), strict=True)
+    said = zip(column("outcome"), column("directions"), strict=True)
+    return {
+        "at most" if ordinal else "class": column("label"),
+        "cases": column("n"),
+        "rate": column("rate"),
+        "mean forecast": column("mean_forecast"),
+        "observed/expected": [Estimate(*one) if np.isfinite(one[1]) else one[0] for one in ratio],
+        "slope": column("slope"),
+        "miscalibration": column("miscalibration"),
+        "AUC": column("auc"),
+        "adjusted p-value": [PValue(value) for value in column("p_adjusted")],
+        "calibration": [f"{outcome}: {', '.join(ways)}" if ways else outcome for outcome, ways in said],
+    }
