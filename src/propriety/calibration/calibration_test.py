@@ -194,7 +194,7 @@ def views_of(scores: NullScores, dispersion: Floats | None, dispersion_df: float
         part, end = slice(end, end + size), end + size
         with np.errstate(over="ignore"):  # An event happened that had a forecast of almost 0.
             statistic, df, factor, noise_df = float((scores.sums[part] ** 2).sum()), float(size), 1.0, math.inf
-        if dispersion is not None and size:
+        if dispersion is not None and dispersion[part].any():
             factor = max(1.0, float(dispersion[part].mean()))
             uneven = float(dispersion[part].var()) / factor**2 if factor > 1.0 else 0.0
             statistic, df = statistic / (factor * (1.0 + uneven)), df / (1.0 + uneven)

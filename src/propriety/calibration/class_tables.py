@@ -39,11 +39,11 @@ def pooled_table(table: ForecastTable) -> ForecastTable:
     return _pooled(table.forecast, columns, table.n, table.n_events)[0]
 
 
-def pooled_cases(own: Cases) -> tuple[ForecastTable, NDArray[np.intp]]:
-    """Return the pooled table of the cases of one event, and the row of each case."""
+def pooled_cases(own: Cases, table: ForecastTable | None = None) -> tuple[ForecastTable, NDArray[np.intp]]:
+    """Return the pooled table of the cases of one event, and the row of each case; few cases may have it already."""
     forecast, happened, weight = own.gathered()
     if own.n <= MOST_EXACT:
-        table = ForecastTable.from_cases(own)
+        table = ForecastTable.from_cases(own) if table is None else table
         return table, rows_of(table, forecast)
     w = np.ones(len(forecast)) if weight is None else weight
     columns = {"events": w * happened, "non_events": w * ~happened}

@@ -35,6 +35,7 @@ SMALLEST = 50.0  # Variance of the number of cases that each class needs for chi
 WORK, FEWEST_DRAWS = 10**7, 200  # Most outcomes drawn, and the number of draws made in any case.
 MOST_WORK, ENOUGH_REACH = 3 * 10**8, 10  # Most outcomes drawn while fewer draws than this reach the statistic.
 BLOCK = 2**21  # Outcomes drawn at once.
+LARGEST = 2**22  # Probabilities read at once.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -188,18 +189,27 @@ def _share(drawn: Floats, observed: float) -> float:
 def _drawn_sums(cases: Cases, model: str, scores: ClassScores, draws: int, seed: int) -> tuple[Floats, Floats]:
     """Return the sums of class scores for outcomes drawn from the probabilities, by draw.
 
-    Only what depends on the outcome is summed. The rest is the same in all draws and in the sample.
+    Only what depends on the outcome is summed. The rest is the same in all draws and in the sample. The draws do not
+    depend on the order of the cases.
     """
     generator, classes = np.random.default_rng(seed), cases.classes or 0
+    whole, order = cases.forecasts[model], _order_of_rows(cases, model)
+    size = max(min(BLOCK // draws, LARGEST // classes), 1)
     sums, lines = np.zeros((draws, 5)), np.zeros((draws, classes, 2))
     same, same_lines = -scores.sums, -scores.line_sums
-    for chunk in cases.chunks(model):
-        for start in range(0, chunk.forecast.shape[1], max(BLOCK // draws, 1)):
-            p = chunk.forecast[:, start : start + max(BLOCK // draws, 1)]
-            happened = chunk.outcome[start : start + p.shape[1]]
-            _add_outcomes(p, happened[:, None], scores, same[None], same_lines[None])
-            _add_outcomes(p, drawn_outcomes(p, generator, draws), scores, sums, lines)
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        p = np.ascontiguousarray(whole[rows].T, dtype=np.float64)
+        happened = cases.outcome[rows].astype(np.intp, copy=False)
+        _add_outcomes(p, happened[:, None], scores, same[None], same_lines[None])
+        _add_outcomes(p, drawn_outcomes(p, generator, draws), scores, sums, lines)
     return sums - same, lines - same_lines
+
+
+def _order_of_rows(cases: Cases, model: str) -> NDArray[np.intp]:
+    """Return an order of the cases that depends only on their probabilities."""
+    factors = np.random.default_rng(0).random((cases.classes or 0, 1))
+    return np.argsort(np.concatenate([(factors * p).sum(axis=0) for p, *_ in cases.chunks(model)]), kind="stable")
 
 
 def _add_outcomes(p: Floats, own: NDArray[np.intp], scores: ClassScores, sums: Floats, lines: Floats) -> None:

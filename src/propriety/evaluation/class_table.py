@@ -71,7 +71,7 @@ class EvaluatedClasses(Result):
         model, as in `propriety.class_calibration`; of cut points, with few cases only their number is tested, and the
         adjustment is Holm's. NaN if the class is not tested.
     outcome : ndarray of str
-        Result of the test, in the words of `propriety.calibration_summary`, with one level for all classes of a model.
+        Result of the test, as in `propriety.calibration_summary`, with one level for all classes of a model.
     directions : ndarray of tuple
         In which ways the forecasts are wrong, if they are; shapes are not tested. A class is called miscalibrated
         only if the verdict on the model is the same.

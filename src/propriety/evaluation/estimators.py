@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables.laws import named_forecast
 from propriety.tables.validation import Labels
 
@@ -110,5 +110,9 @@ def _event(order: list[Any], pos_label: Hashable | None, labels: Labels | None) 
         return order[-1]
     if set(order) != {0, 1}:
         law = f"is required, because the classes are {order}"
-        raise InputValueError(law, argument="pos_label", hint=f"pass pos_label={order[-1]!r} if that is the event.")
+        raise InputValueError(
+            law,
+            argument="pos_label",
+            hint=Wording("pass {pos_label=}{event} if that is the event.", event=repr(order[-1])),
+        )
     return max(order)

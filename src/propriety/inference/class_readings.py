@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from propriety.calibration.class_distance import DistanceSum
 from propriety.calibration.class_scores import class_scores
-from propriety.calibration.class_tables import pooled_cases, pooled_table
+from propriety.calibration.class_tables import MOST_EXACT, pooled_cases, pooled_table
 from propriety.calibration.class_test import ClassTest, class_test
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_numbers import CalibrationNumbers, numbers_of_event, outcomes_of, ratio_limits
@@ -51,7 +51,8 @@ class ClassReading:
                 distances.add(table)
             else:
                 own = cases.event(event, model)
-                table, rows = pooled_cases(own)
+                known = ledger.table(model, event) if own.n <= MOST_EXACT else None
+                table, rows = pooled_cases(own, known)
                 distances.add(table, rows, own)
             numbers.append(numbers_of_event(table, own if ledger.dependence is not None else None))
             self.counts.append((table.n_events, table.event_rate, table.mean_forecast))
