@@ -66,6 +66,6 @@ def test_curves_by_a_dimension_are_panels_of_one_figure():
     np.testing.assert_allclose(curves["lead 12"].event_rate, one.event_rate, rtol=1e-12)
     figure = pr.plots.plot_grid(curves)
     assert [ax.get_title(loc="left") or ax.get_title() for ax in figure.axes] == ["lead 6", "lead 12"]
-    hours = P.assign_coords(lead=np.array([6, 24], dtype="timedelta64[h]"))
+    hours = P.assign_coords(lead=np.array([6, 24], dtype="timedelta64[h]").astype("timedelta64[ns]"))
     assert list(reliability_by(OBSERVED, hours, "lead")) == ["lead 6 hours", "lead 1 days"]
     assert len(reliability_by(Y, P, ["site", "lead"])) == 6

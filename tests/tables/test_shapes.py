@@ -234,14 +234,6 @@ def test_the_event_of_named_columns_is_named():
     assert pr.brier_score(YES, frame, pos_label="no") == pr.brier_score(1 - Y, 1 - P)
 
 
-def test_two_columns_with_other_names_are_rejected_unless_labels_are_given():
-    frame = pd.DataFrame({"yes": P, "no": 1 - P})
-    with pytest.raises(InputValueError, match=r"named like the outcomes, 0 and 1; they are 'yes' and 'no'"):
-        pr.brier_score(Y, frame)
-    assert pr.brier_score(Y, frame[["no", "yes"]], labels=[0, 1]) == pr.brier_score(Y, P)
-    assert pr.brier_score(YES, pd.DataFrame(columns(P))) == pr.brier_score(Y, P)  # Positions are not names.
-
-
 def lazy(frame):
     return frame.lazy()
 
@@ -298,7 +290,7 @@ All functions read forecasts by the same rule:
 - Two columns give exactly the results of the event's column. Each row must sum to one. {api}`evaluate` says in its summary which column is the event.
 - The order of two columns is that of `labels`. By default it is 0 and 1, or the order of the sorted labels, as in scikit-learn.
 - The columns of an eager frame (pandas, Polars, PyArrow) may be named like the classes. They are then matched by name, in any order, and need no `labels`. Numbers may be named by text, such as `"0"`. For ordered classes named by text, the order of the columns is the order of the classes unless `labels` are given.
-- Two columns of a frame with other names than the outcomes are rejected unless `labels` are given.
+- Two columns of a frame with other names than the outcomes are in the order of the outcomes, as those of an array.
 - The columns of a frame may also be models. Pass them as a mapping, `{name: frame[name] for name in frame}`.
 - PyTorch tensors are accepted with or without gradients, on any device, and also as bfloat16.
 - Rules for classes only, such as {api}`RankedProbability`, score the forecast of one event as the row (1 - p, p). `ordered=True` needs three or more classes.

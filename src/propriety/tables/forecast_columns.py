@@ -94,8 +94,6 @@ class _Reader(NamedTuple):
         found = dict(numbers)
         for model, own in pairs.items():
             places = None if own is None else places_named(own, sides)
-            if labels is None and own is not None and places is None and own != (0, 1):
-                raise laws.misnamed_columns(own, sides, self.given.names[model])
             found[model] = numbers[model][:, (places or (0, 1))[sides.index(event)]]
         note = event_in_words(event, sides, next(iter(pairs.values())))
         return ColumnsRead(happened, found, sides=_event_last(sides, event), event_note=note)

@@ -184,13 +184,6 @@ def unnamed_event(found: str) -> InputValueError:
     return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=POS_LABEL_HINT)
 
 
-def misnamed_columns(names: tuple[Any, ...], labels: tuple[Any, Any], argument: str) -> InputValueError:
-    """Return the error for two columns whose names do not say which of them is the event's."""
-    law = f"must have columns named like the outcomes, {labels[0]!r} and {labels[1]!r}"
-    hint = Wording("pass the column of the event, or give {labels=}, the label of each column in order.")
-    return InputValueError(law, argument=argument, offender=f"they are {names[0]!r} and {names[1]!r}", hint=hint)
-
-
 def unnamed_classes(found: str) -> InputValueError:
     """Return the error for labelled outcomes when the labels of the columns are not given."""
     law = Wording("holds {found}, which cannot be matched to the columns of {y_proba}", found=found)
