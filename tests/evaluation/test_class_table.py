@@ -50,7 +50,7 @@ def test_the_miscalibrated_class_comes_first_and_is_named():
     assert "wrong is miscalibrated" in result.summary()
     assert "class 7: too high" in result.summary()
     assert result.miscalibrated == {"right": 0.0, "wrong": 1.0}
-    assert (np.diff(found.p_value[found.of("right")]) >= 0.0).all()
+    assert (np.diff(found.p_adjusted[found.of("right")]) >= 0.0).all()
     assert not (found.outcome[found.of("right")] == "miscalibrated").any()
     assert sorted(found.place[found.of("right")].tolist()) == list(range(K))
     assert len(found.to_frame()) == 2 * K
