@@ -187,7 +187,7 @@ def test_numbers_are_cut_at_their_quantiles():
     ("change", "error", "words"),
     [
         ({"by": ["country"]}, InputTypeError, "mapping of names to arrays"),
-        ({"bins": 1}, InputValueError, "bins must be at least 2"),
+        ({"quantiles": 0}, InputValueError, "quantiles"),
         ({"depth": 0}, InputValueError, "depth"),
         ({"control": "none"}, InputValueError, "control"),
     ],

@@ -47,7 +47,7 @@ class Cut(NamedTuple):
         return nw.when(~column.is_null()).then(reduce(add, above))
 
 
-def cut_of_numbers(values: NDArray[Any], bins: int) -> Cut | None:
+def cut_of_numbers(values: NDArray[Any], parts: int) -> Cut | None:
     """Return where to cut numbers into parts of about equal size; None for labels.
 
     Examples
@@ -62,17 +62,17 @@ def cut_of_numbers(values: NDArray[Any], bins: int) -> Cut | None:
     distinct = np.unique(finite)
     if len(distinct) <= MOST_LABELS and not (distinct % 1.0).any():
         return None
-    edges = np.unique(np.quantile(finite, np.arange(1, bins) / bins, method="inverted_cdf"))
+    edges = np.unique(np.quantile(finite, np.arange(1, parts) / parts, method="inverted_cdf"))
     edges = edges[edges < distinct[-1]]
     return Cut(edges) if len(edges) else None
 
 
-def cut_arrays(by: dict[str, Any], bins: int) -> tuple[dict[str, Any], dict[str, Cut]]:
+def cut_arrays(by: dict[str, Any], parts: int) -> tuple[dict[str, Any], dict[str, Cut]]:
     """Return the columns with numbers replaced by the index of their part, and the cuts."""
     columns, cuts = dict(by), {}
     for name, values in by.items():
         array = read_array(values, f"by[{name!r}]", role="keys").values
-        cut = cut_of_numbers(array, bins) if array.ndim == 1 else None
+        cut = cut_of_numbers(array, parts) if array.ndim == 1 else None
         if cut is not None and not np.isnan(array).any():
             cuts[name], columns[name] = cut, cut.codes(array)
     return columns, cuts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -25,7 +25,7 @@ from propriety.inference.segment_law import SMALLEST, deviations, largest_deviat
 from propriety.inference.segment_sums import Lattice, SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import key_columns, open_ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
 from propriety.tables.cases import Cases
 from propriety.tables.frames import known
@@ -33,7 +33,7 @@ from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.queries import fetched
 from propriety.tables.sampling import count_rows, sampled_rows
-from propriety.tables.validation import Labels, Missing
+from propriety.tables.validation import Forecasts, Labels, Missing
 
 __all__ = ["Segments", "find_segments"]
 
@@ -42,7 +42,7 @@ COLUMNS = (
     *("segment", "places", "n", "events", "expected", "observed_expected", "low", "high", "intercept"),
     *("miscalibration", "kuiper", "deviation", "p_adjusted"),
 )
-ROWS_OF_LAW = 2**18  # Cases whose outcomes are drawn; of more, a sample.
+ROWS_OF_LAW = 2**17  # Cases whose outcomes are drawn; of more, a sample.
 REMAINDER = 3.0  # A wider segment is preferred if its other cases deviate as much as this in the same direction.
 
 
@@ -135,19 +135,19 @@ class Segments(Result):
 
 def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are searched)
     y_true: ArrayLike | IntoFrame,
-    forecasts: ArrayLike | str | None = None,
+    forecasts: Forecasts | None = None,
     *,
-    by: Mapping[str, ArrayLike] | Sequence[str],
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     outcome: str | None = None,
     depth: int = 2,
-    bins: int = 5,
+    quantiles: int = 5,
     control: Control = "family",
     level: float = 0.95,
     most: int = 10,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    n_resamples: int = 500,
+    n_resamples: int = 1000,
     seed: int | None = None,
     progress: bool = False,
 ) -> Segments:
@@ -166,14 +166,14 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     ----------
     y_true, forecasts
         Outcomes and forecasts of one model; or a data frame or lazy frame and the name of the column of forecasts.
-    by : mapping of str to array-like, or sequence of str
+    by : mapping of str to array-like, or list of str
         The columns that define the segments; of a frame, their names. Floats, and whole numbers with more than 20
         values, are cut at their quantiles.
     outcome : str, optional
         Column of the outcomes, if `y_true` is a frame.
     depth : int
         Largest number of columns of a segment.
-    bins : int
+    quantiles : int
         Number of parts into which numbers are cut.
     control : {"family", "discovery"}
         "family" keeps the probability of reporting any segment, if all forecasts are calibrated, below 1 - `level`.
@@ -201,7 +201,7 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     observed/expected is probably closer to 1.
 
     On engines there is one query for each combination of `depth` columns. Sums of smaller combinations follow from
-    them. Outcomes are drawn for a sample of 262,144 cases, and quantiles are those of a sample; in memory, the
+    them. Outcomes are drawn for a sample of 131,072 cases, and quantiles are those of a sample; in memory, the
     quantiles are exact.
 
     Clusters are not allowed for: if the outcomes of cases are correlated, too many segments are reported.
@@ -212,17 +212,18 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     >>> p, site = rng.uniform(0.1, 0.5, 20_000), rng.choice(["a", "b", "c"], 20_000)
     >>> device = rng.choice(["phone", "desk"], 20_000)
     >>> y = rng.random(20_000) < np.where((site == "b") & (device == "phone"), 1.3 * p, p)
-    >>> print(find_segments(y, p, by={"site": site, "device": device}, seed=1))
+    >>> found = find_segments(y, p, by={"site": site, "device": device}, seed=1)
+    >>> found.segment.tolist(), found.observed_expected.round(2)
+    (['site = b and device = phone'], array([1.28]))
     """
     check_level(level)
     check_resamples(n_resamples)
     check_positive("depth", depth)
     check_positive("most", most)
     check_choice("control", control, ("family", "discovery"))
-    if bins < 2:
-        raise InputValueError("must be at least 2", argument="bins", offender=f"got {bins}")
+    check_positive("quantiles", quantiles)
     seed = fresh_seed(seed)
-    source, ledger, cuts = _source(y_true, forecasts, by, bins, seed, outcome, pos_label, labels, missing)
+    source, ledger, cuts = _source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
     cases, names = cases_of_engine(source, depth) if isinstance(source, LazyCases) else cases_of_arrays(source, depth)
     sums, sample = cases.sums(), cases.sample(ROWS_OF_LAW, seed)
     law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
@@ -247,7 +248,7 @@ def _source(
     y_true: Any,
     forecasts: Any,
     by: Any,
-    bins: int,
+    quantiles: int,
     seed: int,
     outcome: str | None,
     pos_label: Hashable | None,
@@ -261,13 +262,13 @@ def _source(
             raise InputTypeError(
                 "must be a mapping of names to arrays", argument="by", offender=f"got {type(by).__name__}"
             )
-        columns, cuts = cut_arrays(dict(by), bins)
+        columns, cuts = cut_arrays(dict(by), quantiles)
         ledger = open_ledger(y_true, forecasts, by=columns, **options)
         return _checked(ledger), ledger, cuts
-    frame, names = known(y_true), [by] if isinstance(by, str) else list(by)
+    frame, names = known(y_true), key_columns(by)
     if isinstance(frame, nw.LazyFrame):
-        return _of_engine(frame, forecasts, names, bins, seed, outcome, options)
-    columns, cuts = cut_arrays({name: frame.get_column(name) for name in names if name in frame.columns}, bins)
+        return _of_engine(frame, forecasts, names, quantiles, seed, outcome, options)
+    columns, cuts = cut_arrays({name: frame.get_column(name) for name in names if name in frame.columns}, quantiles)
     cut = frame.with_columns(*(nw.new_series(name, columns[name], backend=frame.implementation) for name in cuts))
     ledger = open_ledger(cut.to_native(), forecasts, outcome=outcome, by=names, **options)
     return _checked(ledger), ledger, cuts
@@ -277,7 +278,7 @@ def _of_engine(
     frame: nw.LazyFrame[Any],
     forecasts: Any,
     names: list[str],
-    bins: int,
+    quantiles: int,
     seed: int,
     outcome: str,
     options: dict[str, Any],
@@ -290,7 +291,7 @@ def _of_engine(
     if numbers:
         rows = sampled_rows(frame.select(*numbers), ROWS_OF_LAW / max(count_rows(frame), 1), seed)
         table = fetched(rows)
-        found = {name: cut_of_numbers(_numbers(table.column(name)), bins) for name in numbers}
+        found = {name: cut_of_numbers(_numbers(table.column(name)), quantiles) for name in numbers}
         cuts = {name: cut for name, cut in found.items() if cut is not None}
     cut = frame.with_columns(**{name: own.expression(nw.col(name)) for name, own in cuts.items()}) if cuts else frame
     column = forecasts if isinstance(forecasts, str) else next(iter(forecasts))
@@ -395,5 +396,5 @@ def _columns(
         }
         for name, value in values.items():
             rows[name].append(value)
-    places = tuples_of(rows.pop("places"))
-    return {name: np.array(values) for name, values in rows.items()} | {"places": places}
+    joined = tuples_of(rows.pop("places"))
+    return {name: np.array(values) for name, values in rows.items()} | {"places": joined}
