@@ -145,7 +145,9 @@ def test_at_most_so_many_are_reported():
     [lambda frame: frame, pl.DataFrame.to_pandas, pl.DataFrame.lazy, lambda f: duckdb.from_arrow(f.to_arrow())],
     ids=["polars", "pandas", "polars lazy", "duckdb"],
 )
-def test_frames_and_engines_find_what_arrays_do(engine):
+@pytest.mark.parametrize("most", [0, 2**21], ids=["by queries", "fetched"])
+def test_frames_and_engines_find_what_arrays_do(engine, most, monkeypatch):
+    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", most)
     y, p, by = cases(20_000, planted=[(1.8, {"country": "FR", "device": "phone"})])
     frame = engine(pl.DataFrame({"y": y, "p": p, **by}))
     found = pr.find_segments(frame, "p", outcome="y", by=list(by), **FEW)
@@ -177,9 +179,9 @@ def test_numbers_are_cut_at_their_quantiles():
     frame = pl.DataFrame({"x": [*values.tolist(), None]}).lazy()
     coded = nw.from_native(frame).select(cut.expression(nw.col("x")).alias("x")).collect()["x"].to_list()
     assert coded == [*cut.codes(values).tolist(), None]
-    assert cut_of_numbers(np.arange(20), 4) is None
+    assert cut_of_numbers(np.arange(50), 4) is None
     assert cut_of_numbers(np.array(["a", "b"]), 4) is None
-    assert isinstance(cut_of_numbers(np.arange(30), 4), Cut)
+    assert isinstance(cut_of_numbers(np.arange(60), 4), Cut)
     assert cut_of_numbers(np.array([0.5, 0.5]), 4) is None
 
 

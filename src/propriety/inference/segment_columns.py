@@ -16,7 +16,7 @@ from propriety.tables.arrays import read_array
 
 __all__ = ["Cut", "cut_arrays", "cut_of_numbers"]
 
-MOST_LABELS = 20  # Whole numbers with more values than this are cut; those with fewer are labels.
+MOST_LABELS = 50  # Whole numbers with more values than this are cut; those with fewer are labels.
 
 
 class Cut(NamedTuple):

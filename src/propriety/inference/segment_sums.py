@@ -20,12 +20,13 @@ from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import encoded, fetched
+from propriety.tables.queries import Lazy, encoded, fetched
 from propriety.tables.sampling import count_rows, sampled_rows
 
 __all__ = ["Lattice", "SegmentCases", "SegmentSums", "cases_of_arrays", "cases_of_engine"]
 
 MOST_SEGMENTS = 2**24
+MOST_FETCHED = 2**21  # Cases of a segment that are loaded into memory.
 SUMS = ("n", "observed", "expected", "variance", "third")
 Place = tuple[int, int]  # A column and a label, by their indices.
 
@@ -171,21 +172,30 @@ class EngineSegments:
         self.labels: list[tuple[Any, ...]] = []
         self._held: list[list[Any]] = []
         columns = range(len(cases.keys))
-        self._read = {own: self._query(own) for own in itertools.combinations(columns, min(depth, len(columns)))}
+        tables = {own: self._query(own) for own in itertools.combinations(columns, min(depth, len(columns)))}
         for column in columns:
-            own = next(own for own in self._read if column in own)
-            held, _ = encoded(self._read[own].column(f"key_{column}"))
+            own = next(own for own in tables if column in own)
+            held, _ = encoded(tables[own].column(f"key_{column}"))
             if None in held:
                 raise laws.unknown_key(f"by[{cases.keys[column]!r}]", "some rows")
             self._held.append(held)
             self.labels.append(tuple(cases.key_kinds[f"key_{column}"].labels(held)))
         self.lattice = Lattice(tuple(map(len, self.labels)), depth)
         check_size(self.lattice)
+        self._all = self._summed(tables)
 
     def sums(self, within: Sequence[Place] = (), outside: Sequence[Sequence[Place]] = ()) -> SegmentSums:
-        """Return the sums of all segments, of the cases within one segment and outside of others."""
-        is_all = not within and not outside
-        tables = {own: self._read[own] if is_all else self._query(own, within, outside) for own in self.lattice.largest}
+        """Return the sums of all segments, of the cases within one segment and outside of others.
+
+        Those of a segment are fetched if they are few, which is faster than as many queries as for all cases.
+        """
+        if not within:
+            return self._all
+        if self._all.n[self.lattice.index(within)] <= MOST_FETCHED:
+            return self._fetched(self._rows(within, outside)).sums()
+        return self._summed({own: self._query(own, within, outside) for own in self.lattice.largest})
+
+    def _summed(self, tables: Mapping[tuple[int, ...], Any]) -> SegmentSums:
         found = []
         for name in SUMS:
             dense = {own: self._dense(table, own, name) for own, table in tables.items()}
@@ -200,28 +210,35 @@ class EngineSegments:
     def sample(self, most: int, seed: int) -> SegmentCases:
         """Return at most about so many of the cases, as arrays."""
         rows = count_rows(self.cases.frame)
-        frame = sampled_rows(self.cases.lawful_rows(), most / max(rows, 1), seed)
+        return self._fetched(sampled_rows(self.cases.lawful_rows(), most / max(rows, 1), seed))
+
+    def _fetched(self, rows: Lazy) -> SegmentCases:
+        """Load rows into memory."""
         keys = self.cases.key_columns(self.cases.keys)
         own = {"p": nw.col("forecast_0"), "y": self.cases.happened(Event("event"))}
-        table = fetched(frame.select(**own, **{key: nw.col(key) for key in keys}))
+        table = fetched(rows.select(**own, **{key: nw.col(key) for key in keys}))
         codes = [self._codes(table, column) for column in range(len(keys))]
-        p, y = (table.column(name).to_numpy().astype(np.float64) for name in ("p", "y"))
+        p, y = (table.column(name).to_numpy().astype(np.float64) for name in own)
         return SegmentCases(p, y > 0.5, codes, self.lattice)
 
     def _query(
         self, columns: Sequence[int], within: Sequence[Place] = (), outside: Sequence[Sequence[Place]] = ()
     ) -> Any:
-        rows = self.cases.lawful_rows()
-        if within:
-            rows = rows.filter(self._members(within))
-        for segment in outside:
-            rows = rows.filter(~self._members(segment))
+        rows = self._rows(within, outside)
         keys = [f"key_{column}" for column in columns]
         p, y = nw.col("forecast_0"), self.cases.happened(Event("event"))
         spread = p * (1.0 - p)
         terms = {"observed": y, "expected": p, "variance": spread, "third": spread * (1.0 - 2.0 * p)}
         rows = rows.select(**{key: nw.col(key) for key in keys}, **terms)
         return fetched(rows.group_by(*keys).agg(nw.len().alias("n"), *(nw.col(name).sum() for name in terms)))
+
+    def _rows(self, within: Sequence[Place], outside: Sequence[Sequence[Place]]) -> Lazy:
+        rows = self.cases.lawful_rows()
+        if within:
+            rows = rows.filter(self._members(within))
+        for segment in outside:
+            rows = rows.filter(~self._members(segment))
+        return rows
 
     def _members(self, segment: Sequence[Place]) -> nw.Expr:
         tests = [nw.col(f"key_{column}") == self._held[column][code] for column, code in segment]

@@ -167,7 +167,7 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     y_true, forecasts
         Outcomes and forecasts of one model; or a data frame or lazy frame and the name of the column of forecasts.
     by : mapping of str to array-like, or list of str
-        The columns that define the segments; of a frame, their names. Floats, and whole numbers with more than 20
+        The columns that define the segments; of a frame, their names. Floats, and whole numbers with more than 50
         values, are cut at their quantiles.
     outcome : str, optional
         Column of the outcomes, if `y_true` is a frame.
