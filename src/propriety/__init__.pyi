@@ -38,6 +38,7 @@ from propriety.inference.comparison_monitor import monitor_comparison as monitor
 from propriety.inference.estimation import estimate as estimate
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
+from propriety.inference.segments import find_segments as find_segments
 from propriety.inference.slices import slices as slices
 from propriety.integrations.inspect_ai import read_inspect as read_inspect
 from propriety.integrations.lm_eval import read_lm_eval as read_lm_eval

@@ -34,6 +34,7 @@ from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
+from propriety.inference.segments import Segments as Segments
 from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers

@@ -19,6 +19,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     recalibration,
     retention,
     risk_coverage,
+    segments,
     slices,
     top_k,
 )
