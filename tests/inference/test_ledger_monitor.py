@@ -170,7 +170,7 @@ def test_a_change_is_found_with_its_day_and_direction(direction, change):
     assert found.loc["b", "direction"] == direction
     assert 25 <= found.loc["b", "alarm"] <= 45
     assert abs(found.loc["b", "since"] - 25) <= 4
-    assert "m (site b): the forecasts are" in watch.summary()
+    assert f"m (site b): forecasts {direction} since day" in watch.summary()
 
 
 def test_the_worse_model_is_named():

@@ -254,7 +254,7 @@ def monitor(
     >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}), time="day")
     >>> print(watch.summary())
     1 alarm in 1 stream over 60 days (probability of any false alarm: at most 5%):
-    m: the forecasts are too low since day 41 (alarm on day 43): observed/expected 1.33.
+    m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.33.
     """
     check_level(level)
     check_positive("reference_days", reference_days)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,18 @@ from propriety.result import Floats, Result
 if TYPE_CHECKING:
     from propriety.inference.ledger_monitor import LedgerMonitor
 
-__all__ = ["History", "MonitoredDays"]
+__all__ = ["DayTotals", "History", "MonitoredDays"]
 
 NUMBERS = tuple(one.name for one in fields(DayRows) if one.name != "time")
 Block: TypeAlias = DayRows | Path
+
+
+class DayTotals(NamedTuple):
+    """Cases, event rate and mean forecast of each time."""
+
+    n: Floats
+    event_rate: Floats
+    mean_forecast: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -32,8 +40,8 @@ class MonitoredDays(Result):
     ----------
     labels : mapping of str to list
         The columns that identify a row: the time, the model, the reference of a comparison, and the keys.
-    stream : ndarray
-        Position of the stream in the monitor.
+    stream, position : ndarray
+        Position of the stream, and of the time, in the monitor.
     n : ndarray
         Number of cases.
     event_rate, mean_forecast, observed_expected : ndarray
@@ -52,6 +60,7 @@ class MonitoredDays(Result):
 
     labels: Mapping[str, list[Any]] = field(metadata={"hidden": True})
     stream: NDArray[np.int64] = field(metadata={"hidden": True})
+    position: NDArray[np.int64] = field(metadata={"hidden": True})
     n: NDArray[np.int64]
     event_rate: Floats
     mean_forecast: Floats
@@ -65,6 +74,33 @@ class MonitoredDays(Result):
     def columns(self) -> Mapping[str, Any]:
         """Return the labels and the numbers."""
         return {**self.labels, **self._fields()}
+
+    def rolling(self, window: int = 7) -> Floats:
+        """Return observed/expected, or the mean difference, over the last `window` rows of one stream, at each row."""
+        if self.labels["reference"][:1] == [None]:
+            parts = self.event_rate * self.n, self.mean_forecast * self.n
+        else:
+            parts = self.score * self.n, self.n.astype(np.float64)
+        above, below = (np.cumsum(np.append(0.0, part)) for part in parts)
+        end = np.arange(1, len(self.n) + 1)
+        start = np.maximum(end - window, 0)
+        ratio: Floats = (above[end] - above[start]) / (below[end] - below[start])
+        return ratio
+
+    def totals(self, models: Sequence[str]) -> dict[str, DayTotals]:
+        """Return, for each model, the cases, the event rate and the mean forecast of each time over all keys."""
+        calibrated = np.array([reference is None for reference in self.labels["reference"]])
+        own = np.array(self.labels["model"])
+        found = {}
+        for model in models:
+            rows = np.flatnonzero(calibrated & (own == model))
+            n, events, expected = (
+                np.bincount(self.position[rows], (weight * self.n)[rows], minlength=int(self.position.max()) + 1)
+                for weight in (np.ones(len(self.n)), self.event_rate, self.mean_forecast)
+            )
+            with np.errstate(invalid="ignore"):
+                found[model] = DayTotals(n, events / n, expected / n)
+        return found
 
     def of_stream(self, place: int) -> MonitoredDays:
         """Return the days of one stream."""
@@ -89,19 +125,19 @@ class History:
 
     def days(self, watch: LedgerMonitor) -> MonitoredDays:
         """Return the rows of all days."""
-        return _days(map(_read, self.blocks), watch)
+        return _days(self.blocks, watch)
 
     def last(self, watch: LedgerMonitor) -> MonitoredDays:
         """Return the rows of the last day."""
-        return _days(map(_read, self.blocks[-1:]), watch)
+        return _days(self.blocks[-1:], watch, len(self.blocks) - 1)
 
     def day(self, place: int) -> DayRows:
         """Return the rows of one day."""
         return _read(self.blocks[place])
 
-    def between(self, watch: LedgerMonitor, stream: int, first: int, last: int) -> MonitoredDays:
-        """Return the rows of one stream from one time to another."""
-        return _days(map(_read, self.blocks[first : last + 1]), watch).of_stream(stream)
+    def since(self, watch: LedgerMonitor, stream: int, first: int) -> MonitoredDays:
+        """Return the rows of one stream from one time on."""
+        return _days(self.blocks[first:], watch, first).of_stream(stream)
 
     def check_same(self, watch: LedgerMonitor, ledger: Ledger) -> None:
         """Raise an error if the cases of days that have been monitored have changed."""
@@ -135,8 +171,8 @@ def _read(block: Block) -> DayRows:
     return read_day(block)
 
 
-def _days(blocks: Iterable[DayRows], watch: LedgerMonitor) -> MonitoredDays:
-    several = list(blocks)
+def _days(blocks: Iterable[Block], watch: LedgerMonitor, first: int = 0) -> MonitoredDays:
+    several = [_read(block) for block in blocks]
     numbers = {name: np.concatenate([getattr(one, name) for one in several]) for name in NUMBERS}
     stream = numbers["stream"]
     of_streams = watch.labels_of(watch.states.streams)
@@ -146,6 +182,7 @@ def _days(blocks: Iterable[DayRows], watch: LedgerMonitor) -> MonitoredDays:
     with np.errstate(invalid="ignore", divide="ignore"):
         return MonitoredDays(
             labels=labels,
+            position=first + np.repeat(np.arange(len(several)), [len(one.stream) for one in several]),
             n=n,
             event_rate=events / n,
             mean_forecast=expected / n,

@@ -6,11 +6,10 @@ import numpy as np
 
 from propriety.inference.estimates import counted
 from propriety.inference.ledger_monitor import LedgerMonitor
-from propriety.inference.monitor_history import MonitoredDays
 from propriety.inference.number_words import number
 from propriety.inference.stream_states import DIRECTIONS, NEVER
 
-__all__ = ["alarm_words", "alarmed_streams", "stream_name", "summary_of"]
+__all__ = ["alarm_words", "alarmed_streams", "change_words", "stream_name", "summary_of", "time_words"]
 
 
 def summary_of(watch: LedgerMonitor) -> str:
@@ -37,28 +36,32 @@ def stream_name(watch: LedgerMonitor, place: int) -> str:
     return ", ".join(f"{key} {label}" for key, label in zip(watch.keys, labels, strict=True))
 
 
+def time_words(watch: LedgerMonitor, place: int) -> str:
+    """Return a time in words: "day 12" for a number, and a date as it is."""
+    label = watch.times[place]
+    return f"{watch.time} {label}" if isinstance(label, int | float) else str(label)
+
+
 def alarm_words(watch: LedgerMonitor, place: int) -> str:
     """Return the sentence of an alarm."""
-    states = watch.states
-    stream, name = states.streams[place], stream_name(watch, place)
-    alarm, since = (watch.times[int(column[place])] for column in (states.alarm, states.since))
+    stream, name = watch.states.streams[place], stream_name(watch, place)
+    subject = stream.model if stream.reference is None else f"{stream.model} against {stream.reference}"
+    return f"{subject} ({name}): {change_words(watch, place)}" if name else f"{subject}: {change_words(watch, place)}"
+
+
+def change_words(watch: LedgerMonitor, place: int) -> str:
+    """Return what an alarm says about its stream: the direction, since when, and how large the change is."""
+    states, stream = watch.states, watch.states.streams[place]
+    alarm, since = (time_words(watch, int(column[place])) for column in (states.alarm, states.since))
     direction = DIRECTIONS[int(states.direction[place])]
-    where, when = f" ({name})" if name else "", f"since {watch.time} {since} (alarm on {watch.time} {alarm})"
-    own = _changed_days(watch, place)
     if direction == "refuted":
-        return f"{stream.model}{where}: a forecast of 0 or 1 was wrong on {watch.time} {alarm}."
+        return f"a forecast of 0 or 1 was wrong on {alarm}."
+    own = watch.history.since(watch, place, int(states.since[place]))
+    when = f"since {since} (alarm on {alarm})"
     if stream.reference is not None:
         difference = float((own.score * own.n).sum() / own.n.sum())
-        size = f"mean difference of the losses {number(difference)}"
-        return f"{stream.model} is {direction} than {stream.reference}{where} {when}: {size}."
-    subject = f"{stream.model}{where}: the forecasts are {direction} {when}"
+        return f"{direction} {when}, mean difference of the losses {number(difference)}."
     if direction in ("too extreme", "too timid"):
-        return f"{subject}."
+        return f"forecasts {direction} {when}."
     ratio = float((own.event_rate * own.n).sum() / (own.mean_forecast * own.n).sum())
-    return f"{subject}: observed/expected {number(ratio)}."
-
-
-def _changed_days(watch: LedgerMonitor, place: int) -> MonitoredDays:
-    """Return the days of a stream from the estimated change to the day of the strongest evidence."""
-    states = watch.states
-    return watch.history.between(watch, place, int(states.since[place]), int(states.until[place]))
+    return f"forecasts {direction} {when}, observed/expected {number(ratio)}."

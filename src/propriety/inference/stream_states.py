@@ -57,12 +57,10 @@ class StreamStates:
     highest : ndarray
         Logarithm of the highest e-value so far.
     alarm, since : ndarray
-        The time at which the e-value first reached its threshold, or -1; and the most likely time of a change, as
-        estimated when the e-value was highest.
-    until : ndarray
-        The time at which the e-value was highest.
+        The time at which the e-value first reached its threshold, and the most likely time of the change, as estimated
+        then; -1 before an alarm.
     direction : ndarray
-        Position in `DIRECTIONS` of the direction in which the evidence was strongest then.
+        Position in `DIRECTIONS` of the direction in which the evidence was strongest at the alarm.
     n, events, expected, sums, squares : ndarray
         Totals of those of `DayPart`.
     reference : ndarray of shape (streams, bins)
@@ -75,7 +73,6 @@ class StreamStates:
     highest: Floats
     alarm: Ints
     since: Ints
-    until: Ints
     direction: Ints
     n: Ints
     events: Floats
@@ -100,7 +97,6 @@ class StreamStates:
             highest=zeros,
             alarm=np.full(size, NEVER),
             since=np.full(size, NEVER),
-            until=np.full(size, NEVER),
             direction=whole,
             n=whole,
             events=zeros,
@@ -168,18 +164,16 @@ def _after_part(
     strongest = evidence.strongest(directions) + (0 if part.bins is not None else DIRECTIONS.index("worse"))
     refuted = np.isposinf(log_e)
     strongest, since = np.where(refuted, REFUTED, strongest), np.where(refuted, time, evidence.since)
-    higher = log_e > states.highest[at]
-    reached = log_e >= states.log_thresholds(level)[at]
+    first = (log_e >= states.log_thresholds(level)[at]) & (states.alarm[at] == NEVER)
     totals = {name: np.nan_to_num(getattr(part, name)) for name in ("n", "events", "expected", "sums", "squares")}
     columns = {name: _added(getattr(states, name), at, values) for name, values in totals.items()}
     found = replace(
         states,
         evidence=states.evidence.with_streams(at, evidence),
         highest=_replaced(states.highest, at, np.maximum(log_e, states.highest[at])),
-        alarm=_replaced(states.alarm, at, np.where((states.alarm[at] == NEVER) & reached, time, states.alarm[at])),
-        since=_replaced(states.since, at, np.where(higher, since, states.since[at])),
-        until=_replaced(states.until, at, np.where(higher, time, states.until[at])),
-        direction=_replaced(states.direction, at, np.where(higher, strongest, states.direction[at])),
+        alarm=_replaced(states.alarm, at, np.where(first, time, states.alarm[at])),
+        since=_replaced(states.since, at, np.where(first, since, states.since[at])),
+        direction=_replaced(states.direction, at, np.where(first, strongest, states.direction[at])),
         reference=reference,
         **columns,
     )
