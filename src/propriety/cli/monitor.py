@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from propriety.cli.inputs import condensed_kind, found_files
-from propriety.cli.machine import document, written
+from propriety.cli.machine import monitor_document, written
 from propriety.cli.messages import block, say, show_table
 from propriety.cli.openmetrics import openmetrics
 from propriety.cli.options import FILE, file_arguments, json_option
@@ -19,7 +19,6 @@ from propriety.errors import InputValueError
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.ledger_monitor import monitor as monitor_ledger
 from propriety.inference.monitor_files import FACTS
-from propriety.inference.monitor_words import alarm_words, alarmed_streams
 from propriety.inference.number_words import number
 from propriety.ledger.ledger import Ledger
 
@@ -121,26 +120,9 @@ def _write(found: LedgerMonitor, html: str | None, json_file: str | None, metric
 
         write(html, monitor_report(found))
     if json_file is not None:
-        write(json_file, written(document("monitor", _fields(found))))
+        write(json_file, written(monitor_document(found)))
     if metrics_file is not None:
         write(metrics_file, openmetrics(found).rstrip("\n") if metrics_file == STDOUT else openmetrics(found))
-
-
-def _fields(found: LedgerMonitor) -> dict[str, Any]:
-    places = alarmed_streams(found)
-    streams = _records(found.columns())
-    return {
-        **found.to_dict(),
-        "summary": found.summary().splitlines(),
-        "alarms": [streams[place] | {"words": alarm_words(found, place)} for place in places],
-        "streams": streams,
-        "last_day": _records(found.latest.columns()),
-    }
-
-
-def _records(columns: Any) -> list[dict[str, Any]]:
-    plain = {name: list(column) for name, column in columns.items()}
-    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
 def _show(found: LedgerMonitor) -> None:

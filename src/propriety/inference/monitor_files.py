@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTS", "read_day", "read_monitor", "write_monitor"]
 
-SCHEMA, VERSION = "propriety.monitor", 1
+SCHEMA, VERSION = "propriety.monitor_state", 1
 FACTS = "monitor.json"
 FIELDS = ("time", "keys", "models", "level", "reference_days", "rule", "days")
 STATES = tuple(name for name in StreamStates.__slots__ if name not in ("streams", "evidence"))

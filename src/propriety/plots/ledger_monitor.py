@@ -115,6 +115,19 @@ def plot_monitored_stream(
         Axes to draw on; new axes by default.
     label : str, optional
         The title; by default the model and the labels of the keys.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, p, day = [0, 1, 0, 1] * 9, [0.1, 0.6, 0.4, 0.8] * 9, [1, 1, 2, 2] * 9
+    >>> watch = pr.monitor(pr.condense(y, {"m": p}, by={"day": day}))
+    >>> pr.plots.plot_monitored_stream(watch, 0).get_title(loc="left")
+    'm'
     """
     ax = new_axes(ax, size=(4.2, 2.8))
     days, states = watch.days.of_stream(stream), watch.states
