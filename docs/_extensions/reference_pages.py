@@ -113,7 +113,11 @@ VERBS = {
         about="Monitor deployed models. False alarms stay rare, however often you look.",
         sections={
             "Ledgers, day by day": ("inference.ledger_monitor", "inference.monitor_history"),
-            "Streams, case by case": ("inference.comparison_monitor", "inference.calibration_monitor", "inference.e_process"),
+            "Streams, case by case": (
+                "inference.comparison_monitor",
+                "inference.calibration_monitor",
+                "inference.e_process",
+            ),
         },
     ),
     "diagnose": Verb(

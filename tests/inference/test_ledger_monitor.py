@@ -112,6 +112,15 @@ def test_stability_index_by_hand():
     assert np.isnan(stability_index(counts, np.zeros((1, BINS)))[0])
 
 
+def test_stability_index_does_not_depend_on_the_means_of_grid_cells():
+    # The lowest of 64 cells has many cases, and its mean is near the edge of a bin.
+    rng = np.random.default_rng(4)
+    p = expit(rng.normal(-3.0, 1.2, 60 * 400))
+    ledger = pr.condense(rng.random(len(p)) < p, {"m": p}, by={"day": np.repeat(np.arange(60), 400)}, cells=64)
+    psi = pr.monitor(ledger, reference_days=20).days.psi[20:]
+    assert psi.max() < 9 * (1 / 400 + 1 / 8000) * 3.5
+
+
 def test_numbers_of_a_day(two_models):
     watch = pr.monitor(two_models, reference_days=7)
     days = watch.days.to_frame(backend="pandas")

@@ -31,7 +31,7 @@ SHOWN = 20  # Streams in the table on the terminal.
     short_help="Monitor ledgers day by day.",
     epilog=block(
         "Examples",
-        "propriety condense today.parquet --outcome y --forecast p --by day,site --cells 64 -o ledgers/today",
+        "propriety condense today.parquet --outcome y --forecast p --by day --by site --cells 64 -o ledgers/today",
         "propriety monitor 'ledgers/*' --html monitor.html",
         "propriety monitor ledgers/today --state monitor --openmetrics monitor.prom",
         "propriety monitor ledger --time week --level 0.99 --json -",
@@ -116,9 +116,7 @@ def _monitored(ledger: Ledger, state: str | None, options: dict[str, Any]) -> Le
 
 def _write(found: LedgerMonitor, html: str | None, json_file: str | None, metrics_file: str | None) -> None:
     if html is not None:
-        from propriety.report.monitor import monitor_report
-
-        write(html, monitor_report(found))
+        write(html, found.to_html())
     if json_file is not None:
         write(json_file, written(monitor_document(found)))
     if metrics_file is not None:

@@ -88,7 +88,7 @@ def _families(watch: LedgerMonitor) -> Iterator[Family]:
             of(both, changed),
             unit="seconds",
         )
-        last = [({}, seconds[-1])]
+        last: list[tuple[Mapping[str, object], float]] = [({}, seconds[-1])]
         yield Family(
             "propriety_last_day_timestamp_seconds", "Beginning of the last day monitored.", last, unit="seconds"
         )

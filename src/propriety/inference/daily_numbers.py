@@ -140,7 +140,7 @@ def _calibration_part(streams: list[Stream], keyed: KeyedTables, scores: tuple[F
         sums=summed(keyed.events * (1.0 - p) - keyed.non_events * p),
         squares=summed(keyed.events * (1.0 - p) ** 2 + keyed.non_events * p**2),
         growth=calibration_growth(keyed.entry, entries, p, keyed.events, keyed.non_events),
-        bins=bin_counts(keyed.entry, entries, p, n),
+        bins=bin_counts(keyed.entry, entries, p, n, cells=keyed.cells),
     )
 
 

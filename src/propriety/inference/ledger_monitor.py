@@ -126,11 +126,12 @@ class LedgerMonitor(Result):
         Examples
         --------
         >>> import propriety as pr
-        >>> y, p, day = [0, 1, 0, 0] * 60, [0.2, 0.7, 0.4, 0.5] * 60, [1, 1, 2, 2] * 60
+        >>> y, p, day = [0, 1, 0, 1] * 15, [0.2, 0.7, 0.4, 0.5] * 15, [1, 1, 2, 2] * 15
         >>> ledger = pr.condense(y, {"m": p}, by={"day": day})
         >>> one = pr.monitor(ledger.where(day=1))
-        >>> one.extend(ledger.where(day=2))
-        LedgerMonitor(streams=1, days=2, alarms=0, level=0.95)
+        >>> both = one.extend(ledger.where(day=2))
+        >>> one.times, both.times, both.to_dict() == pr.monitor(ledger).to_dict()
+        ((1,), (1, 2), True)
         """
         _check_ledger(ledger, self.time)
         facts = {"keys": tuple(key for key in ledger.keys if key != self.time), "models": ledger.models}
@@ -151,6 +152,15 @@ class LedgerMonitor(Result):
             states, rows = states.after(day, len(times), level=self.level, reference_days=self.reference_days)
             times, history = (*times, day.time), history.with_day(rows)
         return replace(self, states=states, times=times, history=history)
+
+    def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "Monitor of forecasts") -> str:
+        """Return a page with the alarms and figures of the streams as HTML, and write it to `path`, if given.
+
+        The page works offline; needs Jinja2 and Matplotlib.
+        """
+        from propriety.report.monitor import monitor_report
+
+        return monitor_report(self, path, title=title)
 
     def to_parquet(self, folder: str | PathLike[str]) -> None:
         """Write the state and the days to a folder of Parquet files, or only what is new; needs PyArrow."""
@@ -182,7 +192,8 @@ class LedgerMonitor(Result):
     def _limits(self) -> tuple[Floats, Floats]:
         """Return the limits of observed/expected, or of the difference."""
         states = self.states
-        low, high = mean_limits(states.sums, states.squares, states.n, states.log_thresholds(self.level) + np.log(2.0))
+        thresholds = states.log_thresholds(self.level) + np.log(2.0)
+        low, high = mean_limits(states.sums, states.squares, states.n.astype(np.float64), thresholds)
         ratios = [np.maximum(1.0 + states.n * limit / states.expected, 0.0) for limit in (low, high)]
         ends = zip(ratios, (low, high), strict=True)
         lowest, highest = (np.where(states.is_pair, self._width * limit, ratio) for ratio, limit in ends)

@@ -95,7 +95,9 @@ class MonitoredDays(Result):
         for model in models:
             rows = np.flatnonzero(calibrated & (own == model))
             n, events, expected = (
-                np.bincount(self.position[rows], (weight * self.n)[rows], minlength=int(self.position.max()) + 1)
+                np.bincount(
+                    self.position[rows], (weight * self.n)[rows], minlength=int(self.position.max()) + 1
+                ).astype(float)
                 for weight in (np.ones(len(self.n)), self.event_rate, self.mean_forecast)
             )
             with np.errstate(invalid="ignore"):

@@ -15,14 +15,22 @@ WIDTH = 0.25
 GROUPS = 10  # Of about equal size in the reference window, as is usual.
 
 
-def bin_counts(entry: NDArray[np.intp], entries: int, forecast: Floats, n: Floats) -> Floats:
+def bin_counts(
+    entry: NDArray[np.intp], entries: int, forecast: Floats, n: Floats, *, cells: int | None = None
+) -> Floats:
     """Count the cases of each entry by the log-odds of their forecasts, in bins of width 0.25.
+
+    A cell of a grid is counted at its centre, because its mean forecast, which changes from day to day, may be in
+    another bin than that of the day before.
 
     Examples
     --------
     >>> np.flatnonzero(bin_counts(np.zeros(3, int), 1, np.array([0.0, 0.5, 1.0]), np.ones(3)))
     array([ 0, 32, 63])
     """
+    if cells is not None:
+        certain = (forecast == 0.0) | (forecast == 1.0)
+        forecast = np.where(certain, forecast, (np.floor(forecast * cells) + 0.5) / cells)
     with np.errstate(divide="ignore"):
         place = np.clip(np.floor(logit(forecast) / WIDTH) + BINS // 2, 0, BINS - 1).astype(np.intp)
     return np.bincount(entry * BINS + place, n, minlength=entries * BINS).astype(np.float64).reshape(entries, BINS)
@@ -44,7 +52,7 @@ def stability_index(counts: Floats, reference: Floats) -> Floats:
     --------
     >>> reference = np.tile(100.0, (1, BINS))
     >>> stability_index(reference, reference), stability_index(np.arange(BINS)[None] * 5.0, reference).round(2)
-    (array([0.]), array([0.65]))
+    (array([0.]), array([0.49]))
     """
     total = reference.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):

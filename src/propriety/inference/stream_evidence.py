@@ -108,7 +108,7 @@ def mean_limits(sums: Floats, squares: Floats, n: Floats, log_threshold: Floats)
     --------
     >>> low, high = mean_limits(*(np.array([one]) for one in (20.0, 100.0, 1000.0, np.log(40))))
     >>> low.round(3), high.round(3)
-    (array([-0.012]), array([0.052]))
+    (array([-0.018]), array([0.058]))
     """
     bets = BETS[:, None]
     cost = (-np.log1p(-BETS) - BETS)[:, None]
@@ -204,7 +204,8 @@ class Evidence:
             np.logaddexp.reduce(self.log_capital[:, groups == group], axis=1) - np.log((groups == group).sum())
             for group in range(int(groups.max()) + 1)
         ]
-        return np.argmax(means, axis=0)
+        strongest: Ints = np.argmax(means, axis=0)
+        return strongest
 
 
 def _uninvested(days: Ints) -> Floats:

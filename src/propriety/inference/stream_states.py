@@ -116,7 +116,8 @@ class StreamStates:
 
     def log_thresholds(self, level: float) -> Floats:
         """Return the logarithm of the e-value at which each stream raises an alarm."""
-        return -np.log1p(-level) - np.log(self.share)
+        thresholds: Floats = -np.log1p(-level) - np.log(self.share)
+        return thresholds
 
     def after(self, day: Day, time: int, *, level: float, reference_days: int) -> tuple[StreamStates, list[DayRows]]:
         """Return the state after one more day, which has the position `time`, and the rows of the day."""
@@ -166,7 +167,7 @@ def _after_part(
     strongest, since = np.where(refuted, REFUTED, strongest), np.where(refuted, time, evidence.since)
     first = (log_e >= states.log_thresholds(level)[at]) & (states.alarm[at] == NEVER)
     totals = {name: np.nan_to_num(getattr(part, name)) for name in ("n", "events", "expected", "sums", "squares")}
-    columns = {name: _added(getattr(states, name), at, values) for name, values in totals.items()}
+    columns: dict[str, Any] = {name: _added(getattr(states, name), at, values) for name, values in totals.items()}
     found = replace(
         states,
         evidence=states.evidence.with_streams(at, evidence),

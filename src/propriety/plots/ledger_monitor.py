@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.monitor_history import DayTotals
-from propriety.inference.monitor_words import alarmed_streams, stream_name
+from propriety.inference.monitor_words import alarmed_streams, stream_name, time_words
 from propriety.inference.stream_states import DIRECTIONS, NEVER
 from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, Percent, draw, new_axes, write_title
 from propriety.plots.monitoring import parted, power_of_ten
@@ -50,39 +50,31 @@ def _(watch: LedgerMonitor, ax: Axes | None = None, *, label: str = "") -> Axes:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda power, _: power_of_ten(power)))
     ax.axhspan(threshold, high, color=GREY["band"], alpha=0.5, linewidth=0, zorder=0.5)
     ax.axhline(threshold, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_threshold")
-    beside, room, beyond = [(threshold, "alarm", GREY["text"])], ROOM * (high - low), 0
     for place in order[:OTHERS]:
         own = rows[bounds[place] : bounds[place + 1]]
-        ax.plot(
-            days.position[own],
-            days.log_e_value[own] / POWER,
-            color=GREY["line"],
-            linewidth=0.6,
-            alpha=0.6,
-            zorder=2,
-            label="_stream",
-        )
+        thin: dict[str, Any] = {"color": GREY["line"], "linewidth": 0.6, "alpha": 0.6, "label": "_stream"}
+        ax.plot(days.position[own], days.log_e_value[own] / POWER, zorder=2, **thin)
+    beside = [(threshold, "alarm", GREY["text"])]
     for number, place in enumerate(named):
         own = rows[bounds[place] : bounds[place + 1]]
-        power = days.log_e_value[own] / POWER
-        color = COLORS[(1, 0, 2, 3, 4)[number]]
-        ax.plot(
-            days.position[own],
-            power,
-            color=color,
-            linewidth=1.6,
-            linestyle=DASHES[number],
-            zorder=4,
-            label=f"_{_name(watch, place)}",
-        )
+        power, name = days.log_e_value[own] / POWER, _name(watch, place)
+        style: dict[str, Any] = {"color": COLORS[(1, 0, 2, 3, 4)[number]], "linestyle": DASHES[number]}
+        ax.plot(days.position[own], power, linewidth=1.6, zorder=4, label=f"_{name}", **style)
         at = days.position[own] == states.alarm[place]
-        ax.plot(days.position[own][at], power[at], "o", color=color, markersize=5, zorder=5, label="_alarm")
-        # Labels of lines that leave the axes are placed below each other at the top.
-        height = float(power[-1]) if power[-1] < high else high - room * (beyond + 0.5)
-        beyond += int(power[-1] >= high)
-        beside.append((height, _name(watch, place), color))
-    places = parted([height for height, _, _ in beside], room)
-    for height, (_, text, color) in zip(places, beside, strict=True):
+        ax.plot(days.position[own][at], power[at], "o", color=style["color"], markersize=5, zorder=5, label="_alarm")
+        beside.append((float(power[-1]), name, style["color"]))
+    _write_beside(ax, beside, ROOM * (high - low), high)
+    write_title(ax, label)
+    return ax
+
+
+def _write_beside(ax: Axes, labels: Sequence[tuple[float, str, str]], room: float, high: float) -> None:
+    """Write labels at the ends of lines; those of lines that leave the axes are placed below each other at the top."""
+    heights, beyond = [], 0
+    for height, _, _ in labels:
+        heights.append(min(height, high - room * (beyond + 0.5)) if height >= high else height)
+        beyond += height >= high
+    for height, (_, text, color) in zip(parted(heights, room), labels, strict=True):
         ax.annotate(
             text,
             (1.0, height),
@@ -94,8 +86,6 @@ def _(watch: LedgerMonitor, ax: Axes | None = None, *, label: str = "") -> Axes:
             color=color,
             annotation_clip=False,
         )
-    write_title(ax, label)
-    return ax
 
 
 def plot_monitored_stream(
@@ -162,7 +152,7 @@ def _mark_change(ax: Axes, watch: LedgerMonitor, stream: int) -> None:
     # Right of the alarm if there is room, else left of the change, else between them.
     at, align = (alarm, "left") if share[1] < 0.6 else (since, "right") if share[0] > 0.4 else (since, "left")
     ax.annotate(
-        f"{direction}\nsince {watch.times[since]}\nalarm {watch.times[alarm]}",
+        f"{direction}\nsince {time_words(watch, since)}\nalarm {time_words(watch, alarm)}",
         (at, 1.0),
         (-4 if align == "right" else 4, -3),
         xycoords=ax.get_xaxis_transform(),
@@ -186,8 +176,12 @@ def _limit(ax: Axes, values: Floats, line: Floats, ideal: float) -> None:
 
 def _frame(ax: Axes, times: Sequence[Any], name: str) -> None:
     ax.set(xlim=(-0.5, max(len(times) - 0.5, 0.5)), xlabel=name.capitalize())
-    ax.xaxis.set_major_locator(MaxNLocator(3 if len(str(times[-1])) > LONG else 5, integer=True))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda place, _: _label(times, place)))
+    if all(isinstance(label, int | float) for label in times):
+        ticks = [tick for tick in MaxNLocator(5).tick_values(times[0], times[-1]) if times[0] <= tick <= times[-1]]
+        ax.set_xticks(np.interp(ticks, times, np.arange(len(times))), [f"{tick:g}" for tick in ticks])
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(3 if len(str(times[-1])) > LONG else 5, integer=True))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda place, _: _label(times, place)))
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure as Canvas
@@ -18,7 +19,10 @@ from propriety.plots.ledger_monitor import draw_volume
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Facts, Figure, Page, Section, Table
-from propriety.report.rendering import render
+from propriety.report.rendering import render, write_page
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 __all__ = ["monitor_page", "monitor_report"]
 
@@ -26,8 +30,10 @@ MOST_SENTENCES = 6
 MOST_FIGURES = 9
 
 
-def monitor_report(watch: LedgerMonitor, *, title: str = "Monitor of forecasts") -> str:
-    """Return the page as one HTML file.
+def monitor_report(
+    watch: LedgerMonitor, path: str | PathLike[str] | None = None, *, title: str = "Monitor of forecasts"
+) -> str:
+    """Return the page as one HTML file, and write it to `path`, if given, completely or not at all.
 
     Examples
     --------
@@ -36,7 +42,10 @@ def monitor_report(watch: LedgerMonitor, *, title: str = "Monitor of forecasts")
     >>> monitor_report(pr.monitor(ledger))[:15]
     '<!doctype html>'
     """
-    return render(monitor_page(watch, title=title))
+    page = render(monitor_page(watch, title=title))
+    if path is not None:
+        write_page(page, path)
+    return page
 
 
 def monitor_page(watch: LedgerMonitor, *, title: str) -> Page:
@@ -140,7 +149,7 @@ def _stream_figures(watch: LedgerMonitor) -> Iterator[Figure]:
         table = {watch.time: [str(label) for label in days.labels[watch.time]], "cases": days.n.tolist()}
         table |= {value: (days.observed_expected if stream.reference is None else days.score).tolist()}
         yield figure_of(
-            lambda ax, place=place: plots.plot_monitored_stream(watch, place, ax, label=""),
+            partial(plots.plot_monitored_stream, watch, place, label=""),
             title=f"{model}, {keys}" if keys else model,
             caption=capitalized(change_words(watch, place)) if place in alarmed else "No alarm.",
             table=table,
