@@ -32,6 +32,8 @@ from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
+from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
+from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from propriety.inference.segments import Segments as Segments
