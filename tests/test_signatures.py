@@ -84,6 +84,11 @@ DIFFERENT = {
         "EstimateMethod = 'auto'": "ways to compute the interval of an estimate",
         "CompareMethod = 'auto'": "ways to test a difference",
         "str = 'auto'": "ways to recalibrate",
+        "PrevalenceMethod = 'black-box'": "ways to estimate the event rate of cases without labels",
+    },
+    "prevalence": {
+        "float": "`at_prevalence` needs the event rate of the population",
+        "float | None = None": "a decision curve has that of the cases by default",
     },
     "normalize": {
         "Normalize = 'regret'": "scales of a bounded score",

@@ -36,6 +36,7 @@ from propriety.inference.class_calibration import class_calibration as class_cal
 from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate
+from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
 from propriety.inference.slices import slices as slices
@@ -44,6 +45,7 @@ from propriety.integrations.lm_eval import read_lm_eval as read_lm_eval
 from propriety.integrations.logged_answers import match_answers as match_answers
 from propriety.ledger.condense import condense as condense
 from propriety.ledger.ledger import Ledger as Ledger
+from propriety.ledger.prevalence import at_prevalence as at_prevalence
 from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
 from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
 from propriety.recalibration.prior_correction import prior_correction as prior_correction
