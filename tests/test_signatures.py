@@ -39,6 +39,7 @@ DIFFERENT = {
     "forecasts": {
         "Forecasts | None = None": "a ledger already holds the forecasts",
         "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
+        "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
     },
     "correct": {
         "ArrayLike | ForecastTable": "the answers of one model",

@@ -32,6 +32,9 @@ from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
+from propriety.inference.late_labels import LabelRevision as LabelRevision
+from propriety.inference.late_labels import LateLabels as LateLabels
+from propriety.inference.late_labels import ReportedByAge as ReportedByAge
 from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
