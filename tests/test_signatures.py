@@ -40,6 +40,13 @@ DIFFERENT = {
         "Forecasts | None = None": "a ledger already holds the forecasts",
         "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
         "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
+        "ArrayLike": "`before_labels` has forecasts without outcomes",
+    },
+    "measures": {
+        "Sequence[object] = ()": "`evaluate` adds measures to its own",
+        "Sequence[Measure | Rule] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
+            "`before_labels` reports measures that the expected events determine"
+        ),
     },
     "correct": {
         "ArrayLike | ForecastTable": "the answers of one model",

@@ -24,6 +24,8 @@ from propriety.diagnostics.retention import RetentionCurve as RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.scores import Scores as Scores
+from propriety.inference.before_labels import BeforeLabels as BeforeLabels
+from propriety.inference.before_labels import Reconciliation as Reconciliation
 from propriety.inference.calibration_monitor import MonitoredCalibration as MonitoredCalibration
 from propriety.inference.calibration_summary import CalibrationSummary as CalibrationSummary
 from propriety.inference.class_calibration import ClassCalibration as ClassCalibration
