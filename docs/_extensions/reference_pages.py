@@ -113,6 +113,7 @@ VERBS = {
         about="Monitor a stream of cases. False alarms stay rare, even if you look after every case.",
         sections={
             "Streams": ("inference.comparison_monitor", "inference.calibration_monitor", "inference.e_process"),
+            "Labels that come late": ("inference.late_labels", "inference.before_labels"),
         },
     ),
     "diagnose": Verb(

@@ -83,6 +83,12 @@ def test_every_ledger_gives_the_same(kind, tmp_path):
         assert pr.compare(found).p_value == pytest.approx(pr.compare(expected).p_value)
 
 
+def test_calibration_is_tested_without_the_note_on_weights():
+    found = pr.calibration_summary(pr.at_prevalence(pr.condense(Y, FORECASTS["a"]), RATE))
+    assert "at_prevalence" not in found.note
+    assert found.observed_expected.method.endswith("by outcome")
+
+
 @pytest.mark.slow
 def test_evaluate_and_slices_read_it():
     site = np.where(X > 0, "x", "z")

@@ -211,8 +211,9 @@ def before_labels(
         law = "must be a 1-D array of forecasts"
         raise InputTypeError(law, argument="forecasts", offender=f"got shape {read.shape} of {read.dtype}")
     values = checked_forecast(read, argument="forecasts", tolerance=None)
-    distinct, count = np.unique(values + 0.0, return_counts=True)
-    table = expected_table(distinct, count.astype(np.float64))
+    distinct, number_of_cases = np.unique(values + 0.0, return_counts=True)
+    count = number_of_cases.astype(np.float64)
+    table = expected_table(distinct, count, count)
     days = [] if past is None else _tables_by_day(past, day)
     rows = [_row(measure, table, days, level) for measure in asked]
     names = ("expected", "chance_low", "chance_high", "past_difference", "low", "high", "days")
@@ -253,7 +254,8 @@ def _row(
     plain = expected, expected - away, expected + away
     differences, variances = [], []
     for one in days:
-        hoped, squares = expected_table(one.forecast, one.weights), one.event_squares + one.non_event_squares
+        squares = one.event_squares + one.non_event_squares
+        hoped = expected_table(one.forecast, one.weights, squares)
         difference, variance = _value(measure, one) - _value(measure, hoped), _chance(measure, hoped, squares)
         if math.isfinite(difference) and variance > 0.0:
             differences.append(difference)

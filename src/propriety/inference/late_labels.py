@@ -40,6 +40,13 @@ class ReportedByAge(Result):
         Estimated share of the events that is reported by this age, F.
     expected_so_far, expected : ndarray of shape (ages,)
         Events that calibrated forecasts would have had reported so far, and will have in the end.
+
+    Examples
+    --------
+    >>> reported = [0, 1, None, None, 1, None, None, None]
+    >>> found = late_labels([0.25] * 8, made=[0, 0, 0, 0, 1, 1, 1, 1], reported=reported)
+    >>> found.by_age.maturity, found.by_age.expected_so_far
+    (array([0.5, 1. ]), array([0.5, 1. ]))
     """
 
     age: NDArray[np.intp]
@@ -232,8 +239,8 @@ def late_labels(
     It is assumed that delays do not depend on the forecast or on the day, and that every event is reported within the
     age of the oldest forecast. Then the cases of all ages can be used, and leaving out young ones gains nothing. If
     delays are in fact 20% longer or shorter, `if_slower` and `if_faster` say how much observed/expected changes; the
-    youngest windows depend on it most. In `studies/late_labels.py`, 95% limits had a coverage of 93 to 97% from 10
-    reported events on.
+    youngest windows depend on it most. In `studies/late_labels.py`, 95% limits of observed/expected had a coverage of
+    94 to 97%, and those of the score of 94 to 96% from four reported events on.
 
     References
     ----------

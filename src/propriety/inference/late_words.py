@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["summary_of_labels", "summary_of_revision"]
 
-FEWEST = 10  # With fewer reported events, limits of the score may be too narrow; see `studies/late_labels.py`.
+FEWEST = 4  # With fewer reported events, limits of the score may be too narrow; see `studies/late_labels.py`.
 
 
 def summary_of_labels(labels: LateLabels) -> str:
@@ -30,7 +30,7 @@ def summary_of_labels(labels: LateLabels) -> str:
             f"{number(labels.score[row])} ({number(labels.score_low[row])} to {number(labels.score_high[row])}). "
             f"With the labels as they are: {hundredths(labels.as_labelled[row])} and "
             f"{number(labels.score_as_labelled[row])}."
-            + (" Few events: the limits may be too narrow." if labels.reported[row] < FEWEST else "")
+            + (" Few events: the limits of the score may be too narrow." if labels.reported[row] < FEWEST else "")
         )
     lines.append(
         f"If delays are 20% longer or shorter than estimated, observed/expected of the last "

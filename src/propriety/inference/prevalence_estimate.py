@@ -147,7 +147,7 @@ def _read_forecasts(unlabelled: object) -> Floats:
     if found.ndim != 1 or found.dtype.kind not in "biuf" or len(found) < 2:
         law = "must be a 1-D array of at least two forecasts"
         raise InputTypeError(law, argument="unlabelled", offender=f"got shape {found.shape} of {found.dtype}")
-    return checked_forecast(found, argument="unlabelled", tolerance=None)
+    return np.sort(checked_forecast(found, argument="unlabelled", tolerance=None))
 
 
 def _by_means(table: ForecastTable, forecasts: Floats, z: float) -> tuple[float, float, float]:
