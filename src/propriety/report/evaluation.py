@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propriety.evaluation import words
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
+from propriety.report.about import description_of, title_of
 from propriety.report.class_sections import classes, confusion
 from propriety.report.number_sections import comparison, groups, means, scores
 from propriety.report.page import Facts, Page, Section
@@ -24,9 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["framed", "page_of", "report_of"]
 
 
-def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title: str) -> str:
+def report_of(
+    evaluation: Evaluation,
+    path: str | PathLike[str] | None,
+    *,
+    title: str | None = None,
+    description: Mapping[str, object] | None = None,
+) -> str:
     """Return the report, and write it to `path`, if given, completely or not at all."""
-    page = render(page_of(evaluation, title=title))
+    page = render(page_of(evaluation, title=title, description=description))
     if path is not None:
         target = Path(path)
         # Not `tempfile`: other users could not read the report.
@@ -43,10 +50,12 @@ def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title
 
 def framed(evaluation: Evaluation) -> str:
     """Return the report in a sandboxed frame, for a notebook."""
-    return iframe_of(report_of(evaluation, None, title="Evaluation of forecasts"))
+    return iframe_of(report_of(evaluation, None))
 
 
-def page_of(evaluation: Evaluation, *, title: str) -> Page:
+def page_of(
+    evaluation: Evaluation, *, title: str | None = None, description: Mapping[str, object] | None = None
+) -> Page:
     """Return the page of an evaluation.
 
     Examples
@@ -57,7 +66,8 @@ def page_of(evaluation: Evaluation, *, title: str) -> Page:
     ['scores', 'calibration', 'decisions', 'means', 'methods', 'tripod']
     """
     return Page(
-        title=title,
+        title=title_of(evaluation) if title is None else title,
+        about=description_of(evaluation, description or {}),
         verdict=tuple(_verdict(evaluation)),
         models=evaluation.models,
         headline=_headline(evaluation),

@@ -133,6 +133,8 @@ class Page:
         The parts.
     headline : mapping of str to object
         A few facts for the top of the page, such as the number of cases.
+    about : mapping of str to object
+        What the page is about: the outcome, the file, the models, the date.
     """
 
     title: str
@@ -140,6 +142,7 @@ class Page:
     models: tuple[str, ...]
     sections: tuple[Section, ...]
     headline: Mapping[str, object] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [section.id for section in self.sections]

@@ -81,6 +81,7 @@ class _View:
         return _template().render(
             page=self.page,
             headline={name: _written(value) for name, value in self.page.headline.items()},
+            about={named(str(name)): _written(value) for name, value in self.page.about.items()},
             models=[{"place": place, "name": named(name), **_look(place)} for name, place in self.places.items()],
             sections=sections,
             policy=_policy(style, script),
