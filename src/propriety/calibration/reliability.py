@@ -16,6 +16,7 @@ from propriety.calibration.histogram import ForecastHistogram, forecast_histogra
 from propriety.calibration.logistic import smooth_recalibration
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.simultaneous import simultaneous_band
+from propriety.calibration.smooth_calibration import SmoothCalibration, smooth_calibration_of
 from propriety.checks import check_choice
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
@@ -201,6 +202,39 @@ class ReliabilityCurve(Result):
         forecast, lower, upper = simultaneous_band(self.table, level=level)
         band = Band(forecast=forecast, low=lower, high=upper, kind="simultaneous", level=level, method="union bound")
         return self._with_band(band)
+
+    def smooth(self, *, level: float = 0.95, n_resamples: int = 1000, seed: int | None = None) -> SmoothCalibration:
+        """Return a smooth curve of the same cases with its band, and the distances ICI, E50, E90 and Emax.
+
+        The curve is a logistic regression on a natural spline of the forecast's log-odds with five knots.
+
+        Parameters
+        ----------
+        level : float
+            Level of all limits.
+        n_resamples, seed : int, optional
+            Number and seed of the draws of the coefficients; without a seed, a new one is drawn and stored.
+
+        Notes
+        -----
+        Limits of ICI, E50 and E90 covered the truth in 94 to 97%, 96 to 100% and 86 to 97% of simulated samples of 500
+        and 2,000 cases. They cover less, 65 to 81%, if forecasts are wrong only at the ends of their range, and they
+        assume independent cases.
+
+        References
+        ----------
+        Austin & Steyerberg (2019), doi:10.1002/sim.8281; Harrell (2015), Regression Modeling Strategies,
+        doi:10.1007/978-3-319-19425-7.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> y, p = ([0] * 9 + [1]) * 20 + ([0] * 4 + [1] * 6) * 20, [0.2] * 200 + [0.4] * 200
+        >>> found = pr.reliability_curve(y, p).smooth(seed=1)
+        >>> round(found.ici, 3), found.p_value < 0.05
+        (0.15, True)
+        """
+        return smooth_calibration_of(self.table, level=level, n_resamples=n_resamples, seed=seed)
 
     def _with_band(self, band: Band) -> ReliabilityCurve:
         others = tuple(other for other in self.bands if other.kind != band.kind)

@@ -13,6 +13,7 @@ if find_spec("matplotlib") is None:
 from propriety.plots import (  # noqa: F401  (their drawing functions are found by type)
     comparison,
     confusion,
+    gains,
     monitoring,
     probability_means,
     ranking,
@@ -20,6 +21,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     retention,
     risk_coverage,
     slices,
+    smooth_calibration,
     top_k,
 )
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability

@@ -17,7 +17,7 @@ from propriety.inference.measures import MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
-from propriety.report import texts
+from propriety.report import readings, texts
 from propriety.report.analysis_calls import call_for_each, call_for_group_calibration, call_for_groups
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
@@ -259,6 +259,7 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
             call=f"{call}.plot()",
             size=(across, 1.2 + 0.42 * pairs),
             width=width,
+            reading=readings.DIFFERENCES,
         ),
         figure_of(
             lambda ax: plots.draw(pictured.standings, ax),
@@ -269,6 +270,7 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
             call=f"{call}.standings.plot()",
             size=(across, 1.2 + 0.42 * (models if wide else max(models, pairs))),
             width=width,
+            reading=readings.RANKS,
         ),
     )
 

@@ -115,6 +115,11 @@ class _View:
             self.points[name] = [dict(panel) for panel in figure.points]
         columns, note = _thinned(figure.table)
         svg = adopt(figure.svg, f"{name}-", title=figure.title, description=figure.alt)
+        full = (
+            adopt(figure.full, f"{name}-full-", title=f"{figure.title}, full", description=figure.alt)
+            if figure.full
+            else ""
+        )
         return {
             "kind": "figure",
             "name": name,
@@ -124,6 +129,8 @@ class _View:
             "width": figure.width,
             "models": " ".join(str(self.places[model]) for model in figure.of_models),
             "note": note,
+            "reading": figure.reading,
+            "full": Markup(full),  # noqa: S704  (shapes and text only)  # nosec B704
             "svg": Markup(svg),  # noqa: S704  (shapes and text only)  # nosec B704
             "table": self._table(f"Data: {figure.title}", columns),
         }
@@ -243,6 +250,7 @@ def _policy(style: str, script: str) -> str:
     )
     return (
         f"default-src 'none'; script-src 'sha256-{script_hash}'; style-src 'sha256-{style_hash}'; "
+        "img-src blob:; "  # To draw a figure of the page as PNG; only the page's own script can make such an address.
         "base-uri 'none'; form-action 'none'"
     )
 
