@@ -131,8 +131,8 @@ class DecisionCurve(Result):
         """Return sensitivity, specificity, predictive values, alert rate and net benefit, with confidence limits.
 
         Limits of shares are Wilson's. Those of net benefit count one more event and one more non-event, which keeps
-        their coverage at 94 to 97% where the plain normal interval fell to 86% in simulations. Cases are assumed to be
-        independent. A `prevalence` and `harm` of the curve are not used.
+        their coverage if few cases are acted on. Cases are assumed to be independent. The `prevalence` and `harm` of
+        the curve are not used.
 
         Parameters
         ----------

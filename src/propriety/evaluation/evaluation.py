@@ -317,6 +317,18 @@ class Evaluation(ClassAnalyses, Result):
 
         return report_of(self, path, title=title, description=description)
 
+    def to_latex(self) -> str:
+        r"""Return the tables of the report with their captions for LaTeX; they need ``\usepackage{booktabs}``."""
+        from propriety.report.documents import latex_of
+
+        return latex_of(self)
+
+    def to_word(self, path: str | PathLike[str]) -> None:
+        """Write the tables of the report with their captions to a Word file; needs python-docx."""
+        from propriety.report.documents import write_word
+
+        write_word(self, path)
+
     @property
     def methods(self) -> dict[str, object]:
         """What is needed to reproduce the numbers: versions, level, draws and seed."""

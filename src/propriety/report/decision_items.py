@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from propriety.decisions.gains import GainCurve
 from propriety.decisions.operating_points import OperatingPoints
 from propriety.errors import UNDEFINED
 from propriety.evaluation.evaluation import Evaluation
@@ -23,6 +25,7 @@ from propriety.report.page import Figure, Table
 
 __all__ = ["decision_tables", "gain_figures"]
 
+MOST_POINTS = 120
 RATES = {
     "sensitivity": "sensitivity",
     "specificity": "specificity",
@@ -67,9 +70,10 @@ def decision_tables(evaluation: Evaluation) -> Iterator[Table]:
 
 def gain_figures(evaluation: Evaluation, names: dict[str, str]) -> Iterator[Figure]:
     """Yield precision-recall, gain and lift curves."""
-    found = {names[model]: curve.gains() for model, curve in evaluation.roc_curves.items()}
-    if not found:
+    whole = {names[model]: curve.gains() for model, curve in evaluation.roc_curves.items()}
+    if not whole:
         return
+    found = {name: _thinned(curve) for name, curve in whole.items()}
     call = f"{call_for_each('roc_curve', evaluation)}.gains()"
     rows = np.linspace(0.05, 1.0, 20)
     options: dict[str, Any] = {"call": call, "models": list(found), "width": "third", "size": (4.2, 3.8)}
@@ -100,6 +104,16 @@ def gain_figures(evaluation: Evaluation, names: dict[str, str]) -> Iterator[Figu
         table={"cases acted on": rows, **{name: found_share / rows for name, found_share in recall.items()}},
         **options,
     )
+
+
+def _thinned(curve: GainCurve) -> GainCurve:
+    """Return a curve with at most `MOST_POINTS` points, evenly spaced in the share of the cases."""
+    if len(curve.share) <= MOST_POINTS:
+        return curve
+    wanted = np.linspace(curve.share[0], 1.0, MOST_POINTS)
+    rows = np.unique(np.minimum(np.searchsorted(curve.share, wanted), len(curve.share) - 1))
+    thin = {name: getattr(curve, name)[rows] for name in ("threshold", "share", "recall", "precision", "lift")}
+    return replace(curve, **thin)
 
 
 def _table(title: str, found: dict[str, OperatingPoints], labels: dict[str, str], call: str, note: str) -> Table:

@@ -10,7 +10,7 @@ from propriety.result import Floats
 
 __all__ = ["short_path"]
 
-UNSEEN = 0.15  # Largest distance, in points, of an omitted point from the line.
+UNSEEN = 0.3  # Largest distance, in points, of an omitted point from the line.
 STRAIGHT = re.compile(r"M[^MLz]*(?:L[^MLz]*)+z?")
 NUMBER = re.compile(r"-?\d+\.?\d*")
 

@@ -24,7 +24,7 @@ from propriety.report.figures import figure_of
 from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
 from propriety.report.recalibration import gains
-from propriety.report.smooth_items import limit_of, smooth_figures, smooth_of, smooth_table
+from propriety.report.smooth_items import limit_of, smooth_figure, smooth_of, smooth_table
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
 
@@ -39,11 +39,13 @@ def calibration(evaluation: Evaluation) -> Section:
     shown = shown_names(evaluation)
     curves = {shown[model]: own["event"] for model, own in evaluation.reliability.items()}
     width: Width = "third" if len(curves) in (3, 5, 6, 9) else "half"
-    with_bands = [
-        banded(curve, f"Reliability of {name}", evaluation, model, width)
+    smooth, reasons = smooth_of(evaluation)
+    of_each = [
+        smooth_figure(evaluation, model, smooth[model], name, width)
+        if model in smooth
+        else banded(curve, f"Reliability of {name}", evaluation, model, width)
         for model, (name, curve) in zip(evaluation.models, curves.items(), strict=True)
     ]
-    smooth, reasons = smooth_of(evaluation)
     rare = limit_of(list(curves.values())) < 1.0
     return Section(
         id="calibration",
@@ -63,8 +65,7 @@ def calibration(evaluation: Evaluation) -> Section:
             ),
             decomposition(evaluation),
             *smooth_table(evaluation, smooth, reasons),
-            *smooth_figures(evaluation, smooth, shown, width),
-            *with_bands,
+            *of_each,
             *gains(evaluation),
         ),
     )

@@ -19,7 +19,7 @@ from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Figure, Table, Width
 
-__all__ = ["limit_of", "smooth_figures", "smooth_of", "smooth_table"]
+__all__ = ["limit_of", "smooth_figure", "smooth_of", "smooth_table"]
 
 LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 MOST_LEFT_OUT = 0.01
@@ -32,8 +32,9 @@ NOTE = (
 )
 DEPENDENT = " They also assume independent cases. Here cases may be correlated ({what}), and they may be too narrow."
 CAPTION = (
-    "Logistic regression on a spline of the forecast's log-odds, with its {level} pointwise band; CORP for comparison. "
-    "Below: histogram of the forecasts, events upwards and non-events downwards, each relative to its highest bar."
+    "Smooth curve (logistic regression on a spline of the log-odds) with its {level} pointwise confidence band, and "
+    "the CORP curve with the grey band in which it lies, at a given forecast, if the model is calibrated. Histogram: "
+    "events upwards, non-events downwards, each relative to its highest bar."
 )
 
 
@@ -70,28 +71,24 @@ def smooth_table(
     )
 
 
-def smooth_figures(
-    evaluation: Evaluation, found: dict[str, SmoothCalibration], names: dict[str, str], width: Width
-) -> Iterator[Figure]:
-    """Yield the smooth curve of each model with its band."""
-    size = (4.4, 4.7) if width == "half" else (3.9, 4.2)
-    for model, one in found.items():
-        curve: ReliabilityCurve = evaluation.reliability[model]["event"]
-        color = COLORS[evaluation.models.index(model) % len(COLORS)]
-        limit = limit_of([curve])
-        drawing = partial(_draw, one, curve, color)
-        yield figure_of(
-            partial(drawing, limit),
-            full=partial(drawing, 1.0) if limit < 1.0 else None,
-            title=f"Smooth calibration of {names[model]}",
-            caption=CAPTION.format(level=percent(evaluation.level, 6)),
-            reading=readings.SMOOTH,
-            table={name: getattr(one, name) for name in ("forecast", "event_rate", "low", "high")},
-            call=f"{_call(evaluation, model)}.plot()",
-            size=size,
-            width=width,
-            of_models=(model,),
-        )
+def smooth_figure(evaluation: Evaluation, model: str, found: SmoothCalibration, name: str, width: Width) -> Figure:
+    """Return the smooth curve of a model and its CORP curve, each with its band."""
+    curve: ReliabilityCurve = evaluation.reliability[model]["event"]
+    color = COLORS[evaluation.models.index(model) % len(COLORS)]
+    limit = limit_of([curve])
+    drawing = partial(_draw, found, curve, color)
+    return figure_of(
+        partial(drawing, limit),
+        full=partial(drawing, 1.0) if limit < 1.0 else None,
+        title=f"Reliability of {name}",
+        caption=CAPTION.format(level=percent(evaluation.level, 6)),
+        reading=readings.SMOOTH,
+        table={name: getattr(found, name) for name in ("forecast", "event_rate", "low", "high")},
+        call=f"{_call(evaluation, model)}.plot()",
+        size=(4.4, 4.7) if width == "half" else (3.9, 4.2),
+        width=width,
+        of_models=(model,),
+    )
 
 
 def limit_of(curves: list[ReliabilityCurve]) -> float:
