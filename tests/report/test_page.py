@@ -170,7 +170,7 @@ def test_rows_and_columns_belong_to_models():
 def test_long_data_are_thinned_and_say_so():
     figure = Figure(title="F", caption="C", svg="<svg/>", table={"x": np.arange(100.0)}, alt="A", call="pr.f()")
     text = render(page(sections=(Section(id="s", title="S", items=(figure,)),)))
-    assert "30 of 100 rows, evenly spaced; the call returns all of them." in text
+    assert "12 of 100 rows, evenly spaced; the call returns all of them." in text
     assert text.count("<tr>") == 31
 
 

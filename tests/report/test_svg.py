@@ -98,7 +98,7 @@ def test_no_point_of_a_line_moves_further_than_nobody_sees(corners):
     path = "M" + "L".join(f" {x:.6f} {y:.6f} \n" for x, y in corners)
     kept = np.array([float(number) for number in re.findall(r"[\d.]+", short_path(path))]).reshape(-1, 2)
     for corner in corners:
-        assert min(distance(np.array(corner), *ends) for ends in pairwise(kept)) <= 0.17
+        assert min(distance(np.array(corner), *ends) for ends in pairwise(kept)) <= 0.48
 
 
 def distance(point, start, stop):
@@ -109,7 +109,7 @@ def distance(point, start, stop):
 
 
 def test_curves_are_rounded_and_keep_their_points():
-    assert short_path("M 0.123 1 C 1.005 2.118 3 4 5 6 z") == "M0.12 1C1 2.12 3 4 5 6z"
+    assert short_path("M 0.123 1 C 1.005 2.118 3 4 5 6 z") == "M0.1 1C1 2.1 3 4 5 6z"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from propriety.report.page import Figure, Table
 
 __all__ = ["decision_tables", "gain_figures"]
 
-MOST_POINTS = 120
+MOST_POINTS = 80
 RATES = {
     "sensitivity": "sensitivity",
     "specificity": "specificity",

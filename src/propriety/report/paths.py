@@ -10,7 +10,7 @@ from propriety.result import Floats
 
 __all__ = ["short_path"]
 
-UNSEEN = 0.3  # Largest distance, in points, of an omitted point from the line.
+UNSEEN = 0.4  # Largest distance, in points, of an omitted point from the line.
 STRAIGHT = re.compile(r"M[^MLz]*(?:L[^MLz]*)+z?")
 NUMBER = re.compile(r"-?\d+\.?\d*")
 
@@ -64,5 +64,5 @@ def _rounded(piece: str) -> str:
 
 
 def _short(number: float) -> str:
-    text = f"{number:.2f}".rstrip("0").rstrip(".")
+    text = f"{number:.1f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text

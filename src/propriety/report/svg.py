@@ -44,14 +44,14 @@ HUES = tuple(color.lower() for color in COLORS if len(set(re.findall("..", color
 def clean(source: str) -> str:
     """Return what Matplotlib wrote as plain SVG.
 
-    Style attributes become presentation attributes, which a strict Content-Security-Policy allows, colours become
-    names of the page's colours with the drawn one to fall back on, numbers keep two places, and an artist whose gid
-    is ``model-0`` carries ``data-model="0"``.
+    Style attributes become presentation attributes, which a strict Content-Security-Policy allows. Colours become names
+    of the page's colours, with the drawn one to fall back on. Paths keep one decimal place and other numbers two. An
+    artist whose gid is ``model-0`` carries ``data-model="0"``.
 
     Examples
     --------
     >>> clean('<svg xmlns="http://www.w3.org/2000/svg"><path d="M 1.2345 2 L 3 4" style="stroke: #000000"/></svg>')
-    '<svg xmlns="http://www.w3.org/2000/svg"><path stroke="var(--ink,#000000)" d="M1.23 2L3 4" /></svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg"><path stroke="var(--ink,#000000)" d="M1.2 2L3 4" /></svg>'
     """
     root = _parse(source)
     for element in root.iter():
