@@ -22,9 +22,17 @@ NEEDED = {
     "torchmetrics": ("torchmetrics", "torchmetrics"),
     "wandb": ("wandb", "wandb"),
     "xarray": ("xarray", "xarray"),
+    "xarray_arrays": ("xarray", "xarray_arrays"),
+    "xarray_curves": ("xarray", "xarray_curves"),
+    "xarray_members": ("xarray", "xarray_members"),
+    "xarray_points": ("xarray", "xarray_points"),
+    "xarray_scores": ("xarray", "xarray_scores"),
     "xgboost": ("xgboost", "xgboost"),
 }
-TOGETHER = {"tests/integrations/test_precision.py": ("keras", "torch", "torchmetrics")}
+TOGETHER = {
+    "docs/examples/xarray.md": ("dask", "matplotlib", "xarray"),
+    "tests/integrations/test_precision.py": ("keras", "torch", "torchmetrics"),
+}
 collect_ignore = [
     *(path for path, libraries in TOGETHER.items() if any(find_spec(library) is None for library in libraries)),
     *(

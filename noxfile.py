@@ -25,7 +25,9 @@ OLDEST = (
     *("tests/diagnostics", "tests/ledger", "tests/inference", "tests/schemas", "tests/stability"),
     *(
         "tests/integrations/test_sklearn.py",
-        "tests/integrations/test_xarray.py",
+        "tests/integrations/test_xarray_curves.py",
+        "tests/integrations/test_xarray_points.py",
+        "tests/integrations/test_xarray_scores.py",
         "tests/recalibration/test_onnx_maps.py",
     ),
 )

@@ -37,6 +37,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
     "adapters",
+    "command_line",
     "docstrings",
     "example_report",
     "names",

@@ -1,3 +1,15 @@
-"""What pytest leaves to the build of the site, which runs it: settings, gallery and generated pages."""
+"""What pytest leaves to the build of the site, which runs it, and which examples it takes for slow."""
+
+from pathlib import Path
+
+import pytest
 
 collect_ignore_glob = ["conf.py", "_extensions", "gallery", "pictures", "reference/generated"]
+EXAMPLES = Path(__file__).parent / "examples"  # Of adapters; they import large libraries.
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the examples of adapters as slow."""
+    for item in items:
+        if EXAMPLES in item.path.parents:
+            item.add_marker("slow")

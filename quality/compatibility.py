@@ -43,7 +43,7 @@ SPARK = ("-n", "0", "-m", "", "-k", "spark")
 TORCH = ("torch==2.13.0", "filelock", "fsspec", "mpmath", "networkx", "sympy", "typing-extensions")
 # What is put beside the oldest versions, with what it needs, and what tests it: by the extra or the library.
 HEAVY: dict[str, tuple[Any, ...]] = {
-    "xarray": (["xarray==2024.9.0"], "integrations/test_xarray.py"),
+    "xarray": (["xarray==2024.9.0"], "integrations/test_xarray_scores.py"),
     "xgboost": (["xgboost-cpu==2.1.1"], "integrations/test_xgboost.py"),
     "lightgbm": (["lightgbm==4.7.0"], "integrations/test_lightgbm.py"),
     "catboost": (["catboost==1.2.5", "six"], "integrations/test_catboost.py"),

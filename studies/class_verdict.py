@@ -99,7 +99,7 @@ def simulate(question: str, design: str, n: int, classes: int, samples: int) -> 
         y = draw_outcomes(q, generator)
         cases = Cases(outcome=y, forecasts={"m": p}, labels=tuple(range(classes)))
         scores = class_scores(cases, "m")
-        found = class_test(cases, "m", scores, n_resamples=400, seed=sample)
+        found = class_test(cases, "m", scores, level=0.95, n_resamples=400, seed=sample)
         rejected["verdict"].append(found.p_value <= 0.05)
         rejected["class-wise"].append(found.p_values["class-wise"] <= 0.05)
         rejected["temperature"].append(found.p_values["temperature"] <= 0.05)

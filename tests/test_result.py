@@ -1,6 +1,7 @@
 """What comes back behaves as a number, a frame, a dict and a line of text."""
 
 import copy
+import dataclasses
 import json
 import pickle
 
@@ -64,3 +65,25 @@ def test_the_notebook_view_escapes_and_shortens():
     assert "40 more rows" in shown
     report = pr.audit(pr.PenalizedBrier(ties="first"), classes=2)
     assert "ties=&#x27;first&#x27;" in report._repr_html_()
+
+
+def test_the_notebook_view_of_one_row_lists_the_fields_that_are_known():
+    shown = pr.estimate([0, 1, 0, 1], [0.1, 0.8, 0.3, 0.6])._repr_html_()
+    assert shown.count("<th ") == 2
+    assert ">standard_error</td><td" in shown
+    assert ">raw</td>" not in shown
+
+
+def test_the_notebook_view_has_the_main_columns_and_no_empty_ones():
+    y, p = np.arange(40) % 2, np.linspace(0.1, 0.9, 40)
+    shown = pr.compare(y, {"a": p, "b": p**2, "c": p**3})._repr_html_()
+    assert ">verdict</th>" in shown
+    assert ">df</th>" not in shown
+    assert "8 more columns: see to_frame()" in shown
+    scores = pr.evaluate(y, {"<a>": p}, seed=1).scores
+    assert ">&lt;a&gt;</td>" in scores._repr_html_()
+    assert ">call</th>" not in scores._repr_html_()
+    assert result.html_table({"a": [1, 2], "b": ["", None], "c": [np.nan, np.nan]}).count("<th ") == 1
+    for subject in (pr.results.Scores, pr.results.Comparison, pr.results.Slices, pr.results.Evaluation):
+        names = {field.name for field in dataclasses.fields(subject)} | set(pr.results.Scores.main_columns)
+        assert names.issuperset(subject.main_columns)

@@ -67,7 +67,7 @@ def _event(drawing: Drawing) -> None:
 
 
 def _classes(drawing: Drawing) -> None:
-    n, width = drawing.number(6), drawing.choice([2, 2, 3, 3, 4, 10])
+    n, width = drawing.number(6), drawing.choice([3, 3, 3, 3, 4, 10])  # Two columns are one event.
     family = drawing.choice([*FAMILIES, tuple(range(width)), tuple(range(width))])
     y, y_kind = _held(drawing, containers.LABELS, _outcomes(drawing, family, n))
     rows, p_kind = _held(drawing, containers.MATRICES, [_row(drawing, width) for _ in range(n)])
@@ -76,6 +76,8 @@ def _classes(drawing: Drawing) -> None:
     brier = _answer(lambda: pr.brier_score(y, rows, **weighted, **options))
     ranked = _answer(lambda: pr.ranked_probability_score(y, rows, **weighted, **_without(options, "pos_label")))
     if "" in (y_kind, p_kind):
+        return
+    if _are_reordered(rows, options):
         return
     judged = _judged_rows(y, rows, weighted["sample_weight"], options)
     if judged is None or brier is None:
@@ -156,14 +158,17 @@ def _judged_event(y: Any, p: Any, w: Any, options: dict[str, Any]) -> oracle.Jud
         return None
 
 
+def _are_reordered(rows: Any, options: dict[str, Any]) -> bool:
+    """Whether the columns of a frame are named like the labels in another order; they are then matched by name."""
+    labels, columns = options.get("labels"), [str(name) for name in getattr(rows, "columns", ())]
+    told = list(map(str, labels)) if isinstance(labels, list) else columns
+    return columns != told and sorted(columns) == sorted(told)
+
+
 def _judged_rows(y: Any, rows: Any, w: Any, options: dict[str, Any]) -> oracle.Judged | None:
     if not _same_index(y, rows) or not _are_options(options) or options.get("pos_label") is not None:
         return None
     labels, drop = options.get("labels"), options.get("missing") == "drop"
-    columns = [str(name) for name in getattr(rows, "columns", ())]
-    told = list(map(str, labels)) if isinstance(labels, list) else columns
-    if columns != told and sorted(columns) == sorted(told):  # The frame says that its columns stand in another order.
-        return None
     try:
         return oracle.judged_classes(containers.seen(y), containers.seen_rows(rows), w, labels=labels, drop=drop)
     except oracle.RefusedError:

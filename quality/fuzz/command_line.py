@@ -52,10 +52,10 @@ CELLS = (
 READ = ("--outcome", "y", "--forecast", "p")
 SEEDED = ("--seed", "1", "--resamples", "9")
 COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("table", *READ, "-o", "out.parquet"),
-    ("table", *READ, "--weight", "w", "--missing", "drop", "-o", "out.parquet"),
-    ("table", *READ, "--cells", "8", "--null", "NA", "-o", "out.parquet"),
-    ("table", "--outcome", "g", "--forecast", "q", "--pos-label", "a", "-o", "out.parquet"),
+    ("condense", *READ, "-o", "out"),
+    ("condense", *READ, "--weight", "w", "--missing", "drop", "-o", "out"),
+    ("condense", *READ, "--cells", "8", "--null", "NA", "--by", "g", "-o", "out"),
+    ("condense", "--outcome", "g", "--forecast", "q", "--pos-label", "a", "-o", "out"),
     ("evaluate", *READ, *SEEDED),
     ("evaluate", *READ, "--forecast", "q", "--by", "g", "--json", "-", *SEEDED),
     ("evaluate", "--outcome", "g", "--forecast", "m=p,q", "--classes", "a,b", "--missing", "drop", *SEEDED),
@@ -103,13 +103,13 @@ def _sound_cases(drawing: Drawing, folder: Path) -> None:
     w = [float(drawing.number(3)) for _ in range(n)] if drawing.number(1) else None
     columns: dict[str, list[Any]] = {"y": y, "p": p} | ({} if w is None else {"w": w})
     (folder / "in").write_bytes(drawing.choice(list(WRITERS.values()))(columns))
-    result = _run("table", "in", *READ, *([] if w is None else ["--weight", "w"]), "-o", "out.parquet")
+    result = _run("condense", "in", *READ, *([] if w is None else ["--weight", "w"]), "-o", "out")
     weights = [1.0] * n if w is None else w
     if not any(weights):
         _require(result.exit_code == 2, "cases without weight are counted")
         return
     _require(result.exit_code == 0, f"sound cases are refused: {result.stderr}")
-    table = pr.ForecastTable.from_parquet("out.parquet")
+    table = pr.Ledger.from_parquet("out").table()
     expected: dict[float, list[float]] = {}
     for event, forecast, weight in zip(y, p, weights, strict=True):
         if weight > 0.0:

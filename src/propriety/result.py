@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import html
 import importlib.util
-import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -21,7 +20,7 @@ from propriety.errors import MissingDependencyError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Backend", "Floats", "Result", "Score", "Tuples", "frame_of", "strict", "tuples_of"]
+__all__ = ["Backend", "Floats", "Result", "Score", "Tuples", "frame_of", "html_table", "strict", "tuples_of"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Tuples: TypeAlias = NDArray[np.object_]  # A column of tuples of texts.
@@ -30,6 +29,8 @@ Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
 ROWS_SHOWN = 10
+NUMBER = "white-space: nowrap"
+TEXT = "text-align: left; overflow-wrap: break-word"
 
 
 def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> Any:
@@ -50,6 +51,8 @@ class Result:
     """Base class of results: dataclasses whose array fields are the columns of one tidy table."""
 
     __slots__ = ()
+
+    main_columns: ClassVar[tuple[str, ...]] = ()  # Those that a notebook shows; by default all.
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Columns of the tidy table: the array fields, or one row of plain fields if there are no arrays."""
@@ -95,18 +98,45 @@ class Result:
         return f"{type(self).__name__}({facts})"
 
     def _repr_html_(self) -> str:
-        """Return the notebook view: the one-line view above the first rows of the tidy table."""
+        """Return the notebook view: the first rows of the tidy table, or a list of the fields if there is one row."""
         columns = self.columns()
         length = max((len(column) for column in columns.values()), default=0)
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_brief(value))}</td>" for value in row) + "</tr>"
-            for row in itertools.islice(zip(*columns.values(), strict=True), ROWS_SHOWN)
-        )
-        more = f"<p>{length - ROWS_SHOWN:,} more rows</p>" if length > ROWS_SHOWN else ""
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        table = f'<div style="overflow-x: auto">{table}</div>'  # A wide table scrolls, so that no column is cut off.
-        return f"<p><code>{html.escape(repr(self))}</code></p>{table}{more}"
+        if length == 1:
+            fields = {name: _cell(column[0])[0] for name, column in columns.items()}
+            known = {name: text for name, text in fields.items() if text}
+            return html_table({type(self).__name__: [*known], "": [*known.values()]})
+        first = {
+            name: column[:ROWS_SHOWN]
+            for name, column in columns.items()
+            if not self.main_columns or name in self.main_columns
+        }
+        notes = [f"{length - ROWS_SHOWN:,} more rows"] if length > ROWS_SHOWN else []
+        notes += [f"{len(columns) - len(first)} more columns: see to_frame()"] if len(first) < len(columns) else []
+        more = f"<p>{'; '.join(notes)}</p>" if notes else ""
+        return f"<p><code>{html.escape(repr(self))}</code></p>{html_table(first)}{more}"
+
+
+def html_table(columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> str:
+    """Return an HTML table that fits the width of a notebook.
+
+    Long names and texts are wrapped, numbers are not; columns without any entry are left out.
+
+    Examples
+    --------
+    >>> html_table({"low_p": [0.123456, 2.0], "note": ["", None]})
+    '<div style="overflow-x: auto"><table><thead><tr><th style="white-space: nowrap">low_<wbr>p</th></tr></thead>...'
+    """
+    cells = {name: [_cell(value) for value in column] for name, column in columns.items()}
+    shown = {name: column for name, column in cells.items() if any(text for text, _ in column)}
+    head = "".join(
+        f'<th style="{column[0][1]}">{html.escape(name).replace("_", "_<wbr>")}</th>' for name, column in shown.items()
+    )
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{style}">{html.escape(text)}</td>' for text, style in row) + "</tr>"
+        for row in zip(*shown.values(), strict=True)
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div style="overflow-x: auto">{table}</div>'  # A wide table scrolls, so that no column is cut off.
 
 
 class Score(float):
@@ -231,7 +261,7 @@ def tuples_of(rows: Iterable[tuple[str, ...]]) -> Tuples:
 def _shown(value: Any) -> Any:
     """Return a column of tuples as texts, and anything else as it is."""
     if isinstance(value, np.ndarray) and value.dtype == object and value.size and isinstance(value.flat[0], tuple):
-        return np.array([", ".join(entry) for entry in value])
+        return np.array([", ".join(map(str, entry)) for entry in value])
     return value
 
 
@@ -247,6 +277,15 @@ def _plain(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return value
+
+
+def _cell(value: object) -> tuple[str, str]:
+    """Return the text of a cell, empty if nothing is known, and its style."""
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return "", NUMBER
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return (f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)), NUMBER
+    return str(value), TEXT
 
 
 def _brief(value: object) -> str:

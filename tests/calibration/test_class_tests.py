@@ -9,6 +9,7 @@ from propriety.calibration.class_scores import class_scores, line_of_table, line
 from propriety.calibration.class_tables import pooled_cases, pooled_table
 from propriety.calibration.class_test import class_test, combined, drawn_test, expected_test
 from propriety.calibration.kernel_test import kernel_test
+from propriety.errors import InputValueError
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
@@ -43,9 +44,10 @@ def test_lines_of_tables_are_those_of_cases():
     cases = sample()
     found = class_scores(cases, "m")
     for place, own in enumerate(cases.events("class", "m")):
-        sums, variance = line_of_table(ForecastTable.from_cases(own))
+        sums, variance, information = line_of_table(ForecastTable.from_cases(own))
         np.testing.assert_allclose(sums, found.line_sums[place], rtol=1e-12, atol=1e-11)
         np.testing.assert_allclose(variance, found.line_variance[place], rtol=1e-12)
+        assert information == pytest.approx(variance[0])
 
 
 def test_quadratic_forms_are_those_of_the_inverse():
@@ -54,7 +56,7 @@ def test_quadratic_forms_are_those_of_the_inverse():
     whole = found.sums @ np.linalg.solve(found.variance, found.sums)
     assert z**2 + np.sum(np.square(shape)) == pytest.approx(whole)
     assert z == pytest.approx(found.sums[0] / np.sqrt(found.variance[0, 0]))
-    lines, df = line_statistics(found.line_sums, found.line_variance)
+    lines, df = line_statistics(found.line_sums, found.line_variance, found.line_variance[:, 0])
     first, mixed, second = found.line_variance[1]
     cox = found.line_sums[1] @ np.linalg.solve([[first, mixed], [mixed, second]], found.line_sums[1])
     assert lines[1] == pytest.approx(cox * first / (first + 1.0))
@@ -69,8 +71,11 @@ def test_draws_agree_with_chi_squared_for_frequent_classes():
         if view != "class-wise":  # This is a bound of the chi-squared distribution.
             assert drawn.p_values[view] == pytest.approx(p_value, abs=0.04)
     np.testing.assert_allclose(drawn.class_p_values, plain.class_p_values, atol=0.04)
-    assert class_test(cases, "m", scores, n_resamples=100, seed=1).method == "chi-squared"
-    assert "draws" in class_test(sample(100), "m", class_scores(sample(100), "m"), n_resamples=99, seed=1).method
+    assert class_test(cases, "m", scores, level=0.95, n_resamples=100, seed=1).method == "chi-squared"
+    assert (
+        "draws"
+        in class_test(sample(100), "m", class_scores(sample(100), "m"), level=0.95, n_resamples=99, seed=1).method
+    )
 
 
 @pytest.mark.parametrize("classes", [3, 40])
@@ -148,3 +153,51 @@ def test_pooled_tables_of_cases_and_of_tables_agree(weighted):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
     assert (one.n, one.n_events) == (table.n, table.n_events)
     assert one.mean_forecast == pytest.approx(table.mean_forecast, rel=1e-12)
+
+
+def test_forecasts_next_to_one_are_not_pooled_with_one():
+    near = np.concatenate(
+        [np.full(3000, 1.0 - 1e-14), np.full(3000, np.nextafter(1.0, 0.0)), np.linspace(0.1, 0.9, 100)]
+    )
+    forecast = np.concatenate([near, np.ones(50), np.zeros(50), [5e-324]])
+    table = ForecastTable.from_predictions(forecast > 0.5, forecast)
+    pooled = pooled_table(table)
+    assert pooled.forecast[[0, -1]].tolist() == [0.0, 1.0]
+    assert (np.diff(pooled.forecast) > 0.0).all()
+    assert (pooled.events[-1], pooled.non_events[0]) == (50.0, 50.0)
+    assert pooled.forecast[1] == 5e-324
+
+
+def test_the_kernel_test_needs_two_cases():
+    with pytest.raises(InputValueError, match="at least 2 cases"):
+        kernel_test(np.array([[0.5, 0.5]]), np.array([0]), n_resamples=9, seed=1)
+    assert 0.0 < kernel_test(np.full((2, 2), 0.5), np.array([0, 1]), n_resamples=9, seed=1).p_value <= 1.0
+
+
+def test_enough_draws_are_made_for_the_level():
+    cases = sample(40, power=-3.0)
+    scores = class_scores(cases, "m")
+    few = class_test(cases, "m", scores, level=0.5, n_resamples=10, seed=1)
+    assert (few.method, few.smallest) == ("10 draws of outcomes", 1 / 11)
+    found = class_test(cases, "m", scores, level=0.9995, n_resamples=10, seed=1)
+    assert found.p_value <= 0.0005
+    assert found.class_p_adjusted.min() <= 0.4 * 0.0005
+    right = sample(40)
+    assert "40 draws" in class_test(right, "m", class_scores(right, "m"), level=0.9995, n_resamples=40, seed=1).method
+
+
+def test_limits_from_tables_contain_those_from_cases():
+    cases = sample(500, 5, seed=2, power=0.6)
+    tables = DistanceSum(None)
+    for own in cases.events("class", "m"):
+        tables.add(ForecastTable.from_cases(own))
+    one, other = summed(cases), tables.result(0.95)
+    assert other.value == pytest.approx(one.value)
+    assert other.low <= one.low
+    assert one.high < other.high < 3.0 * one.high
+
+
+def test_rounding_errors_of_the_distance_are_zero():
+    y = np.arange(3).repeat(100)
+    cases = Cases(outcome=y, forecasts={"m": np.full((300, 3), 1 / 3)}, labels=(0, 1, 2))
+    assert all(one == 0.0 or one > 1e-6 for one in summed(cases)[:3])

@@ -234,6 +234,8 @@ def test_json_keeps_what_is_not_finite(run, folder):
         ("bold/brier >= 0.01", 1, ["Gate failed: bold/brier is"]),
         ("n<1e6", 1, ["Gate failed: n is 300, which is below 1000000."]),
         ("bold/recalibration_gain_low>0.5", 0, ["Gate passed: bold/recalibration_gain_low is"]),
+        ("bold/brier>honest/brier", 1, ["Gate failed: bold/brier is"]),
+        ("bold better than honest", 0, ["Gate passed: "]),
         ("recalibration_gain>-1", 1, [f"Gate failed: {one}/recalibration_gain is" for one in ("honest", "bold")]),
     ],
 )
@@ -273,9 +275,16 @@ def test_levels_are_not_rounded(run):
         (["evaluate", "p.csv", *BOTH, "--level", "2"], "level"),
         (["evaluate", "p.csv", *BOTH, "--seed", "-1"], "--seed"),
         (["evaluate", "p.csv", *BOTH, "--fail-if", "brier=3"], "--fail-if must be a condition"),
-        (["evaluate", "p.csv", *BOTH, "--fail-if", "mcb>0"], "its numbers are honest/brier, "),
+        (["evaluate", "p.csv", *BOTH, "--fail-if", "briar>0"], "did you mean honest/brier"),
+        (["evaluate", "p.csv", *BOTH, "--fail-if", "brier>baseline/brier"], "name its JSON by --baseline"),
+        (
+            ["evaluate", "p.csv", *BOTH, "--baseline", "p.csv"],
+            "--baseline must be JSON that `propriety evaluate --json`",
+        ),
         (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to three or more classes"),
-        (["evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site"], "by must name each column once"),
+        (["evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site"], "--by must name each key once"),
+        (["evaluate", "p.csv", *BOTH, "--by", "site,site"], "--by must cross different columns"),
+        (["evaluate", "p.csv", *BOTH, "--by", "site,nowhere"], "they lack ['nowhere']"),
         (["evaluate", "p.csv", *BOTH, "--by", "nowhere"], "they lack ['nowhere']"),
         (["evaluate", "p.csv", *BOTH, "--json", "-", "--html", "-"], "it is named twice"),
     ],
@@ -283,3 +292,31 @@ def test_levels_are_not_rounded(run):
 )
 def test_refusals(refusal, arguments, told):
     assert told in refusal(*arguments)
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["read", "counted"])
+def test_columns_of_groups_are_crossed(run, columns, monkeypatch, lazy):
+    monkeypatch.setattr(cases, "IN_MEMORY", 0 if lazy else 1_000_000)
+    half = np.where(np.arange(300) < 150, 1, 2)
+    csv.write_csv(pa.table(columns | {"half": half}), "p.csv")
+    given = ("evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", *FEW, "--by", "site", "--by", "site,half")
+    found = json.loads(run(*given, "--json", "-").stdout)["slices"]
+    crossed = np.array([f"{one}, {two}" for one, two in zip(columns["site"], half, strict=True)])
+    by = {"site": columns["site"], "site, half": crossed}
+    expected = evaluate(columns["y"], {"honest": columns["honest"]}, by=by, n_resamples=50, seed=1).slices
+    assert found["by"] == ["site", "site, half"]
+    assert [row["group"] for row in found["rows"]] == expected.group.tolist()
+    assert [row["value"] for row in found["rows"]] == pytest.approx(expected.value.tolist(), rel=CLOSE)
+
+
+def test_a_cross_merges_no_labels(refusal, folder):
+    rows = ['1,0.8,"a, b",c', '0,0.3,a,"b, c"'] * 60
+    (folder / "c.csv").write_text("\n".join(["y,p,one,two", *rows]))
+    told = refusal("evaluate", "c.csv", "--outcome", "y", "--forecast", "p", *FEW, "--by", "one,two")
+    assert "--by cannot cross one and two" in told
+
+
+def test_a_column_with_a_comma_is_no_cross(run, folder):
+    (folder / "c.csv").write_text("\n".join(['y,p,"one,two"', *["1,0.8,a", "0,0.3,b"] * 60]))
+    result = run("evaluate", "c.csv", "--outcome", "y", "--forecast", "p", *FEW, "--by", "one,two", "--json", "-")
+    assert json.loads(result.stdout)["slices"]["by"] == ["one,two"]

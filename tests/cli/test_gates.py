@@ -2,71 +2,252 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety.cli.gates import OPERATORS, Gate, check_gates, parse_gate
+import propriety as pr
+from propriety.cli.gate_facts import Facts, GroupNumbers, Numbers
+from propriety.cli.gate_grammar import Group, Inequality, Miscalibrated, Number, Path, Relation, parse_condition
+from propriety.cli.gates import OPERATORS, check_gates
 from propriety.errors import InputValueError
 
-keys = st.text("aé/_. -+1", min_size=1).map(str.strip).filter(bool)
+names = st.text('aé/_. -+1=<>"', min_size=1) | st.sampled_from(
+    ["worse than", "baseline", "any group", "a worse than b"]
+)
+groups = st.none() | st.just(Group()) | st.builds(Group, names, names)
+paths = st.builds(Path, metric=st.sampled_from(["brier", "auc_low"]), model=st.none() | names, group=groups)
+sides = paths | st.builds(Path, metric=st.just("brier"), model=st.none() | names, in_baseline=st.just(value=True))
+limits = st.builds(Number, st.integers(-99, 99).map(lambda one: one / 8))
+right = (sides | limits).filter(lambda side: getattr(side, "group", None) != Group())
 
 
-@given(keys, st.sampled_from(sorted(OPERATORS)), st.floats(allow_nan=False), st.sampled_from(["", " "]))
-def test_what_is_written_is_read(key, sign, limit, space):
-    assert parse_gate(f"{key}{space}{sign}{space}{limit!r}") == Gate(key, sign, limit)
+@given(
+    st.builds(Inequality, sides, st.sampled_from(sorted(OPERATORS)), right)
+    | st.builds(Relation, names, st.sampled_from(["better", "worse"]), names, st.booleans())
+    | st.builds(lambda path: Miscalibrated(Path(metric="miscalibrated", model=path.model, group=path.group)), paths)
+)
+def test_what_is_written_is_read(condition):
+    assert parse_condition(str(condition)) == condition
 
 
-def test_the_last_sign_counts():
-    assert parse_gate("a<b/brier>=0.1") == Gate("a<b/brier", ">=", 0.1)
+def test_spaces_and_signs():
+    assert parse_condition(" model a/brier>=.2 ") == Inequality(
+        Path(metric="brier", model="model a"), ">=", Number(0.2)
+    )
+    assert parse_condition('"a<b"/brier>=0.1') == Inequality(Path(metric="brier", model="a<b"), ">=", Number(0.1))
+    assert parse_condition("0.7 > auc") == Inequality(Number(0.7), ">", Path(metric="auc"))
+    assert parse_condition('"x ""y"""  not worse  than b') == Relation('x "y"', "worse", "b", negated=True)
 
 
-@pytest.mark.parametrize("text", ["", "brier", "brier=0.1", "brier==0.1", ">0.1", "brier>", "brier>x", "brier>nan"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "brier",
+            "brier=0.1",
+            "brier==0.1",
+            ">0.1",
+            "brier>",
+            "brier>nan",
+            "1>2",
+            "a/b/c/brier>1",
+            "a<b/brier>=1",
+        ),
+        *(
+            '"a>1',
+            "a worse than",
+            "a worse than b c/d",
+            "brier>1>2",
+            "brier > any group/brier",
+            "baseline/miscalibrated",
+        ),
+        *("sex=f", "sex=f/site=n/brier>1", "a/", "sex=/brier>1"),
+    ],
+)
 def test_what_is_no_condition(text):
     with pytest.raises(InputValueError, match="--fail-if must"):
-        parse_gate(text)
+        parse_condition(text)
+
+
+def facts(flat, models=("a",), baseline=None, groups=None):
+    return Facts(numbers=Numbers(models, flat), comparison=None, baseline=baseline, groups=lambda: groups)
+
+
+def checked(text, *given, **options):
+    return check_gates([parse_condition(text)], facts(*given, **options))
 
 
 @pytest.mark.parametrize(("sign", "fails"), [("<", False), ("<=", True), (">", False), (">=", True)])
 def test_the_limit_itself(sign, fails):
-    (verdict,) = check_gates([Gate("brier", sign, 0.25)], {"brier": 0.25}, ["a"])
-    assert verdict.failed == fails
+    (result,) = checked(f"brier{sign}0.25", {"brier": 0.25})
+    assert result.failed == fails
 
 
 @pytest.mark.parametrize("sign", sorted(OPERATORS))
 def test_a_number_that_is_not_known_fails(sign):
-    (verdict,) = check_gates([Gate("auc", sign, 0.5)], {"auc": math.nan}, ["a"])
-    assert verdict.failed
-    assert "auc could not be computed" in str(verdict)
+    (result,) = checked(f"auc{sign}0.5", {"auc": math.nan})
+    assert result.failed
+    assert "auc could not be computed" in str(result)
+
+
+TWO = {"a/brier": 0.1, "b/brier": 0.2, "n": 3}
 
 
 @pytest.mark.parametrize(
     ("key", "numbers", "models", "tried"),
     [
-        ("brier", {"a/brier": 0.1, "b/brier": 0.2, "n": 3}, ["a", "b"], ["a/brier", "b/brier"]),
-        ("b/brier", {"a/brier": 0.1, "b/brier": 0.2, "n": 3}, ["a", "b"], ["b/brier"]),
-        ("n", {"a/brier": 0.1, "b/brier": 0.2, "n": 3}, ["a", "b"], ["n"]),
-        ("brier", {"brier": 0.1}, ["a"], ["brier"]),
-        ("a/brier", {"brier": 0.1}, ["a"], ["brier"]),
+        ("brier", TWO, ("a", "b"), ["a/brier", "b/brier"]),
+        ("b/brier", TWO, ("a", "b"), ["b/brier"]),
+        ("n", TWO, ("a", "b"), ["n"]),
+        ("brier", {"brier": 0.1}, ("a",), ["brier"]),
+        ("a/brier", {"brier": 0.1}, ("a",), ["brier"]),
     ],
 )
 def test_the_model_may_be_left_out(key, numbers, models, tried):
-    assert [verdict.key for verdict in check_gates([Gate(key, ">", 1.0)], numbers, models)] == tried
+    assert [result.key for result in checked(f"{key}>1", numbers, models)] == tried
 
 
-def test_an_unknown_key_lists_those_there_are():
-    with pytest.raises(InputValueError, match=r"got 'c/brier'. Hint: its numbers are a/brier, b/brier, n\."):
-        check_gates([Gate("c/brier", ">", 1.0)], {"a/brier": 0.1, "b/brier": 0.2, "n": 3}, ["a", "b"])
+def test_models_are_compared_with_each_other():
+    (result,) = checked("b/brier > a/brier", TWO, ("a", "b"))
+    assert (result.failed, result.value, result.limit) == (True, 0.2, 0.1)
+    assert str(result) == "Gate failed: b/brier is 0.2, which is above a/brier (0.1)."
+    assert [one.key for one in checked("brier >= a/brier", TWO, ("a", "b"))] == ["b/brier"]
+
+
+def test_an_earlier_evaluation_is_the_baseline():
+    before = Numbers(("a", "b"), {"a/brier": 0.05, "b/brier": 0.3})
+    results = checked("brier > baseline/brier", TWO, ("a", "b"), baseline=before)
+    assert [(one.key, one.limit, one.failed) for one in results] == [("a/brier", 0.05, True), ("b/brier", 0.3, False)]
+    alone = Numbers(("old",), {"brier": 0.15})
+    assert [one.failed for one in checked("brier > baseline/brier", TWO, ("a", "b"), baseline=alone)] == [False, True]
+    (result,) = checked("a/brier > baseline/old/brier", TWO, ("a", "b"), baseline=alone)
+    assert str(result) == "Gate passed: a/brier is 0.1, not above baseline/brier (0.15)."
+    with pytest.raises(InputValueError, match="needs an earlier evaluation"):
+        checked("brier > baseline/brier", TWO, ("a", "b"))
+    named = {"baseline/brier": 0.1, "b/brier": 0.2}
+    assert [one.failed for one in checked("b/brier > baseline/brier", named, ("baseline", "b"))] == [True]
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("b/briar>1", "got 'b/briar'. Hint: did you mean b/brier or a/brier?"),
+        ("c/brier>1", "must name a model; got 'c/brier'. Hint: the models are a, b."),
+        ("zzz>1", "--json lists the numbers"),
+        ("a worse than B", "did you mean b?"),
+        ("a worse than b", "tested on the same cases"),
+        ("sex=f/brier>1", "name their columns by --by"),
+    ],
+)
+def test_unknown_names_list_those_that_are_near(condition, told):
+    with pytest.raises(InputValueError) as raised:
+        checked(condition, TWO, ("a", "b"))
+    assert told in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("miscalibrated", 1.0, "Gate failed: the model is miscalibrated."),
+        ("a/miscalibrated", 1.0, "Gate failed: a is miscalibrated."),
         ("a/miscalibrated", 0.0, "Gate passed: a was not found to be miscalibrated."),
         ("a/miscalibrated", math.nan, "Gate failed: the calibration of a was not tested."),
     ],
 )
 def test_a_verdict_is_told_in_words(key, value, words):
-    (verdict,) = check_gates([parse_gate("miscalibrated")], {key: value}, ["a"])
-    assert str(verdict) == words
+    result, _ = checked("miscalibrated", {key: value, "b/miscalibrated": 0.0}, ("a", "b"))
+    assert str(result) == words
+
+
+ROWS = {
+    ("a", "sex: f"): {"brier": 0.1, "miscalibrated": 1.0},
+    ("a", "sex: m"): {"brier": 0.3, "miscalibrated": 0.0},
+    ("a", "sex, site: f, 1"): {"brier": 0.2, "miscalibrated": math.nan},
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("sex=f/miscalibrated", "Gate failed: the model is miscalibrated in sex=f."),
+        ("a/sex=m/miscalibrated", "Gate passed: the model was not found to be miscalibrated in sex=m."),
+        ("sex,site=f,1/miscalibrated", "Gate failed: the calibration of the model in sex,site=f,1 was not tested."),
+        ("any group/miscalibrated", "Gate failed: the model is miscalibrated in 1 of 2 groups: sex: f."),
+        ("any group/brier>0.3", "Gate passed: any group/brier is above 0.3 in none of 3 groups."),
+        ("any group/brier>brier", "Gate failed: any group/brier is above brier in 1 of 3 groups: sex: m."),
+        ("sex=m/brier > sex=f/brier", "Gate failed: sex=m/brier is 0.3, which is above sex=f/brier (0.1)."),
+    ],
+)
+def test_groups(condition, words):
+    (result,) = checked(condition, {"brier": 0.25}, groups=GroupNumbers(("sex", "sex, site"), ROWS))
+    assert str(result) == words
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("sex=F/brier>1", "sex: f"),
+        ("six=f/brier>1", "sex: f"),
+        ("sex=f/briar>1", "brier"),
+        ("any group/auc<1", "brier"),
+    ],
+)
+def test_unknown_groups(condition, told):
+    with pytest.raises(InputValueError) as raised:
+        checked(condition, {"brier": 0.25}, groups=GroupNumbers(("sex", "sex, site"), ROWS))
+    assert told in str(raised.value)
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    rng = np.random.default_rng(1)
+    p = rng.random(800)
+    models = {"good": p, "bad": 0.25 + p / 2, "same": p, "near": np.clip(p + 1e-4 * rng.normal(size=800), 0, 1)}
+    return pr.compare(rng.random(800) < p, models)
+
+
+@pytest.mark.parametrize(
+    ("condition", "failed"),
+    [
+        ("bad worse than good", True),
+        ("good worse than bad", False),
+        ("good better than bad", True),
+        ("good not better than bad", False),
+        ("near not better than good", True),
+        ("near not worse than good", True),
+        ("same worse than good", False),
+        ("good/brier > bad/brier", False),
+        ("bad/brier_low > good/brier", True),
+        ("n<900", True),
+    ],
+)
+def test_verdicts_are_those_of_the_comparison(comparison, condition, failed):
+    (result,) = check_gates([parse_condition(condition)], Facts.of_comparison(comparison))
+    assert result.failed == failed
+    assert result.reason.endswith(".")
+
+
+def test_a_verdict_without_a_test_fails():
+    untested = pr.compare([1, 1, 1], {"a": [0.5, 0.6, 0.7], "b": [0.5, 0.5, 0.7]})
+    for condition in ("a worse than b", "a not worse than b"):
+        (result,) = check_gates([parse_condition(condition)], Facts.of_comparison(untested))
+        assert result.failed
+        assert math.isnan(result.value)
+
+
+def test_the_numbers_of_groups_are_those_of_the_evaluation():
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 3, 900)
+    site = np.repeat(["north", "south", "tiny"], [450, 440, 10])
+    y = rng.random(900) < np.where(site == "south", np.minimum(2 * p, 1), p)
+    found = pr.evaluate(y, {"a": p}, by={"site": site}, n_resamples=50, seed=1)
+    facts = Facts.of_evaluation(found)
+    conditions = ["site=south/miscalibrated", "site=north/miscalibrated", "site=tiny/miscalibrated"]
+    conditions += ["any group/miscalibrated", "site=south/observed_expected>1.5", "site=south/brier<0"]
+    results = check_gates([parse_condition(one) for one in conditions], facts)
+    assert [one.failed for one in results] == [True, False, True, True, True, False]
+    rows = dict(zip(found.slices.group.tolist(), found.slices.value.tolist(), strict=True))
+    assert results[-1].value == rows["south"]
+    assert isinstance(facts.groups(), GroupNumbers)

@@ -91,14 +91,14 @@ def test_large_labels_of_the_outcome_are_told_apart(run, folder):
         ("y,p,p\n1,0.5,0.2\n", "columns must have distinct names; line 1 of x.csv has 'p' twice"),
         ("y,p\n" + "1,0.5\n" * 30_000 + "abc,0.5\n", "column 'y' must contain numbers; line 30,002 of x.csv has 'abc'"),
         ("y,p\n1,0.5\n0,abc\n", "column 'p' must contain numbers; line 3 of x.csv has 'abc'. Hint: use --null abc"),
-        ("y;p\n1;0,5\n0;0,2\n", "column 'p' must contain numbers; line 2 of x.csv has '0,5'. Hint: write numbers with"),
-        ('y,p\n1,"0,5"\n', "line 2 of x.csv has '0,5'. Hint: write numbers with a decimal point"),
+        ("y;p\n1;0,5\n0;0.2\n", "column 'p' must contain numbers; line 2 of x.csv has '0,5'. Hint: --decimal and"),
+        ("y;p\n1;1.234,5\n", "line 2 of x.csv has '1.234,5'. Hint: --decimal and --thousands name the signs"),
         (
             BODY + '1,0.5,"a\n1,0.5,b\n',
             "quotes must be closed, and doubled within a field; one at or after line 42 of x.csv is not",
         ),
     ],
-    ids=["short", "long", "late", "twice", "late word", "word", "decimal comma", "quoted comma", "open quote"],
+    ids=["short", "long", "late", "twice", "late word", "word", "mixed signs", "thousands", "open quote"],
 )
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_faults_are_named_by_line_and_column(folder, refusal, content, told, packed):
@@ -136,3 +136,60 @@ def test_a_column_without_a_name_is_none_of_ours(run, folder):
 def test_a_sign_of_comments_is_no_comment(run, folder):
     (folder / "x.csv").write_text("y,p,k\n" + "1,0.5,#a\n0,0.2,b\n" * 20)
     assert groups(run("evaluate", "x.csv", *COLUMNS, "--by", "k", *FEW, "--json", "-")) == ["#a", "b"]
+
+
+COMMA = "y;p;w\n1;0,8;1,5\n0;0,25;2\n0;;1\n"
+
+
+@pytest.mark.parametrize("body", [COMMA, COMMA.replace(";", "\t"), 'y,p,w\n1,"0,8","1,5"\n0,"0,25",2\n0,,1\n'])
+def test_a_decimal_comma_is_found(run, folder, body):
+    (folder / "x.csv").write_text(body)
+    found = answer(run("evaluate", "x.csv", *COLUMNS, "--weight", "w", "--missing", "drop", *FEW, "--json", "-"))
+    assert found["metrics"]["brier"] == pytest.approx((1.5 * 0.04 + 2 * 0.0625) / 3.5)
+    assert found["dropped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "weight"),
+    [
+        ("y;p;w\n1;0,8;1.234,5\n0;0,3;1\n", ["--decimal", ",", "--thousands", "."], 1234.5),
+        ("y;p;w\n1;0,8;1.234,5\n0;0,3;1\n", ["--thousands", "."], 1234.5),
+        ('y,p,w\n1,0.8,"12,345"\n0,0.3,1\n', ["--thousands", ","], 12345.0),
+        ("y;p;w\n1;0.8;1'234\n0;0.3;1\n", ["--thousands", "'"], 1234.0),
+        ("y;p;w\n1;0,8;1,234\n0;0,3;1\n", [], 1.234),
+        ("y#p#w\n1#0.8#2\n0#0.3#1\n", ["--delimiter", "#"], 2.0),
+        ("y;p;w\n1;8e-1;2\n0;0,3;1\n", ["--decimal", ","], 2.0),
+    ],
+)
+def test_numbers_are_read_as_the_user_says(run, folder, body, options, weight):
+    (folder / "x.csv").write_text(body)
+    found = answer(run("evaluate", "x.csv", *COLUMNS, "--weight", "w", *options, *FEW, "--json", "-"))
+    assert found["metrics"]["brier"] == pytest.approx((weight * 0.04 + 0.09) / (weight + 1))
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "told"),
+    [
+        ("y;p\n1;0,8\n0;12.34\n", ["--thousands", "."], "line 3 of x.csv has '12.34'"),
+        ("y;p\n1;0.8\n0;0,3\n", ["--decimal", ","], "line 2 of x.csv has '0.8'"),
+        (
+            "y;p;w\n1;0.8;1,234\n0;0.3;2,500\n",
+            ["--weight", "w"],
+            "column 'w' must contain numbers; line 2 of x.csv has '1,234'",
+        ),
+        ("y;p\n" + "1;1\n" * 30_000 + "1;0,5\n", [], "line 30,002 of x.csv has '0,5'. Hint: --decimal"),
+        (BODY, ["--decimal", ",", "--thousands", ","], "--thousands must not be the sign of --decimal"),
+        (BODY, ["--delimiter", "ab"], "--delimiter must be one sign; got 'ab'"),
+    ],
+)
+def test_numbers_in_doubt_are_refused_with_their_cell(refusal, folder, body, options, told):
+    (folder / "x.csv").write_text(body)
+    assert told in refusal("evaluate", "x.csv", *COLUMNS, *options)
+
+
+def test_maps_are_applied_to_forecasts_with_a_decimal_comma(run, folder):
+    run("recalibrate", "p.csv", "--outcome", "y", "--forecast", "honest", "--seed", "1", "-o", "map.json")
+    (folder / "x.csv").write_text("p;k\n0,8;a\n0,25;b\n")
+    assert run("apply", "map.json", "x.csv", "--forecast", "p", "-o", "q.csv").exit_code == 0
+    assert (folder / "q.csv").read_text().splitlines()[0] == "p,k,recalibrated"
+    assert (folder / "q.csv").read_text().splitlines()[1].startswith("0.8,a,0.")

@@ -134,7 +134,7 @@ KINDS = {
         InputValueError,
         "labels of the same type as pos_label=1; got values of dtype String",
     ),
-    "three labels": ({"y": WORDS}, {"labels": ["a", "b", "c"]}, InputValueError, "labels must name the two classes"),
+    "three labels": ({"y": WORDS}, {"labels": ["a", "b", "c"]}, InputValueError, "labels must name the two outcomes"),
     "no such label": (
         {"y": WORDS},
         {"labels": ["no", "yes"], "pos_label": "a"},

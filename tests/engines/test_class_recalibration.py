@@ -56,6 +56,30 @@ def test_a_temperature_is_that_of_the_arrays_elsewhere(lazy_engine):
     np.testing.assert_allclose(found(P), fit_temperature(wanted)(P), atol=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lazy_engine", "classes", "fits"),
+    [
+        ("ibis on postgresql", 3, (fit_temperature, fit_vector)),
+        ("ibis on postgresql", 5, (fit_temperature, fit_vector)),
+        ("spark", 3, (fit_temperature,)),  # Each step takes seconds there.
+    ],
+    indirect=["lazy_engine"],
+    ids=["postgresql 3", "postgresql 5", "spark 3"],
+)
+def test_servers_fit_what_arrays_do(lazy_engine, classes, fits):
+    rng = np.random.default_rng(classes)
+    scores = rng.normal(0.0, 1.5, (300, classes))
+    p, q = softmax(scores, axis=1), softmax(0.6 * scores, axis=1)
+    y = (rng.random(300)[:, None] > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    names = [f"p{k}" for k in range(classes)]
+    frame = pl.DataFrame({"y": y, **dict(zip(names, p.T, strict=True))})
+    found = LazyClassRows.from_frame(lazy_engine(frame), names, outcome="y", labels=list(range(classes)))
+    wanted = ClassRows.from_predictions(y, p)
+    for fit in fits:
+        np.testing.assert_allclose(fit(found)(p), fit(wanted)(p), atol=1e-9)
+
+
 @QUICK
 def test_a_class_that_never_happened_needs_a_ridge(lazy_engine):
     few = FRAME.filter(pl.col("y") != "high")

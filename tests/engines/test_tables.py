@@ -228,7 +228,7 @@ def test_rows_of_classes_must_sum_to_one():
     missing = frame.head(2).with_columns(b=pl.Series([0.5, None]))
     with pytest.raises(MissingValuesError, match=r"y_proba must not hold missing values .*\(1 of 2 rows\)"):
         counted(missing, {"m": ["a", "b"]})
-    assert counted(missing, {"m": ["a", "b"]}, missing="drop")["m", Event("class", 0)].dropped == 1
+    assert counted(missing, {"m": ["a", "b"]}, missing="drop")["m", Event("event")].dropped == 1
 
 
 def test_collected_cases_are_the_same_on_every_engine(lazy_engine):

@@ -137,10 +137,13 @@ def test_a_stored_ledger_is_that_of_the_arrays(alike, tmp_path, ordered):
     whole = pr.evaluate(FRAME, NAMED, **shared, **DRAWS)
     alike(found.scores, whole.scores, beside=("call",))
     alike(found.slices, whole.slices, 1e-11)
-    assert found.summary() == whole.summary()
+    # Verdicts on calibration and the confusion matrix depend on the cases, which a stored ledger does not have.
+    lines = [{line for line in one.summary().splitlines() if "calibrat" not in line} for one in (found, whole)]
+    assert lines[0] - {"The confusion matrix needs the individual cases, which this ledger does not hold."} == lines[1]
     for model in MODELS:
         alike(found.probability_means[model], whole.probability_means[model])
-    assert found.to_html().count("<svg") == whole.to_html().count("<svg") > 0
+    # All figures but the confusion matrices.
+    assert found.to_html().count("<svg") == whole.to_html().count("<svg") - len(MODELS) > 0
 
 
 @pytest.mark.slow
@@ -208,6 +211,8 @@ def test_what_is_refused_is_refused_in_the_same_words(engine, fault):
     # An engine has no first row to show, only the largest offender.
     told = [re.sub(r"row \d+(, column \d+)?", "one", str(one.value)) for one in (expected, found)]
     told = [re.sub(r"; one is missing|forecasts\['\w+'\]|y_proba| of every argument", "", one) for one in told]
+    if fault == "sum":  # The columns of an eager frame may be models, which its hint says.
+        told = [one.partition(" Hint: ")[0] for one in told]
     assert told[0].replace("-inf", "inf") == told[1]
 
 

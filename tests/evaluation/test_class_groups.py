@@ -89,3 +89,15 @@ def test_the_confusion_matrix_counts_and_expects():
     assert f"accuracy={(top == Y).mean():.6g}" in repr(found)
     axes = found.plot()
     assert [text.get_text() for text in axes.texts] == [f"{count:,.0f}" for count in found.count[found.count > 0]]
+
+
+def test_forecasts_that_are_too_timid_by_far_are_called_so():
+    """The slope is fitted: its first step from calibration has the wrong sign if the level is far off."""
+    rng = np.random.default_rng(5)
+    right = rng.dirichlet([0.05] * 4, 900)
+    timid = right**0.3 / (right**0.3).sum(axis=1, keepdims=True)
+    y = np.array([rng.choice(4, p=row) for row in right])
+    found = pr.evaluate(y, timid, by=np.arange(900) % 2, **DRAWS).group_calibration
+    assert found.is_miscalibrated.all()
+    for ways in found.directions:
+        assert "most likely class too low and too timid" in ways

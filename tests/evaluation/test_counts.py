@@ -149,7 +149,7 @@ def test_every_column_of_classes_is_read_checked_sorted_and_pooled_once(counts, 
     assert counts.read == {"y_true": 1, "y_proba": len(ROWS), "by['site']": 1}
     assert counts.judged == {f"forecasts[{model!r}]": N for model in ROWS}
     assert counts.checked["_outcome"] == N
-    tables = K + (K - 1 if ordered else 0)  # Of the cut points, and of the classes for the means of probabilities.
+    tables = K + (K - 1 if ordered else 1)  # Of the classes, and of the cut points or the most likely class.
     assert counts.sorted.total() == len(ROWS) * tables
     twice = [count for count in counts.pooled.values() if count > 1]
     assert twice == [2] * (len(ROWS) if ordered else 0)  # To be at most the first grade is to be of it.

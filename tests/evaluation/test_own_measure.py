@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.cli.gates import check_gates, parse_gate
+from propriety.cli.gate_facts import Facts
+from propriety.cli.gate_grammar import parse_condition
+from propriety.cli.gates import check_gates
 from propriety.cli.machine import evaluation_document, written
 
 
@@ -151,8 +153,8 @@ def test_it_is_in_the_evaluation_the_report_the_json_and_the_gates(asked):
         assert re.search(rf">\s*{measure.label}\s*<", page.split("Further measures", 1)[1])
         assert f"{row['value']:.4f}" in page
         limit = row["value"] - 1e-9
-        (failed,) = check_gates([parse_gate(f"honest/{key}>{limit}")], found.to_dict(), found.models)
-        (passed,) = check_gates([parse_gate(f"honest/{key}<{limit}")], found.to_dict(), found.models)
+        (failed,) = check_gates([parse_condition(f"honest/{key}>{limit}")], Facts.of_evaluation(found))
+        (passed,) = check_gates([parse_condition(f"honest/{key}<{limit}")], Facts.of_evaluation(found))
         assert (failed.failed, passed.failed) == (True, False)
 
 

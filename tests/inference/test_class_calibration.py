@@ -108,7 +108,7 @@ def test_rare_classes_are_tested_by_draws_or_left_out():
     assert not np.isnan(drawn.classes.p_value).any()
     weighted = pr.class_calibration(y, p, sample_weight=rng.gamma(2.0, 0.5, 1000))
     assert np.isnan(weighted.classes.p_value).tolist() == [False, False, True]
-    assert "1 of 3 classes" in weighted.note
+    assert "1 of 3 classes is too rare to be tested separately" in weighted.note
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -179,3 +179,107 @@ def test_the_result_is_plain_data():
     found = pr.class_calibration(*sample(300, 3), seed=1)
     assert '"classes": {"label": [0, 1, 2]' in found.to_json()
     assert "top=" not in repr(found)
+
+
+def plain(found):
+    """Return all numbers and texts of a result; the weight of refuted cases has the unit of the weights."""
+    fields = {name: getattr(found, name) for name in found.__dataclass_fields__ if name not in ("n_refuted", "top")}
+    return fields | {f"class_{name}": values for name, values in fields.pop("classes").columns().items()}
+
+
+@pytest.mark.parametrize("scale", [2.0**-12, 1e4])
+@pytest.mark.parametrize("cluster", [None, np.arange(900) // 3])
+def test_the_scale_of_weights_does_not_matter(scale, cluster):
+    y, p = sample(900, 3, power=0.8)
+    p[:, 2] *= 1.4
+    p /= p.sum(axis=1, keepdims=True)
+    weight = np.random.default_rng(1).gamma(2.0, 0.5, 900)
+    one, other = (
+        plain(pr.class_calibration(y, p, sample_weight=own, cluster=cluster, seed=1))
+        for own in (weight, scale * weight)
+    )
+    for name, value in one.items():
+        if isinstance(value, np.ndarray) and value.dtype == float:
+            np.testing.assert_allclose(other[name], value, rtol=1e-8, err_msg=name)
+        elif isinstance(value, np.ndarray):
+            assert other[name].tolist() == value.tolist()
+        else:
+            assert other[name] == (pytest.approx(value, rel=1e-8, nan_ok=True) if isinstance(value, float) else value)
+
+
+def test_probabilities_next_to_one_count():
+    y, p = sample(300, 3)
+    p[:30], y[:30] = [1.0 - 1e-14, 5e-15, 5e-15], 0
+    assert pr.class_calibration(y, p, seed=1).outcome == "consistent"
+    y[0] = 1
+    found = pr.class_calibration(y, p, seed=1)
+    assert (found.outcome, found.n_refuted) == ("miscalibrated", 0.0)
+
+
+def test_a_high_level_does_not_make_bad_probabilities_consistent():
+    _, p = sample(60, 3)
+    y = p.argmin(axis=1)
+    found = pr.class_calibration(y, p, level=0.9995, n_resamples=10, seed=1)
+    assert found.outcome == "miscalibrated"
+    assert any(found.classes.directions)
+    extreme = pr.class_calibration(y, p, level=1.0 - 1e-9, n_resamples=10, seed=1)
+    assert extreme.outcome == "not tested"
+    assert "too few for a level" in str(extreme)
+
+
+def test_reversed_probabilities_are_called_reversed():
+    _, p = sample(400, 3)
+    found = pr.class_calibration(p.argmin(axis=1), p, seed=1)
+    assert found.temperature == "reversed"
+    assert all("reversed" in ways for ways in found.classes.directions)
+    assert "its probabilities are reversed" in str(found)
+
+
+def test_certain_probabilities_are_not_tested():
+    y = np.arange(3).repeat(40)
+    found = pr.class_calibration(y, np.eye(3)[y], seed=1)
+    assert (found.outcome, found.note) == ("not tested", "all probabilities are 0 or 1")
+    assert math.isnan(found.p_value)
+    assert str(found) == "The forecast: calibration was not tested (all probabilities are 0 or 1)."
+    wrong = pr.class_calibration(np.append(y, 1), np.eye(3)[np.append(y, 0)], seed=1)
+    assert (wrong.outcome, wrong.p_value) == ("miscalibrated", 0.0)
+
+
+def test_few_clusters_are_the_reason_for_few_tests():
+    y, p = sample(900, 3)
+    found = pr.class_calibration(y, p, cluster=np.arange(900) % 3, seed=1)
+    assert "rare" not in found.note
+    rng = np.random.default_rng(1)
+    copies = np.repeat(rng.dirichlet([1, 1, 1], 3), 300, axis=0)
+    found = pr.class_calibration(np.repeat([0, 1, 2], 300), copies, cluster=np.repeat(np.arange(3), 300), seed=1)
+    assert "3 clusters are too few to test 3 of 3 classes separately" in found.note
+    assert "rare" not in found.note
+
+
+def test_caveats_of_the_most_likely_class_say_so():
+    y, p = sample(300, 3)
+    found = pr.class_calibration(y, p, time=np.arange(300) // 10, seed=1)
+    assert "most likely class: 30" in found.note
+
+
+def test_labels_that_look_alike_or_are_empty_can_be_told_apart():
+    y, p = sample(600, 3, power=-1.0)
+    labels = [1, "1", ""]
+    said = str(pr.class_calibration([labels[place] for place in y.tolist()], p, labels=labels, seed=1))
+    assert all(f"class {name}:" in said for name in ("1", "'1'", "''"))
+
+
+def nearly_right(n):
+    """Return forecasts whose small error is found in a large sample: a temperature of 1.05."""
+    return sample(n, 3, power=0.955)
+
+
+@pytest.mark.slow
+def test_immaterial_errors_are_so_with_and_without_cases(tmp_path):
+    y, p = nearly_right(40_000)
+    pr.condense(y, p).to_parquet(tmp_path)
+    whole, stored = pr.class_calibration(y, p), pr.class_calibration(pr.Ledger.from_parquet(tmp_path))
+    clusters = pr.class_calibration(y, p, cluster=np.arange(40_000))
+    assert [one.outcome for one in (whole, stored, clusters)] == ["immaterial"] * 3
+    assert stored.miscalibration_high >= whole.miscalibration_high
+    assert "limits of all classes" in clusters.note

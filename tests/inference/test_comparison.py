@@ -441,7 +441,7 @@ def test_frames_dicts_and_views():
     assert plain["measure"] == "brier"
     assert "tested" not in plain
     assert repr(result).startswith("Comparison(models=['truth', 'near', 'far'], measure=Brier score, verdicts=[")
-    assert "<td>truth</td>" in result._repr_html_()
+    assert ">truth</td>" in result._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -233,3 +233,60 @@ def test_damaged_files_give_one_kind_of_error(folder, tmp_path, name):
         except InputValueError:
             rejected += 1
     assert rejected > 40
+
+
+def answer_change(*tokens, top=True):
+    """Return a change of the first sample: its answer is B, its tokens are these, and "B" has the probability 0.8."""
+
+    def change(log):
+        sample = log["samples"][0]
+        right = "C" if sample["target"] == "B" else "I"
+        sample["scores"]["choice"] |= {"answer": "B", "value": right}
+        content = [{"token": token, "logprob": -0.5, "top_logprobs": None} for token in tokens]
+        for token in content:
+            if top and token["token"].strip() == "B":
+                shares = {token["token"]: 0.8, "A": 0.1, "a": 0.1}
+                token["top_logprobs"] = [{"token": one, "logprob": math.log(p)} for one, p in shares.items()]
+        sample["output"]["choices"][0]["logprobs"]["content"] = content
+
+    return change
+
+
+def test_the_token_of_an_answer_is_not_another_word(folder, write):
+    path = write(answer_change("I", " have", " a", " dog", ".", " Vitamin", " B", "\n", "ANSWER", ":", " B"))
+    assert pr.read_inspect(path).confidence[0] == pytest.approx(0.8)
+
+    def article(log):
+        answer_change("ANSWER", ":", " ", "A", "\n", "It", " is", " a", " dog")(log)
+        sample = log["samples"][0]
+        sample["scores"]["choice"] |= {"answer": "A", "value": "C" if sample["target"] == "A" else "I"}
+        tokens = sample["output"]["choices"][0]["logprobs"]["content"]
+        tokens[3]["top_logprobs"] = [{"token": "A", "logprob": math.log(0.6)}, {"token": "B", "logprob": math.log(0.2)}]
+        tokens[7]["top_logprobs"] = [{"token": " a", "logprob": -0.001}, {"token": " the", "logprob": -7.0}]
+
+    assert pr.read_inspect(write(article)).confidence[0] == pytest.approx(0.75)
+    assert pr.read_inspect(write(answer_change(" B", " is", " a", " vitamin"))).confidence[0] == pytest.approx(0.8)
+    with pytest.raises(MissingValuesError, match=r"one token that is the answer 'B', or .* 'ANSWER:'; got 2"):
+        pr.read_inspect(write(answer_change("B", ":", " vitamin", " B")))
+
+
+def test_a_confidence_needs_the_probabilities_of_other_tokens(folder, write):
+    path = write(answer_change("ANSWER", ":", " B", top=False))
+    with pytest.raises(MissingValuesError, match=r"must have the top_logprobs .* top_logprobs=20"):
+        pr.read_inspect(path)
+    assert pr.read_inspect(path, missing="drop").dropped == 1
+
+
+def test_a_missing_number_of_any_type_is_a_missing_confidence(folder):
+    own = {"scorer": "stated", "confidence_from": lambda sample: np.float32(0.5 if sample["epoch"] == 1 else math.nan)}
+    with pytest.raises(MissingValuesError, match="must have a confidence"):
+        pr.read_inspect(folder / "stated.eval", confidence_from=lambda _: np.float32(math.nan), scorer="stated")
+    answers = pr.read_inspect(folder / "stated.eval", missing="drop", **own)
+    assert set(answers.confidence) == {0.5}
+
+
+def test_a_path_must_be_one_of_a_file(folder):
+    with pytest.raises(InputTypeError, match="path must be the path of a file; got NoneType"):
+        pr.read_inspect(None)
+    with pytest.raises(InputValueError, match="is a directory"):
+        pr.read_inspect(folder)

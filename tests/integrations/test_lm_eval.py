@@ -192,3 +192,31 @@ def test_deeply_nested_text_is_rejected(tmp_path):
     path.write_bytes(b"[" * 10**6)
     with pytest.raises(InputValueError, match="must be JSON"):
         pr.read_lm_eval(path)
+
+
+def test_an_accuracy_that_contradicts_the_lengths_is_rejected(write, find):
+    first = records(find("named"))[0]
+    for length, name in (("characters", "acc_norm"), ("bytes", "acc_bytes")):
+        correct = pr.read_lm_eval(find("named"), length=length).correct[0]
+        pr.read_lm_eval(write(**{name: float(correct)}), length=length)
+        path = write(**{name: float(not correct)})
+        with pytest.raises(InputValueError, match=rf"must have an {name} that agrees with the lengths"):
+            pr.read_lm_eval(path, length=length)
+        assert pr.read_lm_eval(path).correct[0] == (first["acc"] == 1.0)
+
+
+@pytest.mark.parametrize("requests", [2, 3])
+def test_mutual_information_needs_two_requests_for_each_of_two_choices(write, requests):
+    arguments = {f"gen_args_{k}": {"arg_0": "2 + 2 =", "arg_1": f" {k + 3}"} for k in range(requests)}
+    resps = [["-1.0", "True"], ["-3.0", "False"], ["-2.0", "False"]][:requests]
+    path = write(arguments=arguments, filtered_resps=resps, target="0", acc=1.0, acc_mutual_info=1.0)
+    with pytest.raises(InputValueError, match=f"it has {requests} requests"):
+        pr.read_lm_eval(path)
+
+
+def test_a_path_must_be_one_of_a_file(tmp_path):
+    for wrong in (None, [None]):
+        with pytest.raises(InputTypeError, match="paths must be the path of a file; got NoneType"):
+            pr.read_lm_eval(wrong)
+    with pytest.raises(InputValueError, match="is a directory"):
+        pr.read_lm_eval(tmp_path)

@@ -102,3 +102,13 @@ def test_the_readme_of_the_logs_names_each_of_them(logs):
     for path in logs.rglob("*.*"):
         name = path.parent.name if path.suffix == ".gz" else path.stem.split("_20")[0]
         assert path.name == "README.md" or name in text
+
+
+def test_choices_that_only_unmatched_items_have_are_left_out():
+    def row(item, k):
+        return AnswerRow(item, 1, item, "?", correct=True, confidence=1 / k, gold=0, answer=0, proba=[1 / k] * k)
+
+    logs = {"a": [row("x", 2), row("y", 4)], "b": [row("x", 2), row("z", 3)]}
+    matched = pr.match_answers({name: LoggedAnswers.of_rows(rows, greedy=False) for name, rows in logs.items()})
+    for own in matched.values():
+        np.testing.assert_array_equal(own.y_proba, [[0.5, 0.5]])

@@ -14,7 +14,9 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, MissingValuesError
 from propriety.integrations.mlflow import Evaluator, Report
 
-pytestmark = [  # MLflow calls newer pandas and SQLAlchemy in their old ways, and warns of types of its own.
+pytestmark = [
+    pytest.mark.slow,
+    # MLflow calls newer pandas and SQLAlchemy in their old ways, and warns of types of its own.
     pytest.mark.usefixtures("mlflow_store"),
     pytest.mark.filterwarnings("ignore:.*Any type hint is inferred as AnyType:UserWarning"),
     pytest.mark.filterwarnings("ignore:Starting with pandas version 4.0 all arguments of all"),

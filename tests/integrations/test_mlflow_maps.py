@@ -10,7 +10,9 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.mlflow import load_map, log_recalibration
 
-pytestmark = [  # MLflow calls newer SQLAlchemy, pydantic and the import system in their old ways.
+pytestmark = [
+    pytest.mark.slow,
+    # MLflow calls newer SQLAlchemy, pydantic and the import system in their old ways.
     pytest.mark.usefixtures("mlflow_store"),
     pytest.mark.filterwarnings("ignore:.*Any type hint is inferred as AnyType:UserWarning"),
     pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated"),

@@ -233,3 +233,5 @@ def test_a_map_is_a_transformer_of_columns():
     np.testing.assert_array_equal(made["recalibrated__risk"], found([0.2, 0.5]))
     with pytest.raises(InputValueError, match=r"must lie in \[0, 1\]"):
         MapTransformer(IsotonicMap(forecast=[0.2], event_rate=[0.3])).transform([[1.2]])
+    with pytest.raises(InputValueError, match="pass the column of the event"):
+        own.fit_transform([[0.2, 0.8]])  # Mapped one by one, they would not sum to one.

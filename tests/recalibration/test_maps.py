@@ -369,10 +369,22 @@ def test_calls_take_what_holds_numbers_and_refuse_what_is_no_forecast():
         own([0.2, None])
     with pytest.raises(MissingValuesError):
         own(math.nan)
-    np.testing.assert_array_equal(own([[0.8, 0.2]]), own([0.2]))
+    np.testing.assert_array_equal(own([[0.2]]), own([0.2]))
     with pytest.raises(InputValueError, match="forecast of one event"):
         own([[0.2, 0.8, 0.0]])
-    with pytest.raises(InputValueError, match="two columns in the order of the classes"):
-        own(pl.DataFrame({"yes": [0.2], "no": [0.8]}))
     with pytest.raises(pr.errors.InputTypeError):
         own("0.2")
+
+
+def test_a_map_does_not_guess_which_of_two_columns_is_its_event():
+    rng = np.random.default_rng(3)
+    p = rng.random(300)
+    outcomes, both = np.where(rng.random(300) < p**1.3, "yes", "no"), np.c_[1.0 - p, p]
+    for event, method in (("no", "logistic"), ("yes", "logistic"), ("no", "venn-abers")):
+        found = pr.recalibrate(outcomes, both, pos_label=event, seed=1, method=method)
+        own = pr.recalibrate(outcomes, both[:, int(event == "yes")], pos_label=event, seed=1, method=method)
+        np.testing.assert_array_equal(found([0.7]), own([0.7]))
+        with pytest.raises(InputValueError, match=r"shape \(1, 2\)\. Hint: pass the column of the event"):
+            found([[0.7, 0.3]])
+    with pytest.raises(InputValueError, match="pass the column of the event"):
+        found.map.interval([[0.7, 0.3]])

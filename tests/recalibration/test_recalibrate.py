@@ -1,6 +1,8 @@
 import math
 from dataclasses import replace
 
+import duckdb
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -12,7 +14,7 @@ import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
 from propriety.recalibration import METHODS, fit_logistic, fit_shrunk_spline
 from propriety.recalibration.folds import assign_folds, folds_of, split_into_folds
-from propriety.recalibration.hashed_folds import hash_of_labels, hashed_folds
+from propriety.recalibration.hashed_folds import hash_of_labels, hashed_folds, with_hashed_folds
 
 COLUMNS = ("score", "gain", "low", "high", "standard_error", "p_value")
 
@@ -452,3 +454,36 @@ def test_the_default_map_costs_little_where_forecasts_are_calibrated():
     assert expected_cost(200, 400, fit_shrunk_spline) <= 1e-3
     assert expected_cost(2000, 100, fit_shrunk_spline) <= 1e-4
     assert expected_cost(200, 100, fit_logistic) >= 2e-3  # What is not shrunk costs several times as much.
+
+
+@pytest.mark.parametrize("kind", ["int8", "int32", "int64", "uint32", "uint64"])
+def test_hashes_of_identifiers_are_the_same_on_engines(kind):
+    limits = np.iinfo(kind)
+    ids = np.unique(np.random.default_rng(0).integers(limits.min, limits.max, 200, dtype=kind, endpoint=True))
+    ids = np.unique(np.r_[ids, np.array([limits.min, limits.max, limits.max - 1, 0, 1], dtype=kind)])
+    wanted = dict(zip(ids.tolist(), np.floor(hash_of_labels(ids.tolist(), 3) * 10), strict=True))
+    frame = pl.DataFrame({"id": ids})
+    for own in (frame.lazy(), duckdb.from_arrow(frame.to_arrow())):
+        found = with_hashed_folds(nw.from_native(own), "id", 10, 3, "fold").collect("pyarrow").to_dict(as_series=False)
+        assert dict(zip(found["id"], found["fold"], strict=True)) == wanted
+
+
+@pytest.mark.parametrize("start", [2**53, 2**63, 2**70, -(2**62), 10**400])
+def test_large_identifiers_are_spread_over_all_folds(start):
+    counts = np.bincount(hashed_folds(range(start, start + 1000), 10, seed=1), minlength=10)
+    assert counts.min() > 60
+
+
+def test_text_that_cannot_be_encoded_has_a_hash():
+    assert set(hashed_folds(["\ud800", "\ud801"], 2, seed=1).tolist()) == {0, 1}
+
+
+def test_errors_about_identifiers_name_their_argument():
+    y, p = np.tile([0, 1], 50), np.linspace(0.1, 0.9, 100)
+    ids = [None, *range(99)]
+    with pytest.raises(InputValueError, match=r"^id must be known for every case; row 0"):
+        pr.recalibrate(y, p, id=ids)
+    with pytest.raises(InputValueError, match=r"^folds must be known for every case; row 0"):
+        pr.recalibrate(y, p, folds=ids)
+    with pytest.raises(InputValueError, match=r"it lacks \['case'\]"):
+        pr.recalibrate(pl.LazyFrame({"y": y, "p": p}), "p", outcome="y", id="case")

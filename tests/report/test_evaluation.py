@@ -35,10 +35,10 @@ def evaluated(kind, **options):
 SECTIONS = {
     "event": ["scores", "calibration", "decisions", "comparison", "slices", "means", "methods", "tripod"],
     "one model": ["scores", "calibration", "decisions", "means", "methods", "tripod"],
-    "classes": ["scores", "calibration", "comparison", "means", "methods", "tripod"],
-    "grades": ["scores", "calibration", "comparison", "means", "methods", "tripod"],
-    "classes in groups": ["scores", "calibration", "comparison", "slices", "means", "methods", "tripod"],
-    "grades in groups": ["scores", "calibration", "comparison", "slices", "means", "methods", "tripod"],
+    "classes": ["scores", "calibration", "confusion", "comparison", "means", "methods", "tripod"],
+    "grades": ["scores", "calibration", "confusion", "comparison", "means", "methods", "tripod"],
+    "classes in groups": ["scores", "calibration", "confusion", "comparison", "slices", "means", "methods", "tripod"],
+    "grades in groups": ["scores", "calibration", "confusion", "comparison", "slices", "means", "methods", "tripod"],
 }
 
 

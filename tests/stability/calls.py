@@ -196,7 +196,7 @@ CALLS: dict[str, Callable[[Data], Any]] = {
 # What makes many analyses takes as long as all the rest.
 QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate")))
 # Their draws are of cases one by one, so that the order of the cases is part of what is given.
-DRAWS_OF_CASES = ("RetentionCurve.with_interval", "class_calibration")
+DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
 READERS = {"match_answers", "read_inspect", "read_lm_eval"}  # Of files; their own tests cover them.
 DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 

@@ -123,7 +123,7 @@ def test_what_a_table_tells():
     assert table.mean_forecast == pytest.approx((0.1 + 3 * 0.4 + 0.8) / 5)
     assert table.effective_n == 25 / 7
     assert repr(table) == "ForecastTable(rows=3, n=4, weight=5, event_rate=0.6)"
-    assert "<td>0.4</td>" in table._repr_html_()
+    assert ">0.4</td>" in table._repr_html_()
 
 
 def test_a_table_cannot_be_changed():

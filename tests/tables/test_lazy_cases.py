@@ -226,3 +226,18 @@ def test_the_table_of_the_top_class_is_that_of_arrays(lazy, level):
     weight = FRAME["w"].to_numpy()
     assert expected.table("first", TOP).events.sum() == pytest.approx((weight * first).sum())
     np.testing.assert_array_equal(expected.table("first", TOP).forecast, np.unique(ROWS.max(axis=1)[weight > 0]))
+
+
+def test_unnamed_columns_of_classes_do_not_take_the_order_of_another_model():
+    p = np.random.default_rng(1).dirichlet([1, 1, 1], 60)
+    frame = pl.DataFrame({"y": ["a", "b", "c"] * 20, "c": p[:, 2], "a": p[:, 0], "b": p[:, 1]})
+    frame = frame.with_columns(x=frame["a"], y_1=frame["b"], z=frame["c"])
+    for models in (
+        {"one": ["c", "a", "b"], "two": ["x", "y_1", "z"]},
+        {"two": ["x", "y_1", "z"], "one": ["a", "b", "c"]},
+    ):
+        for data in (frame, frame.lazy()):
+            with pytest.raises(InputValueError, match=r"columns of forecasts\[.two.\]"):
+                pr.condense(data, models, outcome="y")
+    own = pr.condense(frame.lazy(), {"one": ["c", "a", "b"], "two": ["a", "c", "b"]}, outcome="y")
+    assert own.labels == ("c", "a", "b")

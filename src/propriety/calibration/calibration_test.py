@@ -14,7 +14,7 @@ from propriety.calibration.null_scores import NullScores, null_scores
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["FEWEST", "CalibrationTest", "TestedView", "calibration_test", "views_of"]
+__all__ = ["FEWEST", "CalibrationTest", "ViewResult", "calibration_test", "views_of"]
 
 # Shares of the level of the test for one, two or three components.
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
@@ -148,7 +148,7 @@ def calibration_test(
     line, shape, fine = views_of(scores, dispersion, dispersion_df)
     few = scores.information < FEWEST
     if few:
-        shape = fine = TestedView(0.0, 0.0, math.nan, 1.0)
+        shape = fine = ViewResult(0.0, 0.0, math.nan, 1.0)
     drawn = few and dispersion is None and not table.is_weighted and line.df > 0
     line_p_value = line.p_value
     if drawn:
@@ -178,7 +178,7 @@ def calibration_test(
     )
 
 
-class TestedView(NamedTuple):
+class ViewResult(NamedTuple):
     """One component of a test: its statistic, degrees of freedom, p-value, and the dispersion of its sums."""
 
     statistic: float
@@ -187,19 +187,19 @@ class TestedView(NamedTuple):
     dispersion: float
 
 
-def views_of(scores: NullScores, dispersion: Floats | None, dispersion_df: float) -> Iterator[TestedView]:
+def views_of(scores: NullScores, dispersion: Floats | None, dispersion_df: float) -> Iterator[ViewResult]:
     """Compare the squared sums of each component with the chi-squared or F distribution of matching moments."""
     end = 0
     for size in scores.sizes:
         part, end = slice(end, end + size), end + size
         with np.errstate(over="ignore"):  # An event happened that had a forecast of almost 0.
             statistic, df, factor, noise_df = float((scores.sums[part] ** 2).sum()), float(size), 1.0, math.inf
-        if dispersion is not None and size:
+        if dispersion is not None and dispersion[part].any():
             factor = max(1.0, float(dispersion[part].mean()))
             uneven = float(dispersion[part].var()) / factor**2 if factor > 1.0 else 0.0
             statistic, df = statistic / (factor * (1.0 + uneven)), df / (1.0 + uneven)
             noise_df = dispersion_df * float(dispersion[part].sum()) ** 2 / float((dispersion[part] ** 2).sum())
-        yield TestedView(statistic, df, _tail(statistic, df, noise_df), factor)
+        yield ViewResult(statistic, df, _tail(statistic, df, noise_df), factor)
 
 
 def _tail(statistic: float, df: float, noise_df: float) -> float:

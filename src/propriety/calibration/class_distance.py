@@ -16,6 +16,8 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["ClassDistance", "ClassPart", "DistanceSum", "part_of_class"]
 
+ROUNDING = 1e-14  # Smaller distances are rounding error.
+
 
 class ClassDistance(NamedTuple):
     """The distance summed over the classes with its limits, and the part of each class, which can be negative."""
@@ -27,11 +29,15 @@ class ClassDistance(NamedTuple):
 
 
 class ClassPart(NamedTuple):
-    """What one class adds: its distance, which noise can make negative, the fitted difference by row, and the noise."""
+    """What one class adds: its distance, which noise can make negative, the fitted difference by row, and the noise.
+
+    `spread` is the variance of the mean of :math:`2 r d - d^2` with residuals r and fitted differences d.
+    """
 
     distance: float
     fitted: Floats
     noise: float
+    spread: float
 
 
 def part_of_class(table: ForecastTable) -> ClassPart:
@@ -54,7 +60,14 @@ def part_of_class(table: ForecastTable) -> ClassPart:
     factor = table.n / max(table.n - 1.0, 1.0)
     distance = factor * (float(coefficients @ coefficients) - spent)
     fitted = np.repeat(functions @ coefficients, np.diff(groups.start, append=len(table)))
-    return ClassPart(distance, fitted, 2.0 * float((covariance**2).sum()))
+    return ClassPart(distance, fitted, 2.0 * float((covariance**2).sum()), _spread(table, fitted))
+
+
+def _spread(table: ForecastTable, fitted: Floats) -> float:
+    linear = [fitted * (2.0 * residual - fitted) for residual in (1.0 - table.forecast, -table.forecast)]
+    mean = float(table.events @ linear[0] + table.non_events @ linear[1]) / table.weight
+    squares = table.event_squares @ (linear[0] - mean) ** 2 + table.non_event_squares @ (linear[1] - mean) ** 2
+    return float(squares) / table.weight**2
 
 
 class DistanceSum:
@@ -65,7 +78,8 @@ class DistanceSum:
 
     .. math:: \max\Bigl(\operatorname{var}\Bigl[\sum_k (2 r_k d_k - d_k^2)\Bigr] / n - v_0, v_0\Bigr) ,
 
-    where :math:`v_0` is that of calibrated forecasts. The limits always contain the estimate. They need the cases.
+    where :math:`v_0` is that of calibrated forecasts. The limits always contain the estimate. Without the cases, the
+    square root of the first variance is replaced by its upper bound, the sum of the standard errors of the classes.
 
     Parameters
     ----------
@@ -77,25 +91,28 @@ class DistanceSum:
         self.share = None if weight is None else weight / weight.sum()
         self.linear = np.zeros(0 if weight is None else len(weight))
         self.parts: list[float] = []
-        self.noise = 0.0
+        self.noise = self.errors = 0.0
 
     def add(self, table: ForecastTable, rows: NDArray[np.intp] | None = None, own: Cases | None = None) -> None:
         """Add a class, given its table and, if available, its cases and the row of each in the table."""
         part = part_of_class(table)
         self.parts.append(part.distance)
         self.noise += part.noise
+        self.errors += math.sqrt(part.spread)
         if own is not None:
             forecast, happened, _ = own.gathered()
             fitted = part.fitted[rows]
             self.linear += fitted * (2.0 * (happened - forecast) - fitted)
 
     def result(self, level: float) -> ClassDistance:
-        """Return the sum with its limits, which are NaN without cases."""
-        total = math.fsum(self.parts)
-        value, of_class = max(total, 0.0), np.array(self.parts)
-        if self.share is None:
-            return ClassDistance(value, math.nan, math.nan, of_class)
-        centred = self.share * (self.linear - float(self.share @ self.linear))
-        error = math.sqrt(max(float(centred @ centred) - self.noise, self.noise))
-        half = float(ndtri(0.5 + level / 2.0)) * error
-        return ClassDistance(value, max(total - half, 0.0), value + half, of_class)
+        """Return the sum with its limits."""
+        parts = np.array(self.parts)
+        of_class = np.where(np.abs(parts) > ROUNDING, parts, 0.0)
+        total, spread = math.fsum(of_class.tolist()), self.errors**2
+        if self.share is not None:
+            centred = self.share * (self.linear - float(self.share @ self.linear))
+            spread = float(centred @ centred)
+        half = float(ndtri(0.5 + level / 2.0)) * math.sqrt(max(spread - self.noise, self.noise))
+        limits = max(total, 0.0), total - half, max(total, 0.0) + half
+        value, low, high = (one if one > ROUNDING else 0.0 for one in limits)
+        return ClassDistance(value, low, high, of_class)

@@ -16,6 +16,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
     "BINS",
+    "EDGE",
     "SAME",
     "ClassScores",
     "case_values",
@@ -28,6 +29,7 @@ __all__ = [
 EDGE, BINS = 30.0, 2**12  # Log-odds beyond the edge are in the outermost bins.
 # Legendre polynomials as combinations of powers, one column each.
 POWERS = np.stack([np.pad(leg2poly([0.0] * one + [1.0]), (0, max(DEGREES) - one)) for one in DEGREES], axis=1)
+MOST = 2**24  # Probabilities that are read to choose the functions.
 SAME = 1e-9  # A function with a smaller share of its variance left is a combination of those before it.
 
 
@@ -71,8 +73,8 @@ def case_values(p: Floats) -> _Values:
     with np.errstate(divide="ignore"):
         log = np.where(p > 0.0, np.log(p), 0.0)
         x = np.where((p > 0.0) & (p < 1.0), log - np.log1p(-np.minimum(p, 1.0)), 0.0)
-    place = ((np.clip(x, -EDGE, np.nextafter(EDGE, 0.0)) + EDGE) * (BINS / (2.0 * EDGE))).astype(np.intp)
-    return _Values(log, x, place)
+    place = ((np.clip(x, -EDGE, EDGE) + EDGE) * (BINS / (2.0 * EDGE))).astype(np.intp)
+    return _Values(log, x, np.minimum(place, BINS - 1))
 
 
 def class_scores(cases: Cases, model: str) -> ClassScores:
@@ -87,7 +89,9 @@ def class_scores(cases: Cases, model: str) -> ClassScores:
     A probability of 0 adds nothing.
     """
     mass = np.zeros(BINS)
-    for p, _, weight in cases.chunks(model):
+    step = max(len(cases) * (cases.classes or 1) // MOST, 1)  # A sample is enough to choose the functions.
+    for chunk in cases.chunks(model):
+        p, weight = chunk.forecast[:, ::step], None if chunk.weight is None else chunk.weight[::step]
         spread = p * (1.0 - p) if weight is None else weight * p * (1.0 - p)
         mass += np.bincount(case_values(p).place.ravel(), spread.ravel(), minlength=BINS)
     total = mass.sum()
@@ -164,25 +168,30 @@ def standardised(sums: Floats, variance: Floats) -> Floats:
     return found
 
 
-def line_of_table(table: ForecastTable) -> tuple[Floats, Floats]:
-    """Return the sums of one class and their variances, as in `ClassScores`, from its table."""
+def line_of_table(table: ForecastTable) -> tuple[Floats, Floats, float]:
+    """Return the sums of one class and their variances, as in `ClassScores`, and the information, from its table."""
     first = int(np.searchsorted(table.forecast, 0.0, side="right"))
     rows = slice(first, int(np.searchsorted(table.forecast, 1.0, side="left")))
     p = table.forecast[rows]
     x = logit(p)
     residual = table.events[rows] * (1.0 - p) - table.non_events[rows] * p
-    spread = residual_variance(table, rows, table.weights[rows] * p * (1.0 - p))
+    expected = table.weights[rows] * p * (1.0 - p)
+    spread = residual_variance(table, rows, expected)
+    total = float(spread.sum())
     return (
         np.array([residual.sum(), residual @ x]),
-        np.array([spread.sum(), spread @ x, spread @ x**2]),
+        np.array([total, spread @ x, spread @ x**2]),
+        float(expected.sum()) ** 2 / total if total > 0.0 else 0.0,
     )
 
 
-def line_statistics(sums: Floats, variance: Floats) -> tuple[Floats, Floats]:
+def line_statistics(sums: Floats, variance: Floats, information: Floats | float) -> tuple[Floats, Floats]:
     r"""Return Cox's score statistic of each class and its degrees of freedom, for sums of shape (..., K, 2).
 
-    The statistic is multiplied by V / (V + 1), with the variance V of the number of cases of the class, so that a
-    single case of a class that is expected to have almost none does not dominate the largest of K statistics.
+    The statistic is multiplied by I / (I + 1), so that a single case of a class that is expected to have almost none
+    does not dominate the largest of K statistics. The information
+    :math:`I = (\sum_i w_i p_i (1 - p_i))^2 / \sum_i w_i^2 p_i (1 - p_i)` is the variance of the number of cases of the
+    class; with weights, that of the effective number.
     """
     first, mixed, second = np.moveaxis(variance, -1, 0)
     safe = np.where(first > 0.0, first, 1.0)
@@ -190,4 +199,4 @@ def line_statistics(sums: Floats, variance: Floats) -> tuple[Floats, Floats]:
     sloped = left > SAME * second
     intercept = np.where(first > 0.0, sums[..., 0] ** 2 / safe, 0.0)
     slope = np.where(sloped, (sums[..., 1] - mixed / safe * sums[..., 0]) ** 2 / np.where(sloped, left, 1.0), 0.0)
-    return (intercept + slope) * first / (first + 1.0), (first > 0.0) * 1.0 + sloped
+    return (intercept + slope) * information / (information + 1.0), (first > 0.0) * 1.0 + sloped

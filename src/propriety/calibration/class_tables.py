@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from propriety.calibration.class_scores import BINS, case_values
+from propriety.calibration.class_scores import BINS, EDGE, case_values
 from propriety.calibration.grouping import rows_of
 from propriety.result import Floats
 from propriety.tables.cases import Cases
@@ -16,6 +17,8 @@ from propriety.tables.forecast_table import ForecastTable
 __all__ = ["MOST_EXACT", "pooled_cases", "pooled_table"]
 
 MOST_EXACT = 2**12  # With more cases, forecasts are pooled.
+CENTRES = np.concatenate([[0.0], expit(EDGE * ((2.0 * np.arange(BINS) + 1.0) / BINS - 1.0)), [1.0]])
+LEAST, MOST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
 NAMES = ("events", "non_events", "event_squares", "non_event_squares")
 
 
@@ -36,11 +39,11 @@ def pooled_table(table: ForecastTable) -> ForecastTable:
     return _pooled(table.forecast, columns, table.n, table.n_events)[0]
 
 
-def pooled_cases(own: Cases) -> tuple[ForecastTable, NDArray[np.intp]]:
-    """Return the pooled table of the cases of one event, and the row of each case."""
+def pooled_cases(own: Cases, table: ForecastTable | None = None) -> tuple[ForecastTable, NDArray[np.intp]]:
+    """Return the pooled table of the cases of one event, and the row of each case; few cases may have it already."""
     forecast, happened, weight = own.gathered()
     if own.n <= MOST_EXACT:
-        table = ForecastTable.from_cases(own)
+        table = ForecastTable.from_cases(own) if table is None else table
         return table, rows_of(table, forecast)
     w = np.ones(len(forecast)) if weight is None else weight
     columns = {"events": w * happened, "non_events": w * ~happened}
@@ -56,8 +59,10 @@ def _pooled(
     summed = {name: np.bincount(place, values, minlength=BINS + 2) for name, values in columns.items()}
     weight = summed["events"] + summed["non_events"]
     rows = np.flatnonzero(weight)
-    mean = np.bincount(place, forecast * (columns["events"] + columns["non_events"]), minlength=BINS + 2)
+    # Sums of differences from the centre of a bin keep means within their bins, also next to 1.
+    away = np.bincount(place, (forecast - CENTRES[place]) * (columns["events"] + columns["non_events"]), len(CENTRES))
     values: dict[str, Any] = {name: one[rows] for name, one in summed.items()}
-    values["forecast"] = np.minimum(mean[rows] / weight[rows], 1.0)
+    mean, certain = CENTRES[rows] + away[rows] / weight[rows], (rows == 0) | (rows == BINS + 1)
+    values["forecast"] = np.where(certain, CENTRES[rows], np.clip(mean, LEAST, MOST))
     table = ForecastTable(**values, n=n, n_events=n_events)
     return table, (np.cumsum(weight > 0.0) - 1)[place]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from propriety.calibration.class_scores import ClassScores, case_values, line_statistics, standardised
+from propriety.calibration.drawn_outcomes import drawn_outcomes
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 
@@ -32,8 +33,9 @@ View: TypeAlias = Literal["class-wise", "temperature", "shape"]
 SHARES: dict[View, float] = {"temperature": 0.4, "class-wise": 0.4, "shape": 0.2}
 SMALLEST = 50.0  # Variance of the number of cases that each class needs for chi-squared distributions.
 WORK, FEWEST_DRAWS = 10**7, 200  # Most outcomes drawn, and the number of draws made in any case.
+MOST_WORK, ENOUGH_REACH = 3 * 10**8, 10  # Most outcomes drawn while fewer draws than this reach the statistic.
 BLOCK = 2**21  # Outcomes drawn at once.
-FEW_CLASSES = 16  # With more classes, outcomes are found by bisection.
+LARGEST = 2**22  # Probabilities read at once.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +45,7 @@ class ClassTest:
     Parameters
     ----------
     p_value : float
-        Combined p-value of the views; 0 if a class happened whose probability was 0.
+        Combined p-value of the views; NaN if no view was tested.
     p_values : dict
         p-value of each view that was tested.
     decided_by : str
@@ -54,6 +56,8 @@ class ClassTest:
         p-value of each class, also adjusted for the number of classes; NaN for classes that were not tested.
     method : str
         How p-values were computed.
+    smallest : float
+        The smallest p-value that the draws can show; 0 without draws.
     """
 
     p_value: float
@@ -63,14 +67,26 @@ class ClassTest:
     class_p_values: Floats
     class_p_adjusted: Floats
     method: str
+    smallest: float = 0.0
 
 
-def class_test(cases: Cases, model: str, scores: ClassScores, *, n_resamples: int, seed: int) -> ClassTest:
-    """Test the calibration of independent cases without weights, by draws of outcomes if some class is rare."""
+def class_test(
+    cases: Cases, model: str, scores: ClassScores, *, level: float, n_resamples: int, seed: int
+) -> ClassTest:
+    """Test the calibration of independent cases without weights, by draws of outcomes if some class is rare.
+
+    If hardly any draw reaches the statistic, as many are made as naming a class at the level needs.
+    """
     information = scores.line_variance[:, 0]
-    if (information[information > 0.0] < SMALLEST).any():
-        return drawn_test(cases, model, scores, n_resamples, seed)
-    return expected_test(scores)
+    if not (information[information > 0.0] < SMALLEST).any():
+        return expected_test(scores)
+    draws = max(min(n_resamples, WORK // len(cases)), min(n_resamples, FEWEST_DRAWS))
+    most = MOST_WORK // max(len(cases), 100 * len(information))  # Sums of classes must fit in memory.
+    needed = math.ceil(1.0 / (SHARES["class-wise"] * (1.0 - level)))
+    found = drawn_test(cases, model, scores, draws, seed)
+    if draws < needed <= most and found.p_value * (draws + 1) <= ENOUGH_REACH:
+        return drawn_test(cases, model, scores, needed, seed)
+    return found
 
 
 def combined(p_values: dict[View, float]) -> tuple[float, View]:
@@ -95,12 +111,13 @@ def expected_test(scores: ClassScores) -> ClassTest:
         p_values["temperature"] = float(chdtrc(1.0, z**2))
     if shape:
         p_values["shape"] = float(chdtrc(len(shape), np.sum(np.square(shape))))
-    return joined_test(p_values, float(z), line_p_values(scores.line_sums, scores.line_variance), "chi-squared")
+    variance = scores.line_variance
+    return joined_test(p_values, float(z), line_p_values(scores.line_sums, variance, variance[:, 0]), "chi-squared")
 
 
-def line_p_values(sums: Floats, variance: Floats) -> Floats:
+def line_p_values(sums: Floats, variance: Floats, information: Floats | float) -> Floats:
     """Return the p-value of each class; NaN where its probabilities are only 0 and 1."""
-    lines, df = line_statistics(sums, variance)
+    lines, df = line_statistics(sums, variance, information)
     return np.where(df > 0.0, chdtrc(np.maximum(df, 1.0), lines), np.nan)
 
 
@@ -110,27 +127,26 @@ def joined_test(p_values: dict[View, float], temperature: float, of_class: Float
     adjusted = np.minimum(of_class * number, 1.0)
     if number:
         p_values = p_values | {"class-wise": float(np.nanmin(adjusted))}
-    p_value, view = combined(p_values) if p_values else (1.0, "class-wise")
+    p_value, view = combined(p_values) if p_values else (math.nan, "class-wise")
     return ClassTest(
         p_value=p_value,
         p_values=p_values,
         decided_by=view,
-        temperature=temperature,
+        temperature=temperature if "temperature" in p_values else math.nan,
         class_p_values=of_class,
         class_p_adjusted=adjusted,
         method=method,
     )
 
 
-def drawn_test(cases: Cases, model: str, scores: ClassScores, n_resamples: int, seed: int) -> ClassTest:
+def drawn_test(cases: Cases, model: str, scores: ClassScores, draws: int, seed: int) -> ClassTest:
     """Test with the distribution of the same statistics over draws of outcomes from the probabilities themselves."""
     plain = expected_test(scores)
     if not plain.p_values:
         return plain
-    draws = max(min(n_resamples, WORK // len(cases)), min(n_resamples, FEWEST_DRAWS))
     sums, line_sums = _drawn_sums(cases, model, scores, draws, seed)
     standard = standardised(sums, scores.variance)
-    of_class = line_p_values(line_sums, scores.line_variance)
+    of_class = line_p_values(line_sums, scores.line_variance, scores.line_variance[:, 0])
     tested = ~np.isnan(plain.class_p_values)
     smallest = np.where(tested, of_class, np.inf).min(axis=1)
     of_draws: dict[View, Floats] = {
@@ -152,6 +168,7 @@ def drawn_test(cases: Cases, model: str, scores: ClassScores, n_resamples: int, 
         ),
         class_p_adjusted=np.array(adjusted),
         method=f"{draws:,} draws of outcomes",
+        smallest=1.0 / (1 + draws),
     )
 
 
@@ -170,42 +187,41 @@ def _share(drawn: Floats, observed: float) -> float:
 
 
 def _drawn_sums(cases: Cases, model: str, scores: ClassScores, draws: int, seed: int) -> tuple[Floats, Floats]:
-    """Return the sums of class scores for outcomes drawn from the probabilities, by draw."""
+    """Return the sums of class scores for outcomes drawn from the probabilities, by draw.
+
+    Only what depends on the outcome is summed. The rest is the same in all draws and in the sample. The draws do not
+    depend on the order of the cases.
+    """
     generator, classes = np.random.default_rng(seed), cases.classes or 0
+    whole, order = cases.forecasts[model], _order_of_rows(cases, model)
+    size = max(min(BLOCK // draws, LARGEST // classes), 1)
     sums, lines = np.zeros((draws, 5)), np.zeros((draws, classes, 2))
-    at = np.arange(draws) * classes
-    for p in _blocks(cases, model, max(BLOCK // draws, 1)):
-        log, x, place = case_values(p)
-        own, rows = _outcomes(p, generator, draws), np.arange(p.shape[1])[:, None]
-        inside = (p > 0.0) & (p < 1.0)
-        sums[:, 0] += log[own, rows].sum(axis=0) - (p * log).sum()
-        bins = place[own, rows]
-        for column, shape in enumerate(scores.shapes.T, 1):
-            sums[:, column] += shape[bins].sum(axis=0) - (p * shape[place]).sum()
-        cell = (own + at).ravel()
-        for column, (drawn, expected) in enumerate(
-            ((inside[own, rows], (p * inside).sum(axis=1)), (x[own, rows], (p * x).sum(axis=1)))
-        ):
-            counted = np.bincount(cell, drawn.ravel(), minlength=draws * classes)
-            lines[:, :, column] += counted.reshape(draws, classes) - expected
-    return sums, lines
+    same, same_lines = -scores.sums, -scores.line_sums
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        p = np.ascontiguousarray(whole[rows].T, dtype=np.float64)
+        happened = cases.outcome[rows].astype(np.intp, copy=False)
+        _add_outcomes(p, happened[:, None], scores, same[None], same_lines[None])
+        _add_outcomes(p, drawn_outcomes(p, generator, draws), scores, sums, lines)
+    return sums - same, lines - same_lines
 
 
-def _blocks(cases: Cases, model: str, rows: int) -> Iterator[Floats]:
-    for chunk in cases.chunks(model):
-        for start in range(0, chunk.forecast.shape[1], rows):
-            yield chunk.forecast[:, start : start + rows]
+def _order_of_rows(cases: Cases, model: str) -> NDArray[np.intp]:
+    """Return an order of the cases that depends only on their probabilities."""
+    factors = np.random.default_rng(0).random((cases.classes or 0, 1))
+    return np.argsort(np.concatenate([(factors * p).sum(axis=0) for p, *_ in cases.chunks(model)]), kind="stable")
 
 
-def _outcomes(p: Floats, generator: np.random.Generator, draws: int) -> NDArray[np.intp]:
-    """Draw classes with the given probabilities, of shape (cases, draws)."""
-    heads = np.cumsum(p, axis=0)
-    chance = generator.random((p.shape[1], draws)) * heads[-1][:, None]
-    if len(p) <= FEW_CLASSES:
-        drawn = np.zeros(chance.shape, dtype=np.intp)
-        for head in heads[:-1]:
-            drawn += chance >= head[:, None]
-        return drawn
-    found = [np.searchsorted(head, own, side="right") for head, own in zip(heads.T.copy(), chance, strict=True)]
-    bisected: NDArray[np.intp] = np.minimum(np.stack(found), len(p) - 1)
-    return bisected
+def _add_outcomes(p: Floats, own: NDArray[np.intp], scores: ClassScores, sums: Floats, lines: Floats) -> None:
+    """Add the functions of the probabilities of the outcomes, of shape (cases, draws), to the sums of each draw."""
+    draws, classes = lines.shape[:2]
+    given = p[own, np.arange(p.shape[1])[:, None]]
+    log, x, place = case_values(given)
+    sums[:, 0] += log.sum(axis=0)
+    for column, shape in enumerate(scores.shapes.T, 1):
+        sums[:, column] += shape[place].sum(axis=0)
+    cell = (own + np.arange(draws) * classes).ravel()
+    inside = (given > 0.0) & (given < 1.0)
+    for column, values in enumerate((inside, x)):
+        counted = np.bincount(cell, values.ravel(), minlength=draws * classes)
+        lines[:, :, column] += counted.reshape(draws, classes)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.calibration.drawn_outcomes import drawn_outcomes
+from propriety.errors import InputValueError
 from propriety.result import Floats
 
 __all__ = ["MOST_CASES", "KernelTest", "kernel_test", "squared_kernel_error"]
 
-MOST_CASES = 1000
+MOST_CASES, FEWEST_CASES = 1000, 2
 WORK = 2**22  # Residuals of all classes that are drawn at once.
 
 
@@ -54,7 +56,7 @@ def kernel_test(p: Floats, outcome: NDArray[np.intp], *, n_resamples: int, seed:
     Parameters
     ----------
     p : ndarray of shape (n, K)
-        Probabilities of the classes.
+        Probabilities of the classes, of at least 2 cases.
     outcome : ndarray of int of shape (n,)
         Index of the class that happened.
     n_resamples, seed : int
@@ -64,6 +66,9 @@ def kernel_test(p: Floats, outcome: NDArray[np.intp], *, n_resamples: int, seed:
     ----------
     Widmann, Lindsten & Zachariah (2019), arXiv:1910.11385.
     """
+    if len(p) < FEWEST_CASES:
+        law = f"the kernel test needs at least {FEWEST_CASES} cases"
+        raise InputValueError(law, argument="kernel", offender=f"got {len(p)}")
     generator, is_sample = np.random.default_rng(seed), len(p) > MOST_CASES
     if is_sample:
         rows = generator.choice(len(p), MOST_CASES, replace=False)
@@ -74,14 +79,10 @@ def kernel_test(p: Floats, outcome: NDArray[np.intp], *, n_resamples: int, seed:
     kernel = np.exp(-distance / bandwidth)
     np.fill_diagonal(kernel, 0.0)
     value = float(squared_kernel_error(kernel, p, outcome[:, None])[0])
-    heads = np.cumsum(p, axis=1)
     reached, batch = 0, max(WORK // p.size, 1)
     for start in range(0, n_resamples, batch):
         size = min(batch, n_resamples - start)
-        chance = generator.random((len(p), size)) * heads[:, -1:]
-        drawn = np.zeros(chance.shape, dtype=np.intp)
-        for head in heads.T[:-1]:
-            drawn += chance >= head[:, None]
+        drawn = drawn_outcomes(p.T, generator, size)
         reached += int(np.count_nonzero(squared_kernel_error(kernel, p, drawn) >= value - 1e-12 * abs(value)))
     return KernelTest(
         value=value,

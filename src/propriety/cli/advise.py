@@ -64,7 +64,8 @@ def advise(ctx: click.Context, /, json_file: str | None, **options: Any) -> None
 
 
 def _is_interactive(ctx: click.Context) -> bool:
-    silent = all(ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE for name in ctx.params)
+    given = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    silent = all(ctx.get_parameter_source(name) not in given for name in ctx.params)
     return silent and sys.stdin.isatty() and sys.stdout.isatty()
 
 

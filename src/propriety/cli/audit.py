@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from propriety.cli.imports import imported
+from propriety.cli.imports import imported_rule
 from propriety.cli.machine import document, written
 from propriety.cli.messages import block, say, show_table
 from propriety.cli.options import json_option
 from propriety.cli.outputs import STDOUT, check_targets, write
-from propriety.errors import InputTypeError, InputValueError, ProprietyError
+from propriety.errors import InputValueError, ProprietyError
 from propriety.rules.audit import AuditReport
 from propriety.rules.audit import audit as audit_rule
 from propriety.rules.rule import Rule
@@ -40,22 +40,13 @@ def audit(rule: str, classes: int | None, seed: int, json_file: str | None) -> N
     declared property does not hold.
     """
     check_targets([json_file])
-    report = _audited(_loaded(rule), rule, classes, seed)
+    report = _audited(imported_rule(rule), rule, classes, seed)
     if json_file is not None:
         write(json_file, written(document("audit", {**report.to_dict(), "agrees": report.agrees})))
     if json_file != STDOUT:
         _print(report)
     if not report.agrees:
         click.get_current_context().exit(1)
-
-
-def _loaded(name: str) -> Rule:
-    """Import a rule by its name."""
-    found = imported(name, "the rule")
-    if not isinstance(found, Rule):
-        law = f"{name} must be a scoring rule, or the class of one; it is {type(found).__name__}"
-        raise InputTypeError(law)
-    return found
 
 
 def _audited(rule: Rule, name: str, classes: int | None, seed: int) -> AuditReport:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import click
@@ -14,6 +14,7 @@ import narwhals as nw
 
 from propriety.cli.files import Opened
 from propriety.cli.texts import LabelRole
+from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
 from propriety.tables.frames import checked_columns
 
@@ -37,7 +38,7 @@ class Cases:
     classes: str | None = None
     pos_label: str | None = None
     missing: str = "raise"
-    nulls: Sequence[str] = ()
+    dialect: Dialect = field(default_factory=Dialect)
     by: Sequence[str] = ()
     cluster: str | None = None
     time: str | None = None
@@ -58,7 +59,7 @@ class Cases:
 
     def labels(self) -> dict[str, LabelRole]:
         """Return the columns of labels, which in CSV must not be read as numbers that would merge some of them."""
-        keys: list[str | None] = [*self.by, self.cluster]
+        keys: list[str | None] = [*self.by, *(name for typed in self.by for name in _crossed(typed)), self.cluster]
         named = self.classes is not None or self.pos_label is not None
         values = [self.time, self.outcome if named else None]
         roles: dict[str, LabelRole] = {name: "label" for name in keys if name is not None}
@@ -76,20 +77,11 @@ class Cases:
         """
         models = self._models(opened)
         shared = {"cluster": self.cluster, "time": self.time, "sample_weight": self.weight}
-        needed = self._needed(opened, models, [*self.by, *shared.values()])
+        by = self._keys(opened)
+        needed = self._needed(opened, models, by, shared.values())
         read = in_memory or opened.count() <= IN_MEMORY
         frame = needed.collect(backend="pyarrow").to_native() if read else needed.to_native()
-        by = list(self.by) or None
-        return {"y_true": frame, "forecasts": models, **self._labels(opened), "by": by, **shared}
-
-    def event(self, opened: Opened) -> dict[str, Any]:
-        """Return the arguments of `ForecastTable.from_frame`, with the frame still in its files."""
-        models = list(self._models(opened).values())
-        if len(models) > 1 or not isinstance(models[0], str):
-            message = "A forecast table has the forecasts of one column: pass one --forecast."
-            raise click.UsageError(message)
-        frame = opened.frame.to_native()
-        return {"frame": frame, "forecast": models[0], "weight": self.weight, **self._labels(opened)}
+        return {"y_true": frame, "forecasts": models, **self._labels(opened), "by": list(by) or None, **shared}
 
     def _labels(self, opened: Opened) -> dict[str, Any]:
         """Return the column of the outcomes, its labels, and the treatment of missing values."""
@@ -119,16 +111,53 @@ class Cases:
             models[name] = columns[0] if len(columns) == 1 else columns
         return models
 
-    def _needed(self, opened: Opened, models: Models, shared: Sequence[str | None]) -> nw.LazyFrame[Any]:
+    def _keys(self, opened: Opened) -> dict[str, list[str]]:
+        """Return the columns of each key; text that is the name of a column means that column, and not a cross."""
+        schema = opened.frame.collect_schema()
+        keys: dict[str, list[str]] = {}
+        for typed in self.by:
+            columns = [typed] if typed in schema else _crossed(typed) or [typed]
+            name = ", ".join(columns)
+            if name in keys:
+                raise InputValueError(f"must name each key once; {name!r} is named again", argument="--by")
+            if len(set(columns)) < len(columns):
+                raise InputValueError(f"must cross different columns; got {typed!r}", argument="--by")
+            keys[name] = columns
+        return keys
+
+    def _needed(
+        self, opened: Opened, models: Models, by: Mapping[str, list[str]], shared: Iterable[str | None]
+    ) -> nw.LazyFrame[Any]:
         """Return the columns that are needed, and no others."""
         forecasts = [name for own in models.values() for name in ([own] if isinstance(own, str) else own)]
-        names = dict.fromkeys(name for name in (self.outcome, *forecasts, *shared) if name is not None)
-        schema = checked_columns(opened.frame, list(names))
+        crosses = {name: columns for name, columns in by.items() if len(columns) > 1}
+        keys = [name for name in by if name not in crosses]
+        names = dict.fromkeys(name for name in (self.outcome, *forecasts, *keys, *shared) if name is not None)
+        schema = checked_columns(opened.frame, [*names, *(name for own in crosses.values() for name in own)])
         # Databases may store probabilities as decimals, which arrays do not support; keys are not converted.
-        numbers = {self.outcome, *forecasts, self.weight} - {*self.by, self.cluster, self.time}
+        numbers = {self.outcome, *forecasts, self.weight} - {*keys, self.cluster, self.time}
         cast = {name for name in numbers if name is not None and schema[name].is_decimal()}
         columns = [nw.col(name).cast(nw.Float64) if name in cast else nw.col(name) for name in names]
-        return opened.frame.select(*columns)
+        return opened.frame.select(*columns, **{name: _cross(opened, own) for name, own in crosses.items()})
+
+
+def _crossed(typed: str) -> list[str]:
+    """Return the columns that `--by a,b` crosses; none if there are not several."""
+    parts = _parts(typed) if "," in typed else []
+    return parts if len(parts) > 1 else []
+
+
+def _cross(opened: Opened, columns: Sequence[str]) -> nw.Expr:
+    """Return the joined labels of some columns; labels that would be merged are rejected."""
+    joined = nw.concat_str([nw.col(name).cast(nw.String) for name in columns], separator=", ")
+    counts = [
+        int(frame.unique().select(nw.len()).collect().item())
+        for frame in (opened.frame.select(*columns).drop_nulls(), opened.frame.select(joined=joined).drop_nulls())
+    ]
+    if counts[0] != counts[1]:
+        law = f"cannot cross {' and '.join(columns)}, because joining their labels by commas would merge some of them"
+        raise InputValueError(law, argument="--by", hint="rename labels that contain commas.")
+    return joined
 
 
 def _parts(listed: str) -> list[str]:

@@ -9,6 +9,10 @@ from typing import Any
 import click
 
 from propriety.cli.evaluate import evaluation_of_files
+from propriety.cli.gate_facts import Facts, near_names
+from propriety.cli.gate_options import Gates, gate_options
+from propriety.cli.gate_outputs import Summary
+from propriety.cli.imports import imported_rule
 from propriety.cli.inputs import found_files
 from propriety.cli.machine import document, written
 from propriety.cli.messages import block, estimate, say, show_table
@@ -16,10 +20,19 @@ from propriety.cli.options import case_options, file_arguments, json_option, pro
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
-from propriety.inference.comparison import Comparison
+from propriety.evaluation.evaluation import Evaluation
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.comparison_words import verdict_in_words
+from propriety.inference.measures import MeanScore
+from propriety.rules.families import Brier, Log, Spherical
+from propriety.rules.ordinal import RankedLog, RankedProbability
+from propriety.rules.rule import Rule
 
 __all__ = ["compare"]
+
+LAW = "compare needs two or more models of the same cases"
+RULES: dict[str, Rule] = {rule.name: rule for rule in (Brier(), Log(), Spherical(), RankedProbability(), RankedLog())}
 
 
 @click.command(
@@ -28,41 +41,76 @@ __all__ = ["compare"]
         "Examples",
         "propriety compare predictions.parquet --outcome y --forecast a --forecast b",
         "propriety compare visits.csv --outcome fell --forecast a --forecast b --cluster patient --thresholds 0.05 0.2",
+        "propriety compare predictions.csv --outcome y --forecast new --forecast old --rule log",
+        'propriety compare predictions.csv --outcome y --forecast new --forecast old --fail-if "new worse than old"',
         "propriety compare days.csv --outcome rain --forecast a --forecast b --time day --json -",
     ),
 )
 @file_arguments
 @case_options
 @problem_options
+@click.option(
+    *("--rule", "rule_name"),
+    metavar="RULE",
+    help=f"Scoring rule to compare by: {', '.join(RULES)}; or MODULE:NAME for your own. By default the one that fits "
+    "the outcome and the thresholds.",
+)
 @json_option
-def compare(files: Sequence[str], json_file: str | None, **asked: Any) -> None:
+@gate_options
+def compare(files: Sequence[str], json_file: str | None, rule_name: str | None, gates: Gates, **asked: Any) -> None:
     """Compare models on the same cases, pair by pair, by the score that fits the outcome and the thresholds.
 
     The tests assume independent cases unless --cluster, such as the patient, or --time is given. FILEs are those of
     `propriety evaluate`.
     """
-    check_targets([json_file])
+    targets = [json_file, *gates.targets]
+    check_targets(targets)
+    rule = None if rule_name is None else _rule(rule_name)
     stages = Stages()
     with found_files(files) as paths:
-        check_targets([json_file], paths)
+        check_targets(targets, [*paths, *gates.sources])
         with evaluation_of_files(paths, stages, **asked) as evaluation, stages.stage("comparison"):
-            found = evaluation.comparison
-    if found is None:
-        law = "compare needs two or more models of the same cases"
-        hint = (
-            "repeat --forecast."
-            if len(evaluation.models) < 2
-            else "forecast tables do not contain the cases; pass the files of cases."
-        )
-        raise InputValueError(law, hint=hint)
+            found = _compared(evaluation, rule)
+    results = gates.check(Facts.of_comparison(found, gates.baseline))
     if json_file is not None:
-        write(json_file, written(document("comparison", found.to_dict())))
-    if json_file != STDOUT:
-        _print(found)
+        write(
+            json_file, written(document("comparison", found.to_dict() | {"gates": [one.to_dict() for one in results]}))
+        )
+    gates.write(results, Summary("compare", found.summary().splitlines(), _rows(found)))
+    if STDOUT not in targets:
+        say(found.summary())
+        head, *rows = _rows(found)
+        show_table(head, rows, numbers=(2, 3))
+    gates.finish(results)
 
 
-def _print(found: Comparison) -> None:
-    say(found.summary())
+def _rule(name: str) -> Rule:
+    """Return a rule by its short name, or imported."""
+    if name in RULES:
+        return RULES[name]
+    if ":" not in name:
+        hint = near_names(name, RULES) or f"the rules are {', '.join(RULES)}; MODULE:NAME is your own."
+        raise InputValueError("must name a scoring rule", argument="--rule", offender=f"got {name!r}", hint=hint)
+    return imported_rule(name)
+
+
+def _compared(evaluation: Evaluation, rule: Rule | None) -> Comparison:
+    if len(evaluation.models) < 2:
+        raise InputValueError(LAW, hint="repeat --forecast.")
+    if rule is None:
+        found = evaluation.comparison
+    else:
+        ledger, drawing = evaluation.ledger, Drawing(evaluation.n_resamples, evaluation.seed)
+        is_known = ledger.source is not None or ledger.has_moments(rule)
+        found = compare_of(ledger, MeanScore(rule), level=evaluation.level, drawing=drawing) if is_known else None
+    if found is None:
+        hint = "forecast tables do not contain the cases; pass the files of cases, or a ledger with these thresholds."
+        raise InputValueError(LAW, hint=hint)
+    return found
+
+
+def _rows(found: Comparison) -> list[list[str]]:
+    """Return a row for each pair, below the head."""
     rows = [
         [
             pair.model,
@@ -73,7 +121,7 @@ def _print(found: Comparison) -> None:
         ]
         for pair, verdict in zip(found.pairs, found.verdict.tolist(), strict=True)
     ]
-    show_table(["model", "reference", "difference", "adjusted p", "verdict"], rows, numbers=(2, 3))
+    return [["model", "reference", "difference", "adjusted p", "verdict"], *rows]
 
 
 def _p(value: float) -> str:

@@ -11,13 +11,15 @@ import click
 
 from propriety.cli.cases import Cases
 from propriety.cli.files import open_relation
-from propriety.cli.gates import check_gates, parse_gate
+from propriety.cli.gate_facts import Facts
+from propriety.cli.gate_options import Gates, gate_options
+from propriety.cli.gate_outputs import Summary
 from propriety.cli.imports import imported_measure
-from propriety.cli.inputs import are_tables, found_files
+from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.interrupts import held
 from propriety.cli.machine import evaluation_document, written
 from propriety.cli.messages import block, estimate, say, show_table
-from propriety.cli.options import case_options, file_arguments, json_option, problem_options
+from propriety.cli.options import by_option, case_options, file_arguments, json_option, problem_options
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
@@ -27,6 +29,7 @@ from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure, NetBenefit
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
+from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
@@ -40,17 +43,21 @@ __all__ = ["evaluate", "evaluation_of_files"]
         "Examples",
         "propriety evaluate predictions.parquet --outcome y --forecast a --forecast b",
         "propriety evaluate 'days/*.csv' --outcome died --forecast risk --thresholds 0.05 0.2 --html report.html",
+        "propriety evaluate visits.csv --outcome fell --forecast risk --by sex --by ward --by sex,ward",
         "propriety evaluate grades.csv --outcome grade --forecast m=p0,p1,p2 --classes low,mid,high --ordered",
         "propriety evaluate - --outcome y --forecast p --json - < predictions.csv",
         "propriety evaluate p.parquet --outcome y --forecast p --fail-if miscalibrated",
+        'propriety evaluate p.csv --outcome y --forecast new --forecast old --fail-if "new worse than old"',
+        'propriety evaluate p.csv --outcome y --forecast p --by sex --fail-if "any group/miscalibrated" --junit g.xml',
+        'propriety evaluate p.csv --outcome y --forecast p --baseline old.json --fail-if "brier_low>baseline/brier"',
         'propriety evaluate p.csv --outcome y --forecast p --measure my_measures:Lift --fail-if "lift<2"',
-        "propriety evaluate a.parquet b.parquet                          forecast tables",
+        "propriety evaluate ledgers/monday ledgers/tuesday                ledgers",
     ),
 )
 @file_arguments
 @case_options
 @problem_options
-@click.option("--by", multiple=True, metavar="COLUMN", help="Column of groups to report on. May be repeated.")
+@by_option
 @click.option(
     *("--measure", "measures"),
     multiple=True,
@@ -66,47 +73,37 @@ __all__ = ["evaluate", "evaluation_of_files"]
     help="Write the report, a single page that works offline.",
 )
 @json_option
-@click.option(
-    "--fail-if",
-    multiple=True,
-    metavar="CONDITION",
-    help='Exit with code 1 if the condition is true, such as "miscalibrated", "auc<0.7" or "a/brier_low>=0.2". The '
-    "keys are those of `metrics` in the JSON; a key without a model applies to every model. A number that could not be "
-    "computed also fails. May be repeated.",
-)
-def evaluate(
-    files: Sequence[str], html: str | None, json_file: str | None, fail_if: Sequence[str], **asked: Any
-) -> None:
+@gate_options
+def evaluate(files: Sequence[str], html: str | None, json_file: str | None, gates: Gates, **asked: Any) -> None:
     """Evaluate models by their forecasts: scores with intervals, calibration, decisions, comparisons, groups.
 
-    FILEs are Parquet, CSV (plain, gzip or zstd) or Arrow files, identified by their content. Write globs in quotes, and
-    - for the standard input. Several files are one set of cases, with columns matched by name. Forecast tables written
-    by `propriety table` need neither --outcome nor --forecast: each file is one model, which has the name of the file.
+    FILEs are Parquet, CSV (plain, gzip or zstd), Arrow or Excel files (.xlsx; the extra `excel`), identified by their
+    content. Write globs in quotes, and - for the standard input. Several files are one set of cases, with columns
+    matched by name. A ledger written by `propriety condense`, a folder, needs neither --outcome nor --forecast; several
+    are added. Neither does a forecast table, which is one model with the name of the file.
 
     More than a million rows are not read into memory; DuckDB counts them. The scores are the same, but there is no
     ranking of the models by thresholds, and with weights or clusters some scores have no confidence interval.
     """
-    gates = [parse_gate(text) for text in fail_if]
-    check_targets([html, json_file])
+    targets = [html, json_file, *gates.targets]
+    check_targets(targets)
     asked["measures"] = [imported_measure(name) for name in asked["measures"]]
     stages = Stages()
     with found_files(files) as paths:
-        check_targets([html, json_file], paths)
+        check_targets(targets, [*paths, *gates.sources])
         with evaluation_of_files(paths, stages, **asked) as evaluation:
             _compute(evaluation, stages)
-            verdicts = check_gates(gates, evaluation.to_dict(), evaluation.models)
+            results = gates.check(Facts.of_evaluation(evaluation, gates.baseline))
             if html is not None:
                 with stages.stage("report"):
                     page = evaluation.to_html()
                 write(html, page)
             if json_file is not None:
-                write(json_file, written(evaluation_document(evaluation, [one.to_dict() for one in verdicts])))
-            if STDOUT not in (html, json_file):
+                write(json_file, written(evaluation_document(evaluation, [one.to_dict() for one in results])))
+            gates.write(results, Summary("evaluate", evaluation.summary().splitlines(), _score_rows(evaluation)))
+            if STDOUT not in targets:
                 _print(evaluation)
-    for verdict in verdicts:
-        click.echo(str(verdict), err=True)
-    if any(verdict.failed for verdict in verdicts):
-        click.get_current_context().exit(1)
+    gates.finish(results)
 
 
 @contextmanager
@@ -127,13 +124,16 @@ def evaluation_of_files(
     options: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed, "measures": measures}
     options["thresholds"] = thresholds
     cases = Cases(**columns)
-    if are_tables(files):
+    kind = condensed_kind(files)
+    if kind is not None:
         if ordered or cases.given():
             given = "--ordered" if ordered else cases.given()[0]
-            raise InputValueError(f"{given} is for files of cases; these are forecast tables")
-        yield evaluate_cases(_tables(files), **options)
+            raise InputValueError(f"{given} is for files of cases; these are {kind}")
+        with held():
+            ledger = Ledger.merge(map(Ledger.from_parquet, files)) if kind == "ledgers" else None
+        yield evaluate_cases(_tables(files) if ledger is None else ledger, **options)
         return
-    with open_relation(files, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
+    with open_relation(files, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
         stages.watch(opened)
         with stages.stage("reading"), held():
             evaluation = evaluate_cases(**cases.arguments(opened, in_memory=in_memory), ordered=ordered, **options)
@@ -160,16 +160,22 @@ def _compute(evaluation: Evaluation, stages: Stages) -> None:
 
 def _print(evaluation: Evaluation) -> None:
     say(evaluation.summary())
-    rows = []
+    head, *rows = _score_rows(evaluation)
+    show_table(head, rows, numbers=range(1, len(head)))
+    if evaluation.slices is not None:
+        _print_slices(evaluation.slices)
+    say(f"Seed {evaluation.seed}; {percent(evaluation.level, 6)} confidence intervals.")
+
+
+def _score_rows(evaluation: Evaluation) -> list[list[str]]:
+    """Return a row for each measure, below the names of the models."""
+    rows = [["", *evaluation.models]]
     for measure in evaluation.problem.measures:
         found = [evaluation.estimates[model][measure.key] for model in evaluation.models]
         # Most measures are losses: lower is better.
         merit = f" ({merit_in_words(measure)})" if measure.higher_is_better or hasattr(measure, "ideal") else ""
         rows.append([f"{measure.label}{merit}", *(estimate(one.value, one.low, one.high) for one in found)])
-    show_table(["", *evaluation.models], rows, numbers=range(1, len(evaluation.models) + 1))
-    if evaluation.slices is not None:
-        _print_slices(evaluation.slices)
-    say(f"Seed {evaluation.seed}; {percent(evaluation.level, 6)} confidence intervals.")
+    return rows
 
 
 def _print_slices(found: Slices) -> None:

@@ -17,8 +17,10 @@ import narwhals as nw
 from propriety.cli.footers import check_columns, checked_footer
 from propriety.cli.inputs import Format, format_of, shown
 from propriety.cli.interrupts import held, stopped_by_interrupt
+from propriety.cli.spreadsheets import read_sheets
 from propriety.cli.text_heads import Compression, line_too_long
 from propriety.cli.texts import LabelRole, Texts
+from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
 
@@ -60,14 +62,14 @@ class Opened:
 def open_relation(
     files: Sequence[Path],
     *,
-    nulls: Sequence[str] = (),
+    dialect: Dialect | None = None,
     labels: Mapping[str, LabelRole] | None = None,
     numbers: Sequence[str] = (),
 ) -> Iterator[Opened]:
     """Open the files as one lazy frame; only their beginnings, and columns of labels in CSV, are read.
 
-    `nulls` are texts that mean a missing value in CSV, in addition to empty fields. In CSV, the columns `labels` stay
-    text unless they can be converted without loss, and the columns `numbers` must contain numbers.
+    In CSV, the columns `labels` stay text unless they can be converted without loss, and the columns `numbers` must
+    contain numbers.
     """
     with held():
         import duckdb
@@ -77,18 +79,23 @@ def open_relation(
         law = f"files must be of one format; they are {', '.join(sorted(formats))}"
         raise InputValueError(law)
     form = formats.pop()
-    texts = Texts.of(files, TEXT[form], nulls) if form in TEXT else None
+    dialect = dialect or Dialect()
+    texts = Texts.of(files, TEXT[form], dialect) if form in TEXT else None
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
         connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": folder})
         with stopped_by_interrupt(connection.interrupt) as interrupted:
             try:
                 # DuckDB measures progress only if its bar is enabled; `stages` draws the bar.
                 connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-                if texts is None:
+                if form == "excel":
+                    keys = list(labels or {})
+                    relation = connection.from_arrow(
+                        read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, labels=keys)
+                    )
+                elif texts is None:
                     relation = _relation(connection, files, form)
                 else:
-                    relation = texts.relation(connection, list(map(_literal, files)), labels or {})
-                    texts.check_numbers(relation, numbers)
+                    relation = texts.relation(connection, list(map(_literal, files)), labels or {}, numbers)
                 yield Opened(nw.from_native(relation), _rows(files), lambda: _share(connection.query_progress()))
             except (duckdb.Error, RuntimeError) as error:
                 if interrupted.is_set():

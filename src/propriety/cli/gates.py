@@ -1,112 +1,271 @@
-"""Conditions under which a pipeline fails, such as "miscalibrated" or "brier>0.2"."""
+"""Gates: conditions under which a pipeline fails, and what became of them."""
 
 from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from propriety.cli.gate_facts import Facts, GroupNumbers, Numbers, near_names
+from propriety.cli.gate_grammar import (
+    Condition,
+    Group,
+    Inequality,
+    Miscalibrated,
+    Number,
+    Path,
+    Relation,
+    Sign,
+    parse_condition,
+)
 from propriety.errors import InputValueError
+from propriety.inference.comparison_words import pair_sentence
+from propriety.inference.verdicts import Pair
 
-__all__ = ["Gate", "Verdict", "check_gates", "parse_gate"]
+__all__ = ["GateResult", "check_gates", "parse_condition"]
 
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
+OPERATORS: dict[Sign, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
-WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
-VERDICT = "miscalibrated"
-# Greedy, because the name of a model may also contain these signs, and the last one counts.
-CONDITION = re.compile(r"\s*(?P<key>.*[^\s<>=])\s*(?P<sign><=|>=|<|>)\s*(?P<limit>[^\s<>=]+)\s*", re.DOTALL)
+WORDS: dict[Sign, str] = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
+TESTED = ("better", "worse", "not distinguishable", "same")
+TURNED = {"better": "worse", "worse": "better"}
+MOST_NAMED = 5
+ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """A condition under which the command fails."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """The result of a gate for one model.
 
-    key: str
-    sign: str
-    limit: float
+    Parameters
+    ----------
+    gate : str
+        The condition.
+    key : str
+        The number or verdict that was checked.
+    value, limit : float
+        The number and what it was compared with; for a verdict 1 or 0, and NaN if there was no test.
+    failed : bool
+        Whether the condition is true, or could not be checked.
+    reason : str
+        The result in words.
+    """
 
-    def __str__(self) -> str:
-        return f"{self.key}{self.sign}{self.limit:.15g}"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The result of a gate for one number."""
-
-    gate: Gate
+    gate: str
     key: str
     value: float
+    limit: float = math.nan
     failed: bool
+    reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain data."""
-        return {"gate": str(self.gate), "key": self.key, "value": self.value, "failed": self.failed}
+        """Return the result as plain data."""
+        return asdict(self)
 
     def __str__(self) -> str:
-        head = f"Gate {'failed' if self.failed else 'passed'}: "
-        if self.key.endswith(VERDICT) and self.gate.key.endswith(VERDICT):
-            model = self.key.removesuffix(VERDICT).removesuffix("/") or "the model"
-            if math.isnan(self.value):
-                return f"{head}the calibration of {model} was not tested."
-            return f"{head}{model} {'is' if self.value else 'was not found to be'} miscalibrated."
-        condition = f"{WORDS[self.gate.sign]} {self.gate.limit:.15g}"
-        if math.isnan(self.value):
-            return f"{head}{self.key} could not be computed, so it may be {condition}."
-        return f"{head}{self.key} is {self.value:.6g}, {'which is' if self.failed else 'not'} {condition}."
+        return f"Gate {'failed' if self.failed else 'passed'}: {self.reason}"
 
 
-def parse_gate(text: str) -> Gate:
-    """Read a condition: a comparison with a number, or a verdict such as "miscalibrated".
-
-    Examples
-    --------
-    >>> parse_gate("model a/brier >= 0.2"), parse_gate("miscalibrated")
-    (Gate(key='model a/brier', sign='>=', limit=0.2), Gate(key='miscalibrated', sign='>', limit=0.0))
-    """
-    hint = 'write it as "miscalibrated" or "brier>0.2", with <, <=, > or >=.'
-    if text.strip().rpartition("/")[2] == VERDICT:
-        return Gate(text.strip(), ">", 0.0)
-    parts = CONDITION.fullmatch(text)
-    if parts is None:
-        raise InputValueError("must be a condition", argument="--fail-if", offender=f"got {text!r}", hint=hint)
-    try:
-        limit = float(parts["limit"])
-    except ValueError:
-        limit = math.nan
-    if math.isnan(limit):
-        raise InputValueError("must compare with a number", argument="--fail-if", offender=f"got {text!r}", hint=hint)
-    return Gate(parts["key"], parts["sign"], limit)
-
-
-def check_gates(gates: Sequence[Gate], numbers: Mapping[str, float], models: Sequence[str]) -> list[Verdict]:
-    """Check every gate against the numbers of `Evaluation.to_dict`; a gate without a model applies to each.
+def check_gates(gates: Sequence[Condition], facts: Facts) -> list[GateResult]:
+    """Check every gate; a gate without a model applies to each.
 
     A number that is NaN fails its gate, because nothing shows that it would pass.
     """
-    return [verdict for gate in gates for verdict in _verdicts(gate, numbers, models)]
+    return [result for gate in gates for result in _results(gate, facts)]
 
 
-def _verdicts(gate: Gate, numbers: Mapping[str, float], models: Sequence[str]) -> list[Verdict]:
-    keys = [key for key in (gate.key, *(f"{model}/{gate.key}" for model in models)) if key in numbers]
-    # The keys of a single model have no prefix, but a gate may name the model.
-    bare = gate.key.removeprefix(f"{models[0]}/")
-    if not keys and len(models) == 1 and bare in numbers:
-        keys = [bare]
-    if not keys:
+def _results(gate: Condition, facts: Facts) -> list[GateResult]:
+    match gate:
+        case Relation():
+            return [_related(gate, facts)]
+        case Miscalibrated():
+            return [_calibrated(gate, model, facts) for model in _models([gate.path], facts)]
+        case Inequality():
+            gate = replace(gate, left=_resolved(gate.left, facts), right=_resolved(gate.right, facts))
+            sides = [side for side in (gate.left, gate.right) if isinstance(side, Path)]
+            # A model is not compared with itself.
+            others = [side.model for side in sides if not side.in_baseline and side.model is not None]
+            models = [model for model in _models(sides, facts) if model is None or model not in others]
+            return [_compared(gate, model, facts) for model in models]
+
+
+def _resolved(side: Path | Number, facts: Facts) -> Path | Number:
+    """Return a side of an inequality; without an earlier evaluation, a model may be called baseline."""
+    if isinstance(side, Path) and side.in_baseline and facts.baseline is None:
+        if "baseline" not in facts.numbers.models or side.model is not None:
+            law, hint = "needs an earlier evaluation", "name its JSON by --baseline."
+            raise InputValueError(law, argument="--fail-if", offender=f"got {str(side)!r}", hint=hint)
+        return replace(side, in_baseline=False, model="baseline")
+    return side
+
+
+def _models(paths: Sequence[Path], facts: Facts) -> list[str | None]:
+    """Return the models to which a gate applies; None if it names one or needs none."""
+    for path in paths:
+        is_shared = path.group is None and _numbers(path, facts).is_shared(path.metric)
+        if path.model is None and not is_shared:
+            return list(facts.numbers.models)
+    return [None]
+
+
+def _compared(gate: Inequality, model: str | None, facts: Facts) -> GateResult:
+    left, right = gate.left, gate.right
+    if isinstance(left, Path) and left.group == Group():
+        return _any_group(gate, left, model, facts)
+    value, limit = (_value(side, model, facts) for side in (left, right))
+    key, bound = (_key(side, model, facts) for side in (left, right))
+    unknown = math.isnan(value) or math.isnan(limit)
+    # The same number may be computed in two ways, with other rounding errors.
+    same = isinstance(right, Path) and math.isclose(value, limit, rel_tol=ROUNDING)
+    failed = unknown or OPERATORS[gate.sign](limit if same else value, limit)
+    known = f" ({limit:.6g})" if isinstance(right, Path) else ""
+    reason = f"{key} is {value:.6g}, {'which is' if failed else 'not'} {WORDS[gate.sign]} {bound}{known}."
+    if unknown:
+        absent = key if math.isnan(value) else bound
+        reason = f"{absent} could not be computed, so {key} may be {WORDS[gate.sign]} {bound}."
+    return GateResult(gate=str(gate), key=key, value=value, limit=limit, failed=failed, reason=reason)
+
+
+def _any_group(gate: Inequality, left: Path, model: str | None, facts: Facts) -> GateResult:
+    """Check a number in every group in which it is known."""
+    limit, known = _value(gate.right, model, facts), _of_groups(left, model, facts)
+    key, condition = _key(left, model, facts), f"{WORDS[gate.sign]} {gate.right}"
+    if not known or math.isnan(limit):
+        reason = f"{key} could not be computed, so it may be {condition}."
+        return GateResult(gate=str(gate), key=key, value=math.nan, limit=limit, failed=True, reason=reason)
+    wrong = [group for group, value in known.items() if OPERATORS[gate.sign](value, limit)]
+    value = (max if gate.sign in (">", ">=") else min)(known.values())
+    reason = f"{key} is {condition} in {_counted(wrong, known)}."
+    return GateResult(gate=str(gate), key=key, value=value, limit=limit, failed=bool(wrong), reason=reason)
+
+
+def _calibrated(gate: Miscalibrated, model: str | None, facts: Facts) -> GateResult:
+    path, name = gate.path, gate.path.model or model
+    subject = "the model" if name is None or len(facts.numbers.models) == 1 else name
+    key = _key(path, model, facts)
+    if path.group == Group():
+        known = _of_groups(path, model, facts)
+        wrong = [group for group, verdict in known.items() if verdict]
+        value = float(bool(wrong)) if known else math.nan
+        reason = f"{subject} is miscalibrated in {_counted(wrong, known)}."
+    else:
+        value = _value(path, model, facts)
+        where = "" if path.group is None else f" in {path.group}"
+        reason = f"{subject} {'is' if value else 'was not found to be'} miscalibrated{where}."
+    if math.isnan(value):
+        where = "" if path.group is None else f" in {path.group}"
+        reason = f"the calibration of {subject}{where} was not tested."
+    return GateResult(gate=str(gate), key=key, value=value, failed=value != 0.0, reason=reason)
+
+
+def _related(gate: Relation, facts: Facts) -> GateResult:
+    """Look up the verdict of the test of two models."""
+    found, names = facts.comparison, (gate.model, gate.other)
+    for name in names:
+        _check_model(name, facts.numbers, gate)
+    if found is None:
+        hint = "pass the files of cases; the numbers of models can be compared in any case, as in new/brier>old/brier."
+        raise InputValueError("needs models that were tested on the same cases", argument="--fail-if", hint=hint)
+    if gate.model == gate.other:
+        raise InputValueError("must compare two models", argument="--fail-if", offender=f"got {gate}")
+    row = next(row for row, pair in enumerate(found.pairs) if {pair.model, pair.reference} == set(names))
+    pair: Pair = found.pairs[row]
+    verdict = str(found.verdict[row])
+    verdict = verdict if pair.model == gate.model else TURNED.get(verdict, verdict)
+    value = float(verdict == gate.verdict) if verdict in TESTED else math.nan
+    failed = math.isnan(value) or bool(value) != gate.negated
+    return GateResult(
+        gate=str(gate), key=str(gate), value=value, failed=failed, reason=pair_sentence(pair, found.tested)
+    )
+
+
+def _of_groups(path: Path, model: str | None, facts: Facts) -> dict[str, float]:
+    """Return a number of each group in which it is known."""
+    groups, name = _group_numbers(facts), _owner(path, model, facts.numbers)
+    known = {group: _group_number(path, row) for (own, group), row in groups.rows.items() if own == name}
+    return {group: value for group, value in known.items() if not math.isnan(value)}
+
+
+def _value(side: Path | Number, model: str | None, facts: Facts) -> float:
+    if isinstance(side, Number):
+        return side.value
+    numbers = _numbers(side, facts)
+    if side.group is not None and side.group.key is not None:
+        groups = _group_numbers(facts)
+        text = groups.text(side.group.key, side.group.label)
+        return _group_number(side, groups.rows[_owner(side, model, numbers), text])
+    key = _flat_key(side, model, facts)
+    if key not in numbers.flat:
+        hint = near_names(key, numbers.flat) or "--json lists the numbers under metrics."
         law = "must name a number of the evaluation"
-        raise InputValueError(
-            law, argument="--fail-if", offender=f"got {gate.key!r}", hint=f"its numbers are {', '.join(numbers)}."
-        )
-    return [Verdict(gate, key, numbers[key], _fails(gate, numbers[key])) for key in keys]
+        raise InputValueError(law, argument="--fail-if", offender=f"got {str(side)!r}", hint=hint)
+    return numbers.flat[key]
 
 
-def _fails(gate: Gate, value: float) -> bool:
-    return math.isnan(value) or OPERATORS[gate.sign](value, gate.limit)
+def _group_number(path: Path, row: Mapping[str, float]) -> float:
+    if path.metric not in row:
+        hint = near_names(path.metric, row) or f"the numbers of groups are {', '.join(row)}."
+        law = "must name a number of a group"
+        raise InputValueError(law, argument="--fail-if", offender=f"got {str(path)!r}", hint=hint)
+    return row[path.metric]
+
+
+def _numbers(path: Path, facts: Facts) -> Numbers:
+    """Return the numbers of the evaluation, or of the earlier one."""
+    if not path.in_baseline or facts.baseline is None:
+        return facts.numbers
+    if path.group is not None:
+        raise InputValueError("cannot refer to groups of the baseline", argument="--fail-if", offender=f"got {path}")
+    return facts.baseline
+
+
+def _owner(path: Path, model: str | None, numbers: Numbers) -> str:
+    """Return the model of a path; an earlier evaluation of one model need not have the same one."""
+    if path.in_baseline and path.model is None and len(numbers.models) == 1:
+        return numbers.models[0]
+    name = path.model or model or ""
+    _check_model(name, numbers, path)
+    return name
+
+
+def _flat_key(path: Path, model: str | None, facts: Facts) -> str:
+    numbers = _numbers(path, facts)
+    if path.model is None and numbers.is_shared(path.metric):
+        return path.metric
+    return numbers.key(_owner(path, model, numbers), path.metric)
+
+
+def _key(side: Path | Number, model: str | None, facts: Facts) -> str:
+    """Return the name of a number, with its model if there are several."""
+    if isinstance(side, Number):
+        return str(side)
+    if side.group is not None:
+        owner = [_owner(side, model, facts.numbers)] if len(facts.numbers.models) > 1 else []
+        return "/".join([*owner, str(side.group), side.metric])
+    return "/".join([*(["baseline"] if side.in_baseline else []), _flat_key(side, model, facts)])
+
+
+def _group_numbers(facts: Facts) -> GroupNumbers:
+    groups = facts.groups()
+    if groups is None:
+        raise InputValueError("needs groups", argument="--fail-if", hint="name their columns by --by.")
+    return groups
+
+
+def _check_model(name: str, numbers: Numbers, asked: object) -> None:
+    if name not in numbers.models:
+        hint = near_names(name, numbers.models) or f"the models are {', '.join(numbers.models[:MOST_NAMED])}."
+        raise InputValueError("must name a model", argument="--fail-if", offender=f"got {str(asked)!r}", hint=hint)
+
+
+def _counted(wrong: Sequence[str], known: Mapping[str, float]) -> str:
+    if not wrong:
+        return f"none of {len(known):,} groups"
+    more = f" and {len(wrong) - MOST_NAMED:,} more" if len(wrong) > MOST_NAMED else ""
+    return f"{len(wrong):,} of {len(known):,} groups: {'; '.join(wrong[:MOST_NAMED])}{more}"

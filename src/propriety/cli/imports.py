@@ -13,9 +13,10 @@ import numpy as np
 from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Measure
+from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["imported", "imported_measure"]
+__all__ = ["imported", "imported_measure", "imported_rule"]
 
 NEEDED = ("key", "label", "higher_is_better", "value")
 
@@ -41,6 +42,15 @@ def imported(name: str, what: str) -> Any:
         raise InputValueError(f"{name} cannot be loaded; {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop()
+
+
+def imported_rule(name: str) -> Rule:
+    """Import a scoring rule."""
+    found = imported(name, "the rule")
+    if not isinstance(found, Rule):
+        law = f"{name} must be a scoring rule, or the class of one; it is {type(found).__name__}"
+        raise InputTypeError(law)
+    return found
 
 
 def imported_measure(name: str) -> Measure:

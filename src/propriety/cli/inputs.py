@@ -16,12 +16,13 @@ from typing import Literal, TypeAlias
 from propriety.cli.footers import checked_footer
 from propriety.cli.places import Identity, identity
 from propriety.errors import InputValueError
+from propriety.ledger.ledger_files import FACTS
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import METADATA_KEY
 
-__all__ = ["STDIN", "Format", "are_tables", "format_of", "found_files", "shown"]
+__all__ = ["STDIN", "Format", "condensed_kind", "format_of", "found_files", "shown"]
 
-Format: TypeAlias = Literal["parquet", "arrow", "arrow stream", "csv", "gzip", "zstd"]
+Format: TypeAlias = Literal["parquet", "arrow", "arrow stream", "csv", "gzip", "zstd", "excel"]
 
 STDIN = "-"
 BEGINNINGS: dict[bytes, Format] = {
@@ -30,9 +31,10 @@ BEGINNINGS: dict[bytes, Format] = {
     b"\xff\xff\xff\xff": "arrow stream",
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "excel",
 }
 LOOK = 4096
-READABLE = "files must be Parquet, CSV or Arrow"
+READABLE = "files must be Parquet, CSV, Arrow or Excel (.xlsx)"
 
 
 @contextmanager
@@ -62,14 +64,18 @@ def format_of(path: Path) -> Format:
     return "csv"
 
 
-def are_tables(files: Sequence[Path]) -> bool:
-    """Return whether the files are forecast tables; a mixture is an error."""
-    marks = [_is_table(path) for path in files]
-    if any(marks) and not all(marks):
-        one, other = files[marks.index(True)], files[marks.index(False)]
-        law = f"files must be either all forecast tables or none; {shown(one)} is one and {shown(other)} is not"
+def condensed_kind(files: Sequence[Path]) -> Literal["ledgers", "forecast tables"] | None:
+    """Return whether the files are ledgers, forecast tables or, if None, cases; a mixture is an error."""
+    kinds = ["a ledger" if path.is_dir() else "a forecast table" if _is_table(path) else "" for path in files]
+    first = next((kind for kind in kinds if kind), "")
+    other = next((place for place, kind in enumerate(kinds) if kind != first), None)
+    if other is not None:
+        one, two = files[kinds.index(first)], files[other]
+        law = f"files must be of one kind; {shown(one)} is {first} and {shown(two)} is not"
         raise InputValueError(law)
-    return all(marks)
+    if not first:
+        return None
+    return "ledgers" if first == "a ledger" else "forecast tables"
 
 
 def _is_table(path: Path) -> bool:
@@ -104,6 +110,9 @@ def _matches(name: str) -> Iterator[Path]:
     if not name:
         raise InputValueError("file names must not be empty")
     path = Path(name)
+    if _is_ledger(path):
+        yield path
+        return
     if path.is_dir():
         law = f"{name} is a folder, not a file"
         raise InputValueError(law, hint=f"name its files, such as '{path}/*.parquet'.")
@@ -112,7 +121,12 @@ def _matches(name: str) -> Iterator[Path]:
         raise InputValueError(law, hint="pipe it to the standard input and write - for its name.")
     is_glob = glob.has_magic(name) and not path.is_file()
     found = glob.iglob(name, recursive=True) if is_glob else [name]  # noqa: PTH207  (absolute globs too)
-    yield from (Path(one) for one in found if Path(one).is_file())
+    yield from (Path(one) for one in found if Path(one).is_file() or _is_ledger(Path(one)))
+
+
+def _is_ledger(path: Path) -> bool:
+    """Return whether a folder has what describes a ledger."""
+    return (path / FACTS).is_file()
 
 
 def _in_order(name: str, found: Iterator[Path]) -> list[Path]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
-from typing import Any, TypeAlias, TypeVar
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from propriety.cli.numbers import THRESHOLDS
+from propriety.cli.written_numbers import Dialect
 
 __all__ = [
+    "by_option",
     "case_options",
     "dependence_options",
+    "dialect_options",
     "file_arguments",
     "json_option",
+    "ordered_option",
     "problem_options",
     "seed_option",
     "threshold_options",
@@ -26,9 +31,17 @@ Decorator: TypeAlias = Callable[[Decorated], Decorated]
 FILE = click.Path(allow_dash=True)
 
 
+class Files(click.Argument):
+    """The files, which a configuration may name if the command line does not."""
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """Return the files; click would take no files on the command line for an empty list."""
+        return super().consume_value(ctx, {} if opts.get("files") == () else opts)
+
+
 def file_arguments(command: Decorated) -> Decorated:
     """Take one or more files."""
-    return click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")(command)
+    return click.argument("files", cls=Files, nargs=-1, required=True, type=FILE, metavar="FILE...")(command)
 
 
 def case_options(command: Decorated) -> Decorated:
@@ -59,12 +72,44 @@ def case_options(command: Decorated) -> Decorated:
             show_default=True,
             help="Whether a missing value is an error, or its row is dropped and counted.",
         ),
+        dialect_options,
+    )
+
+
+def dialect_options(command: Decorated) -> Decorated:
+    """Take how CSV and Excel files are written, and pass it to the command as `dialect`."""
+
+    @functools.wraps(command)
+    def read(**given: Any) -> Any:
+        dialect = Dialect(**{name: given.pop(name) for name in ("nulls", "delimiter", "decimal", "thousands", "sheet")})
+        return command(dialect=dialect, **given)
+
+    return _all(
+        cast("Decorated", read),
         click.option(
             *("--null", "nulls"),
             multiple=True,
             metavar="TEXT",
-            help="Text that means a missing value in CSV, such as NA, in addition to empty fields. May be repeated.",
+            help="Text that means a missing value in CSV or Excel, such as NA, in addition to empty fields. May be "
+            "repeated.",
         ),
+        click.option(
+            "--delimiter",
+            metavar="SIGN",
+            help="Separator of the fields of CSV: a sign, tab or space. By default the one of , ; | and tab that the "
+            "header has most often.",
+        ),
+        click.option(
+            "--decimal",
+            metavar="SIGN",
+            help="Decimal sign of forecasts and weights in CSV; a comma is found without it if there is no doubt.",
+        ),
+        click.option(
+            "--thousands",
+            metavar="SIGN",
+            help="Separator of thousands of forecasts and weights in CSV, such as . or '.",
+        ),
+        click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; by default the first."),
     )
 
 
@@ -111,7 +156,7 @@ def problem_options(command: Decorated) -> Decorated:
     return _all(
         command,
         threshold_options,
-        click.option("--ordered", is_flag=True, help="The classes are ordered grades, in the order of their columns."),
+        ordered_option,
         dependence_options,
         click.option(
             "--level",
@@ -133,6 +178,25 @@ def problem_options(command: Decorated) -> Decorated:
     )
 
 
+def ordered_option(command: Decorated) -> Decorated:
+    """Take whether the classes are ordered."""
+    option = click.option(
+        "--ordered", is_flag=True, help="The classes are ordered grades, in the order of their columns."
+    )
+    return option(command)
+
+
+def by_option(command: Decorated) -> Decorated:
+    """Take the columns of groups."""
+    return click.option(
+        "--by",
+        multiple=True,
+        metavar="COLUMN[,...]",
+        help="Column of groups to report on; several columns, such as sex,site, are crossed. Repeat the option to "
+        "report on several groupings.",
+    )(command)
+
+
 def json_option(command: Decorated) -> Decorated:
     """Take the file for JSON output."""
     return click.option(
@@ -146,4 +210,4 @@ def json_option(command: Decorated) -> Decorated:
 
 def _all(command: Decorated, *decorators: Decorator[Any]) -> Decorated:
     # Click lists options in the reverse order of their application.
-    return reduce(lambda decorated, decorator: decorator(decorated), reversed(decorators), command)
+    return functools.reduce(lambda decorated, decorator: decorator(decorated), reversed(decorators), command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from propriety.cli.messages import visible
 from propriety.cli.places import Identity, followed, identity
 from propriety.errors import InputValueError
 
-__all__ = ["STDOUT", "check_targets", "replaced", "write"]
+__all__ = ["STDOUT", "check_folder", "check_targets", "new_folder", "replaced", "write"]
 
 STDOUT = "-"
 
@@ -59,6 +60,33 @@ def replaced(target: str) -> Iterator[Path]:
         if isinstance(error, OSError) and error.filename is not None:
             error.filename = target
         raise
+
+
+def check_folder(target: str) -> None:
+    """Raise an error before the work begins if a new folder cannot be made."""
+    if target == STDOUT:
+        raise InputValueError(
+            "must be a folder; a ledger cannot be written to the standard output", argument="--output"
+        )
+    path = followed(target)
+    if target and path.exists():
+        raise InputValueError(f"{target} cannot be written; it exists already", hint="name a new folder.")
+    _check_place(path, target.rstrip("/") or target)
+
+
+@contextmanager
+def new_folder(target: str) -> Iterator[Path]:
+    """Yield a new folder next to the target, and rename it once it is complete."""
+    path = followed(target)
+    beside = path.with_name(f".{secrets.token_hex(8)}")
+    beside.mkdir()
+    try:
+        yield beside
+        check_interrupt()
+        beside.rename(path)
+        click.echo(f"Written: {visible(target)}", err=True)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def write(target: str, text: str) -> None:

@@ -13,13 +13,14 @@ import click
 from propriety.cli.advise import advise
 from propriety.cli.audit import audit
 from propriety.cli.compare import compare
+from propriety.cli.config import configured
 from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
+from propriety.cli.ledgers import condense, merge
 from propriety.cli.messages import block, one_line, visible
 from propriety.cli.numbers import numbers_joined
 from propriety.cli.plot import plot
 from propriety.cli.recalibrate import apply, recalibrate
-from propriety.cli.tables import merge, table
 from propriety.errors import MissingDependencyError, ProprietyError
 
 __all__ = ["program", "run"]
@@ -101,7 +102,7 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=[evaluate, compare, recalibrate, apply, plot, table, merge, advise, audit],
+    commands=configured([evaluate, compare, recalibrate, apply, plot, condense, merge, advise, audit]),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")

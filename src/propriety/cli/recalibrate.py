@@ -11,13 +11,14 @@ import narwhals as nw
 
 from propriety.cli.cases import Cases
 from propriety.cli.files import open_relation
-from propriety.cli.inputs import are_tables, found_files
+from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.interrupts import held
 from propriety.cli.machine import document, written
 from propriety.cli.messages import block, estimate, say, show_table
 from propriety.cli.options import (
     case_options,
     dependence_options,
+    dialect_options,
     file_arguments,
     json_option,
     seed_option,
@@ -25,6 +26,7 @@ from propriety.cli.options import (
 )
 from propriety.cli.outputs import STDOUT, check_targets, replaced, write
 from propriety.cli.stages import Stages
+from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
 from propriety.inference.number_words import number
 from propriety.recalibration.class_maps import ClassMap
@@ -98,7 +100,11 @@ def recalibrate(
     stages, cases = Stages(), Cases(by=[] if id_column is None else [id_column], **asked)
     with found_files(files) as paths:
         check_targets([output, json_file], paths)
-        found = _of_tables(paths, cases, options) if are_tables(paths) else _of_cases(paths, cases, options, stages)
+        kind = condensed_kind(paths)
+        if kind == "ledgers":
+            raise InputValueError("recalibrate reads files of cases or the forecast tables of folds; these are ledgers")
+        is_cases = kind is None
+        found = _of_cases(paths, cases, options, stages) if is_cases else _of_tables(paths, cases, options)
     if output is not None:
         write(output, found.map.to_json(indent=2))
     if json_file is not None:
@@ -132,11 +138,9 @@ def recalibrate(
     metavar="COLUMN",
     help="Column to add; of classes NAME_COLUMN for each.",
 )
-@click.option(
-    *("--null", "nulls"), multiple=True, metavar="TEXT", help="Text that means a missing value in CSV. May be repeated."
-)
+@dialect_options
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Parquet or CSV file to write.")
-def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: Sequence[str], output: str) -> None:
+def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect: Dialect, output: str) -> None:
     """Add a column with the recalibrated forecasts, using a map that `propriety recalibrate` wrote.
 
     Rows without forecasts in [0, 1] are left empty in the new columns, and are counted. FILEs are never read into
@@ -150,7 +154,7 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, nulls: 
     stages = Stages()
     with found_files(files) as paths:
         check_targets([output], [*paths, Path(map_file)])
-        with open_relation(paths, nulls=nulls, numbers=columns) as opened:
+        with open_relation(paths, dialect=dialect, numbers=columns) as opened:
             stages.watch(opened)
             schema = checked_columns(opened.frame, columns)
             taken = next((one for one in added if one in schema), None)
@@ -191,7 +195,7 @@ def _of_tables(paths: Sequence[Path], cases: Cases, options: dict[str, Any]) -> 
 
 
 def _of_cases(paths: Sequence[Path], cases: Cases, options: dict[str, Any], stages: Stages) -> Recalibration:
-    with open_relation(paths, nulls=cases.nulls, labels=cases.labels(), numbers=cases.numbers()) as opened:
+    with open_relation(paths, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
         stages.watch(opened)
         with stages.stage("reading"), held():
             arguments = cases.arguments(opened)

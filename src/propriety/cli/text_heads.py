@@ -31,9 +31,10 @@ class Head:
     names: tuple[str, ...]
 
 
-def read_heads(files: Sequence[Path], form: Compression) -> dict[Path, Head]:
+def read_heads(files: Sequence[Path], form: Compression, separator: str | None = None) -> dict[Path, Head]:
     """Read the header of each file, whose names must be distinct; return nothing if a file cannot be read."""
-    heads = {path: _read_head(path, form) for path in files}
+    separators = SEPARATORS if separator is None else (separator,)
+    heads = {path: _read_head(path, form, separators) for path in files}
     known = {path: head for path, head in heads.items() if head is not None}
     first = next(iter(known), files[0])
     for path, head in known.items():
@@ -82,7 +83,7 @@ def first_offender(
     return None
 
 
-def _read_head(path: Path, form: Compression) -> Head | None:
+def _read_head(path: Path, form: Compression, separators: Sequence[str]) -> Head | None:
     pa, _ = pyarrow()
     try:
         with _opened(path, form) as text:
@@ -94,7 +95,7 @@ def _read_head(path: Path, form: Compression) -> Head | None:
         return None  # The reader of the cases reports a broken file.
     if len(beginning) > LINE and "\n" not in beginning and "\r" not in beginning:
         raise line_too_long()
-    candidates = [Head(sign, tuple(_first_record(beginning, sign))) for sign in SEPARATORS]
+    candidates = [Head(sign, tuple(_first_record(beginning, sign))) for sign in separators]
     return max(candidates, key=lambda head: len(head.names))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.checks import check_positive
 from propriety.decisions.agreement import first_argmax, labels_at
 from propriety.errors import InputValueError
-from propriety.result import Floats, Result
+from propriety.result import Floats, Result, html_table
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
@@ -95,13 +95,8 @@ class WorstCases(Result):
 
     def _repr_html_(self) -> str:
         """Return the notebook view: a column for each rule, the worst case on top."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *self.rules))
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>"
-            for line in self._side_by_side()
-        )
-        view = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<p><code>{html.escape(repr(self))}</code></p>{view}"
+        columns = dict(zip(("", *self.rules), zip(*self._side_by_side(), strict=True), strict=True))
+        return f"<p><code>{html.escape(repr(self))}</code></p>{html_table(columns)}"
 
     def _decided(self, row: int) -> str:
         """Return the decision as text; even among the worst cases it may be right."""

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from propriety.calibration.calibration_test import FEWEST
 from propriety.calibration.null_scores import log_weight_ratio
-from propriety.evaluation.calibration_numbers import (
+from propriety.evaluation.group_calibration import GroupCalibration, is_tested
+from propriety.inference.calibration_numbers import (
     CalibrationNumbers,
     calibration_numbers,
     outcomes_of,
     ratio_limits,
     spreads,
 )
-from propriety.evaluation.group_calibration import GroupCalibration, is_tested
-from propriety.inference.slice_table import Slices, group_names, texts_of_labels
+from propriety.inference.class_words import class_names
+from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
@@ -69,7 +70,7 @@ def class_calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) 
     if not kept.any():
         return None
     columns: list[Any] = [column[kept] for column in top]
-    shown = texts_of_labels(ledger.labels or ())
+    shown = class_names(ledger.labels or ())
     top = CalibrationNumbers(*columns)
     outcomes, directions = (one[:, kept] for one in said)
     return _tested(model[kept], group[kept], top, p_values[:, kept], outcomes, directions, shown, level)
@@ -125,7 +126,7 @@ def _tested(
         named = [("most likely class", of_top[row], ways_of_top[row])] if 2.0 * top.p_value[row] <= least else []
         wrong = np.flatnonzero(of_class[:, row] <= least)
         wrong = wrong[np.argsort(p_values[wrong, row], kind="stable")]
-        named += [(f"class {labels[place]}", outcomes[place, row], directions[place, row]) for place in wrong.tolist()]
+        named += [(labels[place], outcomes[place, row], directions[place, row]) for place in wrong.tolist()]
         outcome[row] = "immaterial" if all(one[1] == "immaterial" for one in named) else "miscalibrated"
         more = [f"{len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
         ways[row] = (*(f"{name} {' and '.join(own)}" for name, _, own in named[:MOST_NAMED]), *more)

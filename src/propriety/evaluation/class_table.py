@@ -5,34 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 
 from propriety.calibration.calibration_test import FEWEST
+from propriety.calibration.class_tables import pooled_table
 from propriety.calibration.decomposition import Decomposition
-from propriety.calibration.logistic import fit_logistic
-from propriety.calibration.null_scores import log_weight_ratio
 from propriety.calibration.squared_distance import squared_distance
-from propriety.errors import UNDEFINED
-from propriety.evaluation.calibration_numbers import (
+from propriety.evaluation.made_when_asked import MadeWhenAsked
+from propriety.inference.calibration_numbers import (
     CalibrationNumbers,
-    calibration_numbers,
+    numbers_of_event,
     outcomes_of,
     ratio_limits,
-    spreads,
 )
-from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.inference.class_calibration import ClassCalibration
 from propriety.inference.dependent_calibration import spread_of_regression, units_of_cases
 from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names, holm
-from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
-from propriety.recalibration.grouped_forecasts import grouping_of
 from propriety.result import Floats, Result, Tuples
 from propriety.rules.families import BRIER
 from propriety.tables.cases import Cases
@@ -44,7 +37,6 @@ __all__ = ["EvaluatedClasses", "class_decomposition", "class_table", "tables_of_
 
 LEVEL = 0.95
 KEPT = 2**23  # Most rows of tables that are kept.
-COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -79,7 +71,7 @@ class EvaluatedClasses(Result):
         model, as in `propriety.class_calibration`; of cut points, with few cases only their number is tested, and the
         adjustment is Holm's. NaN if the class is not tested.
     outcome : ndarray of str
-        Result of the test, in the words of `propriety.calibration_summary`, with one level for all classes of a model.
+        Result of the test, as in `propriety.calibration_summary`, with one level for all classes of a model.
     directions : ndarray of tuple
         In which ways the forecasts are wrong, if they are; shapes are not tested. A class is called miscalibrated
         only if the verdict on the model is the same.
@@ -117,7 +109,6 @@ class _Row(NamedTuple):
     n: int
     rate: float
     mean_forecast: float
-    slope: float
     miscalibration: float
     brier: float
     auc: float
@@ -149,7 +140,7 @@ def class_table(
     """Return the table of the classes, or cut points, of each model from their tables, which are read once.
 
     The tests of classes are those of the verdicts; cut points, which have no such verdicts, are tested here. For this,
-    tables of more than 4,096 distinct forecasts are grouped into about 2,048.
+    neighbouring forecasts of more than 4,096 cases are pooled.
     """
     parts = [_of_model(ledger, model, tables[model], verdicts.get(model), level) for model in ledger.models]
     names = [name for name in EvaluatedClasses.__dataclass_fields__ if name != "level"]
@@ -168,18 +159,15 @@ def _of_model(
     found, rows = [], []
     for label in tables:
         table = tables[label]
-        short, own, correlated = _grouped(table), None, None
+        short, own = pooled_table(table), None
         if cases is not None:
             event = event_of(label, ledger.labels, ordered=ledger.kind == "ordinal")
             own = cases.event(event, model)
-            correlated = partial(spreads, own, np.zeros(len(cases), np.intp), 1)
-        ratio = np.array([log_weight_ratio(short)]) if table.is_weighted else None
-        found.append(calibration_numbers(KeyedTables.of_tables([short]), log_ratio=ratio, spreads_of=correlated))
+        found.append(numbers_of_event(short, own))
         measured = verdict is not None and own is None
         lost = math.nan if measured or not known else _miscalibration(table if own is not None else short, own)
-        slope = math.nan if verdict is not None else _slope(short)
         counts = table.n_events, table.event_rate, table.mean_forecast
-        rows.append(_Row(*counts, slope, lost, _brier(table), _auc(table)))
+        rows.append(_Row(*counts, lost, _brier(table), _auc(table)))
     numbers = CalibrationNumbers(*(np.concatenate(column) for column in zip(*found, strict=True)))
     if not known:
         missing = np.full(len(rows), math.nan)
@@ -193,6 +181,7 @@ def _of_model(
         "model": np.full(len(rows), model),
         "label": np.array(texts_of_labels(list(tables))),
         "place": np.arange(len(rows)),
+        "slope": numbers.slope,
         "observed_expected": numbers.ratio,
         "observed_expected_low": low,
         "observed_expected_high": high,
@@ -225,18 +214,6 @@ def _of_verdict(verdict: ClassCalibration, numbers: CalibrationNumbers) -> dict[
     }
 
 
-def _grouped(table: ForecastTable) -> ForecastTable:
-    """Return the table with neighbouring forecasts pooled, if it is long."""
-    grouping = grouping_of(table)
-    if grouping is None:
-        return table
-    start = np.searchsorted(table.forecast, grouping.low)
-    names = COLUMNS if table.is_weighted else COLUMNS[:2]
-    sums: dict[str, Any] = {name: np.add.reduceat(getattr(table, name), start) for name in names}
-    facts: dict[str, Any] = {"n": table.n, "n_events": table.n_events} if table.is_weighted else {}
-    return ForecastTable(forecast=grouping.mean, **sums, **facts)
-
-
 def _miscalibration(table: ForecastTable, cases: Cases | None) -> float:
     """Return the bias-corrected miscalibration; the limits, which are not used, have any level."""
     if cases is None:
@@ -250,20 +227,6 @@ def _miscalibration(table: ForecastTable, cases: Cases | None) -> float:
         spread_of=lambda given: spread_of_regression(cases, table, given),
     )
     return found.value
-
-
-def _slope(table: ForecastTable) -> float:
-    """Return the slope of Cox's line for forecasts other than 0 and 1; NaN if it is not determined."""
-    inside = (table.forecast > 0.0) & (table.forecast < 1.0)
-    events, non_events = table.events[inside], table.non_events[inside]
-    if not (events.any() and non_events.any()) or len(events) == 1:
-        return math.nan
-    design = np.column_stack([logit(table.forecast[inside]), np.ones(len(events))])
-    try:
-        fit = fit_logistic(design, events, non_events)
-    except UNDEFINED:
-        return math.nan
-    return float(fit.coefficients[0]) if fit.converged else math.nan
 
 
 def _brier(table: ForecastTable) -> float:

@@ -106,7 +106,8 @@ def _counted(cases: Cases, model: str) -> tuple[Floats, Floats]:
 
 def _queried(cases: LazyCases, model: str) -> tuple[Floats, Floats | None]:
     place, classes = cases.models.index(model), len(cases.labels or ())
-    columns = {"class": nw.col("class"), "top": nw.col(f"top_{place}")}
+    # PostgreSQL may hold such numbers as decimals.
+    columns = {"class": nw.col("class").cast(nw.Int64), "top": nw.col(f"top_{place}").cast(nw.Int64)}
     summed = range(classes) if classes <= MOST_SUMS else ()
     parts = {f"expected_{one}": cases.forecasts(place)[one] for one in summed}
     if cases.weighted:

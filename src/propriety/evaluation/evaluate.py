@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.evaluation.calls import Calls
+from propriety.evaluation.estimators import predicted
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
 from propriety.inference.dependence import check_times
@@ -33,6 +34,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     y_true: ArrayLike | IntoFrame | ForecastTable | Mapping[str, ForecastTable] | Ledger,
     forecasts: Forecasts | None = None,
     *,
+    X: Any = None,  # noqa: N803  (scikit-learn's name)
     outcome: str | None = None,
     thresholds: Thresholds | None = None,
     measures: Sequence[object] = (),
@@ -63,7 +65,10 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     forecasts : mapping of str to array-like, or array-like
         The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or
         class probabilities, of shape (n, K). With a frame, the names of the columns: a list with one column per model,
-        or a mapping of each model to its column, or to its columns of the classes in order.
+        or a mapping of each model to its column, or to its columns of the classes in order. With `X`, a value may also
+        be a fitted classifier of scikit-learn, whose forecasts are those of its `predict_proba`.
+    X : array-like or data frame of shape (n, features), optional
+        Features of the cases, for fitted classifiers: those of held-out cases, not of the cases used for training.
     outcome : str, optional
         With a frame, the column of the outcomes.
     thresholds : float or (float, float), optional
@@ -111,6 +116,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     """
     check_level(level)
     check_resamples(n_resamples)
+    forecasts, labels = predicted(forecasts, X, outcome=outcome, pos_label=pos_label, labels=labels)
     shared = {"sample_weight": sample_weight, "by": by, "cluster": cluster, "time": time}
     ledger = open_ledger(
         y_true,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,8 @@ class Evaluation(ClassAnalyses, Result):
     n_resamples, seed : int
         Number and seed of the draws.
     """
+
+    main_columns: ClassVar[tuple[str, ...]] = Scores.main_columns
 
     models: tuple[str, ...]
     kind: Kind

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from propriety.calibration.calibration_test import FEWEST_UNITS
 from propriety.calibration.null_scores import log_weight_ratio
-from propriety.evaluation.calibration_numbers import (
+from propriety.inference.calibration_numbers import (
     CalibrationNumbers,
     calibration_numbers,
     outcomes_of,

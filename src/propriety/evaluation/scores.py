@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,8 @@ class Scores(Result):
     level : float
         Level of the intervals.
     """
+
+    main_columns: ClassVar[tuple[str, ...]] = ("model", "label", "value", "low", "high", "note")
 
     model: Names
     measure: Names

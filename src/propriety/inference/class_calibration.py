@@ -11,37 +11,31 @@ import numpy as np
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.calibration.class_distance import DistanceSum
-from propriety.calibration.class_scores import class_scores
-from propriety.calibration.class_tables import pooled_cases, pooled_table
-from propriety.calibration.class_test import SHARES, ClassTest, View, class_test
-from propriety.calibration.cox_line import cox_line
+from propriety.calibration.class_test import ENOUGH_REACH, SHARES, ClassTest, View
 from propriety.calibration.kernel_test import KernelTest, kernel_test
 from propriety.checks import check_level, check_resamples, fresh_seed
-from propriety.errors import UNDEFINED, InputValueError
+from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_summary import (
     COST_MARGIN,
-    RATIO_MARGIN,
-    SLOPE_MARGIN,
     CalibrationOutcome,
     CalibrationSummary,
     calibration_of,
 )
-from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
-from propriety.inference.uncertain_forecasts import without_certain
+from propriety.inference.class_notes import class_note
+from propriety.inference.class_readings import ClassReading
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
-from propriety.tables.events import TOP, Event
+from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["ClassCalibration", "ClassTable", "DecidedBy", "class_calibration", "class_calibration_of"]
 
 DecidedBy: TypeAlias = Literal["class-wise", "temperature", "shape", "refuted"]
+Temperature: TypeAlias = Literal["too extreme", "too timid", "reversed", ""]
 FEWEST = 20.0  # Half the variance of the numbers of all classes, below which only gross errors could be found.
-Z = 1.959964  # Standardised sums beyond which a direction is reported.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -92,8 +86,9 @@ class ClassCalibration(Result):
         The view with the strongest evidence; "refuted" if a class happened whose probability was exactly 0.
     classwise_p_value, temperature_p_value, shape_p_value : float
         p-value of each view; NaN if it was not tested.
-    temperature : {"too extreme", "too timid", ""}
-        The direction of the temperature, if it is shown to be wrong.
+    temperature : {"too extreme", "too timid", "reversed", ""}
+        The direction of the temperature, if it is shown to be wrong; "reversed" if classes are rarer where their
+        probability is higher.
     top : CalibrationSummary, optional
         The calibration of the top class, the one with the highest probability. It is not part of the verdict.
     classes : ClassTable
@@ -122,7 +117,7 @@ class ClassCalibration(Result):
     classwise_p_value: float
     temperature_p_value: float
     shape_p_value: float
-    temperature: Literal["too extreme", "too timid", ""]
+    temperature: Temperature
     top: CalibrationSummary | None
     classes: ClassTable
     miscalibration: float
@@ -185,7 +180,9 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
     0.2)`. If the variance :math:`\sum_i p_{ik} (1 - p_{ik})` of the number of cases of some class is below 50, its
     distribution is that over outcomes drawn from the probabilities. The outcomes of the verdict are those of
     `propriety.calibration_summary`; "immaterial" means that the upper limit of the miscalibration is at most 0.5% of
-    the uncertainty, and that observed/expected and slope of the classes found are within 5% and 10% of 1.
+    the uncertainty, and that the whole intervals of observed/expected and slope of the classes found are within 5% and
+    10% of 1. For correlated cases, whose miscalibration is not estimated, this must hold for the intervals of all
+    classes.
 
     The calibration of the top class is reported too. It is not part of the verdict, because it is a function of what
     the views test.
@@ -203,7 +200,8 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
     cluster, time, sample_weight, labels, missing, tolerance
         As in `propriety.condense`.
     n_resamples, seed : int, optional
-        Number and seed of the draws of outcomes, if a class is rare.
+        Number and seed of the draws of outcomes, if a class is rare. If hardly any draw reaches the statistic, more
+        are made where the level needs them.
 
     Returns
     -------
@@ -222,7 +220,8 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
     of the temperature is conservative: its tables contain only a bound on the variance.
 
     The miscalibration is :math:`\sum_k E (P(Y = k \mid p_k) - p_k)^2`. Its correction for noise is applied to the sum,
-    which is set to 0 if it is negative. It is not computed for correlated cases.
+    which is set to 0 if it is negative. Without cases in memory its interval is wider, because the correlation between
+    classes is not known. It is not computed for correlated cases.
 
     Size and power are measured in `studies/class_verdict.py`. No view finds every error: confusion of a few pairs of
     many classes can go unnoticed.
@@ -270,24 +269,25 @@ def class_calibration_of(
     if kernel and (cases is None or ledger.is_weighted or ledger.dependence is not None):
         law = "the kernel test needs independent cases in memory, without weights"
         raise InputValueError(law, argument="kernel", offender="got True")
-    read = _Reading(ledger, model, drawing)
-    test, lines, distance = read.test, read.lines, read.distances.result(level)
-    measured, refuted = ledger.dependence is None, np.array([one[-1] for one in read.numbers])
-    found = test or _untested(len(refuted))
+    read = ClassReading(ledger, model, drawing, level)
+    test, distance, refuted = read.test, read.distance, read.refuted
+    measured, found = ledger.dependence is None, test or _untested(len(refuted))
     total = sum(SHARES[view] for view in found.p_values)
     # A class or a direction is named at its share of the level.
     shown = (1.0 - level) * SHARES["class-wise"] / max(total, SHARES["class-wise"])
     named = found.class_p_adjusted <= shown
+    directions, near = read.directions(named)
     table = ClassTable(
-        label=np.array(ledger.labels, dtype=object),
+        label=tuples_of(ledger.labels or ()),
         **read.columns(),
         miscalibration=distance.of_class if measured else np.full(len(refuted), math.nan),
         p_value=found.class_p_values,
         p_adjusted=found.class_p_adjusted,
-        directions=_directions(lines, named, refuted),
+        directions=directions,
     )
     p_temperature = found.p_values.get("temperature", math.nan)
     drifted = p_temperature <= (1.0 - level) * SHARES["temperature"] / max(total, SHARES["temperature"])
+    way: Temperature = "too timid" if found.temperature > 0.0 else "reversed" if read.is_reversed else "too extreme"
     observed = table.observed
     result: dict[str, Any] = {
         "decided_by": "refuted" if refuted.any() else found.decided_by,
@@ -295,7 +295,7 @@ def class_calibration_of(
         "classwise_p_value": found.p_values.get("class-wise", math.nan),
         "temperature_p_value": p_temperature,
         "shape_p_value": found.p_values.get("shape", math.nan),
-        "temperature": ("too extreme" if found.temperature < 0.0 else "too timid") if drifted else "",
+        "temperature": way if drifted else "",
         "miscalibration": distance.value if measured else math.nan,
         "miscalibration_low": distance.low if measured else math.nan,
         "miscalibration_high": distance.high if measured else math.nan,
@@ -304,7 +304,7 @@ def class_calibration_of(
     top = None
     if TOP in ledger.events:
         top = calibration_of(ledger.of_event(model, TOP), model, level=level, drawing=drawing)
-    verdict = _outcome(result, table, named, test, float(lines.information.sum()) / 2.0, level)
+    verdict = _outcome(result, near, named, test, float(read.lines.information.sum()) / 2.0, level)
     if verdict == "consistent" and ledger.dependence and top and top.test and not top.test.is_enough:
         verdict = "too few events"  # There are too few clusters or times.
     return ClassCalibration(
@@ -318,101 +318,30 @@ def class_calibration_of(
         n=ledger.n,
         dropped=ledger.dropped,
         method=found.method,
-        note=_note(ledger, test, top),
+        note=class_note(ledger, test, read.lines, top, level),
     )
-
-
-class _Reading:
-    """One pass over the classes: what the table of classes and the distance need, and the test."""
-
-    def __init__(self, ledger: Ledger, model: str, drawing: Drawing) -> None:
-        cases = ledger.cases
-        weight = None if cases is None else cases.weights()
-        self.distances = DistanceSum(np.ones(len(cases)) if cases is not None and weight is None else weight)
-        self.numbers: list[tuple[float, ...]] = []
-        for place in range(ledger.classes or 0):
-            event = Event("class", place)
-            if cases is None:
-                table = pooled_table(ledger.table(model, event))
-                self.distances.add(table)
-            else:
-                own = cases.event(event, model)
-                table, rows = pooled_cases(own)
-                self.distances.add(table, rows, own)
-            wrong = float(table.events[table.forecast == 0.0].sum())
-            self.numbers.append((table.n_events, table.event_rate, table.mean_forecast, _slope(table), wrong))
-        self.test: ClassTest | None = None
-        if cases is None:
-            self.lines = lines_of(class_tables(ledger, model), drawing)
-            if ledger.dependence is None:
-                self.test = class_test_of_tables(ledger, model, self.lines)
-            return
-        scores = class_scores(cases, model)
-        if weight is None and ledger.dependence is None:
-            draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
-            self.test = class_test(cases, model, scores, **draws)
-            variance = scores.line_variance
-            self.lines = Lines(scores.line_sums, variance, self.test.class_p_values, variance[:, 0])
-        else:
-            self.lines = lines_of(class_tables(ledger, model), drawing)
-            self.test = class_test_of_cases(cases, scores, self.lines)
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of the table of classes that describe the classes."""
-        events, observed, expected, slope, _ = np.array(self.numbers).T
-        ratio = np.divide(observed, expected, out=np.full(len(observed), math.nan), where=expected > 0.0)
-        return {
-            "n_events": events.astype(np.int64),
-            "observed": observed,
-            "expected": expected,
-            "observed_expected": ratio,
-            "slope": slope,
-        }
-
-
-def _slope(table: ForecastTable) -> float:
-    """Return the calibration slope of the forecasts other than 0 and 1; NaN if it is not defined."""
-    try:
-        line = cox_line(without_certain(Ledger.of_tables({"class": table}), "class").table("class"), slope=True)
-    except UNDEFINED:
-        return math.nan
-    return float(line.coefficients[0]) if line.converged else math.nan
-
-
-def _directions(lines: Lines, named: NDArray[np.bool_], refuted: Floats) -> Tuples:
-    """Say in which direction the classes found are wrong, by their standardised sums."""
-    sums, (first, mixed, second) = lines.sums, lines.variance.T
-    with np.errstate(divide="ignore", invalid="ignore"):  # Probabilities of only 0 and 1 have no direction.
-        level = sums[:, 0] / np.sqrt(first)
-        slope = (sums[:, 1] - mixed / first * sums[:, 0]) / np.sqrt(second - mixed**2 / first)
-    found = []
-    for one, other, is_named, wrong in zip(level, slope, named, refuted, strict=True):
-        ways = ["refuted"] if wrong > 0.0 else []
-        if is_named:
-            ways += ["too low"] if one > Z else ["too high"] if one < -Z else []
-            ways += ["too timid"] if other > Z else ["too extreme"] if other < -Z else []
-            ways = ways or ["together"]
-        found.append(tuple(ways))
-    return tuples_of(found)
 
 
 def _outcome(
     result: Mapping[str, Any],
-    table: ClassTable,
+    near: NDArray[np.bool_],
     named: NDArray[np.bool_],
     test: ClassTest | None,
     information: float,
     level: float,
 ) -> CalibrationOutcome:
-    if test is None:
+    p_value, high = result["p_value"], result["miscalibration_high"]
+    if test is None or (math.isnan(p_value) and information == 0.0):
         return "not tested"
-    if result["p_value"] > 1.0 - level:
+    if not p_value <= 1.0 - level:
+        if test.smallest > 1.0 - level and p_value <= ENOUGH_REACH * test.smallest:
+            return "not tested"  # The draws cannot show a p-value as small as the level needs.
         return "consistent" if information >= FEWEST else "too few events"
-    near = np.abs(table.observed_expected[named] - 1.0) <= RATIO_MARGIN
-    straight = ~(np.abs(table.slope[named] - 1.0) > SLOPE_MARGIN)
-    cheap = result["miscalibration_high"] <= COST_MARGIN * result["uncertainty"]
-    immaterial = cheap and result["decided_by"] != "refuted" and bool((near & straight).all())
-    return "immaterial" if immaterial else "miscalibrated"
+    if result["decided_by"] == "refuted":
+        return "miscalibrated"
+    # If the cost is not known, no class may have an error that would matter.
+    cheap = math.isnan(high) or high <= COST_MARGIN * result["uncertainty"]
+    return "immaterial" if cheap and near[named | math.isnan(high)].all() else "miscalibrated"
 
 
 def _untested(classes: int) -> ClassTest:
@@ -427,27 +356,6 @@ def _untested(classes: int) -> ClassTest:
         class_p_adjusted=unknown,
         method="",
     )
-
-
-def _note(ledger: Ledger, test: ClassTest | None, top: CalibrationSummary | None) -> str:
-    """Return the caveats of the verdict."""
-    if test is None:
-        return f"a test needs {ledger.where_cases_are}"
-    said = []
-    drawn = "draws" in test.method
-    rare = int(np.count_nonzero(np.isnan(test.class_p_values)))
-    if rare and not drawn:
-        said.append(f"{rare} of {len(test.class_p_values)} classes are too rare to be tested one by one")
-    if "shape" not in test.p_values and ledger.cases is None:
-        said.append(f"a test of the shape needs {ledger.where_cases_are}")
-        if ledger.source is None:
-            said.append("the test of the temperature is conservative")
-    if ledger.dependence is not None:
-        said.append("the miscalibration of correlated cases is not estimated")
-        said += [top.note] if top is not None and top.note else []
-    elif ledger.cases is None:
-        said.append(f"an interval of the miscalibration needs {ledger.where_cases_are}")
-    return "; ".join(said)
 
 
 def _kernel(ledger: Ledger, model: str, drawing: Drawing) -> KernelTest:

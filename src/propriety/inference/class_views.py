@@ -31,12 +31,11 @@ __all__ = ["Lines", "class_tables", "class_test_of_cases", "class_test_of_tables
 
 
 class Lines(NamedTuple):
-    """The sums of intercept and slope of each class with their variances, the p-values, and the information."""
+    """The p-value of intercept and slope of each class, its information, and that of cases that are not correlated."""
 
-    sums: Floats
-    variance: Floats
     p_values: Floats
     information: Floats
+    uncorrelated: Floats
 
 
 def class_tables(ledger: Ledger, model: str) -> Iterator[tuple[ForecastTable, Cases | None]]:
@@ -52,23 +51,19 @@ def class_tables(ledger: Ledger, model: str) -> Iterator[tuple[ForecastTable, Ca
 
 
 def lines_of(tables: Iterable[tuple[ForecastTable, Cases | None]], drawing: Drawing) -> Lines:
-    """Return the sums of every class; a class that is too rare for its distribution has the p-value NaN."""
+    """Return the lines of all classes; a class with too little information for its distribution has the p-value NaN."""
     lines = [_line(table, own, drawing) for table, own in tables]
     return Lines(*(np.array(column) for column in zip(*lines, strict=True)))
 
 
-def _line(table: ForecastTable, own: Cases | None, drawing: Drawing) -> tuple[Floats, Floats, float, float]:
-    sums, variance = line_of_table(table)
-    information = float(variance[0])
-    if table.is_weighted and information > 0.0:  # That of the effective number of cases.
-        information = float((table.weights * table.forecast * (1.0 - table.forecast)).sum()) ** 2 / information
-    p_value = float(line_p_values(sums, variance))
+def _line(table: ForecastTable, own: Cases | None, drawing: Drawing) -> tuple[float, float, float]:
+    sums, variance, uncorrelated = line_of_table(table)
+    p_value, information = float(line_p_values(sums, variance, uncorrelated)), uncorrelated
     if own is not None and (own.cluster is not None or own.time is not None):
         test = calibration_test_of(Ledger.of_source(own, (Event("event"),)), own.models[0], drawing)
         assert test is not None  # noqa: S101  (for the type checker; the cases are available)
         information, p_value = test.information, test.line_p_value
-        variance = variance * test.dispersion
-    return sums, variance, p_value if information >= SMALLEST else math.nan, information
+    return p_value if information >= SMALLEST else math.nan, information, uncorrelated
 
 
 def class_test_of_cases(cases: Cases, scores: ClassScores, lines: Lines) -> ClassTest:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from propriety.inference.class_calibration import ClassCalibration
 from propriety.inference.number_words import hundredths, number, p_value_words
+from propriety.inference.slice_table import texts_of_labels
 
-__all__ = ["class_words"]
+__all__ = ["class_names", "class_words"]
 
 SHOWN = 3  # Classes that are named.
 VIEWS = {"classwise_p_value": "class by class", "temperature_p_value": "temperature", "shape_p_value": "shared shape"}
@@ -27,7 +30,7 @@ def class_words(found: ClassCalibration, name: str) -> str:
     """
     note = f" Note: {found.note}." if found.note else ""
     tested = [words for view, words in VIEWS.items() if not math.isnan(getattr(found, view))]
-    how = f"{p_value_words(found.p_value)}; tested {_listed(tested)}"
+    how = f" ({p_value_words(found.p_value)}; tested {_listed(tested)})" if tested else ""
     kernel = ""
     if found.kernel is not None:
         sample = f", a random sample of {found.kernel.n:,} cases" if found.kernel.is_sample else ""
@@ -36,13 +39,25 @@ def class_words(found: ClassCalibration, name: str) -> str:
         case "not tested":
             return f"{name}: calibration was not tested ({found.note})."
         case "consistent":
-            return f"{name} is consistent with calibration ({how}).{kernel}{note}"
+            return f"{name} is consistent with calibration{how}.{kernel}{note}"
         case "too few events":
-            return f"{name}: too few cases to tell whether it is calibrated ({how}).{kernel}{note}"
+            return f"{name}: too few cases to tell whether it is calibrated{how}.{kernel}{note}"
         case "miscalibrated" | "immaterial":
             pass
     what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but not materially"
     return f"{name} {what} ({p_value_words(found.p_value)}): {_ways(found)}.{_cost(found)}{kernel}{note}"
+
+
+def class_names(labels: Sequence[Any]) -> list[str]:
+    """Return what classes are called in words; labels that cannot be read as they are, as written in code.
+
+    Examples
+    --------
+    >>> class_names(["a", ""]), class_names([1, "1"])
+    (['class a', "class ''"], ['class 1', "class '1'"])
+    """
+    texts = zip(labels, texts_of_labels(labels), strict=True)
+    return [f"class {text if text.strip() else repr(label)}" for label, text in texts]
 
 
 def _ways(found: ClassCalibration) -> str:
@@ -54,6 +69,7 @@ def _ways(found: ClassCalibration) -> str:
         said.append(f"its probabilities are {found.temperature}")
     table = found.classes
     ways = [tuple(way for way in own if way != "refuted") for own in table.directions]
+    names = class_names(table.label.tolist())
     wrong = np.flatnonzero([bool(own) for own in ways])
     order = wrong[np.argsort(table.p_value[wrong], kind="stable")]
     for place in order[:SHOWN]:
@@ -62,7 +78,7 @@ def _ways(found: ClassCalibration) -> str:
         evidence = ratio if math.isnan(slope) else f"{ratio}, slope {hundredths(slope)}"
         own = ways[place]
         way = "intercept and slope jointly differ from 0 and 1" if own == ("together",) else " and ".join(own)
-        said.append(f"class {table.label[place]}: {way} ({evidence})")
+        said.append(f"{names[place]}: {way} ({evidence})")
     if len(order) > SHOWN:
         more = len(order) - SHOWN
         said.append(f"{more:,} more class{'es' * (more > 1)}")
@@ -86,4 +102,4 @@ def _cost(found: ClassCalibration) -> str:
 
 
 def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "by no view"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from narwhals.typing import IntoFrame
@@ -85,6 +85,16 @@ class Comparison(Result):
     n_resamples, seed : int, optional
         Number and seed of the draws of the bootstrap.
     """
+
+    main_columns: ClassVar[tuple[str, ...]] = (
+        "model",
+        "reference",
+        "difference",
+        "low",
+        "high",
+        "p_adjusted",
+        "verdict",
+    )
 
     model: Names
     reference: Names

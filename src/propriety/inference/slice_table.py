@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,18 @@ class Slices(Result):
     dropped : int
         Rows left out because of missing values.
     """
+
+    main_columns: ClassVar[tuple[str, ...]] = (
+        "model",
+        "group",
+        "n",
+        "events",
+        "value",
+        "low",
+        "high",
+        "difference",
+        "p_adjusted",
+    )
 
     model: Names
     group: Names

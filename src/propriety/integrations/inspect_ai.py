@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
+import itertools
 import json
 import math
+import re
 import string
 from collections.abc import Callable, Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from propriety.checks import check_options, is_number
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.integrations.inspect_files import header_and_samples
-from propriety.integrations.log_files import field_of
+from propriety.integrations.log_files import field_of, file_at
 from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
 from propriety.tables.validation import TOLERANCE, Missing
 
 __all__ = ["read_inspect"]
 
+MARK = re.compile(r"ANSWER\s*:\s*(?=\S)", re.IGNORECASE)  # What Inspect asks models to write before the letter.
 RIGHT: dict[object, bool] = {"C": True, "I": False, "N": False, 1: True, 0: False}  # True is 1 and False is 0.
+REQUEST = "request them with GenerateConfig(logprobs=True, top_logprobs=20)."
 
 
 class MissingFromLogError(MissingValuesError):
@@ -74,10 +78,11 @@ def read_inspect(
 
     Notes
     -----
-    The answer to a multiple-choice question is the last token that is the letter of the scored answer, apart from
-    spaces. The probability of a choice is the sum over the `top_logprobs` of this token that are its letter. The
-    probabilities are divided by their sum, `choice_mass`. A choice that is not among the `top_logprobs` has the
-    probability 0. Request enough of them: ``GenerateConfig(logprobs=True, top_logprobs=20)``.
+    The answer to a multiple-choice question is the token after "ANSWER:" that is the letter of the scored answer, apart
+    from spaces. Without "ANSWER:", it is the only token that is this letter, as a capital; an answer with several such
+    tokens counts as missing. The probability of a choice is the sum over the `top_logprobs` of this token that are its
+    letter. The probabilities are divided by their sum, `choice_mass`. A choice that is not among the `top_logprobs` has
+    the probability 0. Request enough of them: ``GenerateConfig(logprobs=True, top_logprobs=20)``.
 
     Examples
     --------
@@ -97,7 +102,7 @@ def read_inspect(
     if not (confidence_from is None or isinstance(confidence_from, str) or callable(confidence_from)):
         offender = f"got {type(confidence_from).__name__}"
         raise InputTypeError("must be a name or a function", argument="confidence_from", offender=offender)
-    file = Path(path)
+    file = file_at(path, "path")
     header, samples = header_and_samples(file)
     _check_status(header, file.name)
     if confidence_from is None:
@@ -220,7 +225,7 @@ def _confidence(
         value = metadata.get(source) if isinstance(metadata, dict) else None
     else:
         value = source(sample)
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or (is_number(value) and math.isnan(value)):
         hint = 'leave such samples out with missing="drop".'
         raise MissingFromLogError("must have a confidence", argument=where, hint=hint)
     if not is_number(value) or not 0.0 <= value <= 1.0:
@@ -245,22 +250,19 @@ def _target(sample: Mapping[str, Any], letters: list[str], where: str) -> int:
 
 
 def _masses(sample: Mapping[str, Any], letters: list[str], answer: str, explanation: str, where: str) -> list[float]:
-    """Return the probability of each letter at the last token that is the answer."""
+    """Return the probability of each letter at the token that is the answer."""
     if explanation.startswith("Choices were shuffled"):
         raise _shuffled(where)
-    tokens = [token for token in _tokens(sample, where) if _stripped(token) in letters]
-    if not tokens:
-        hint = "request them with GenerateConfig(logprobs=True, top_logprobs=20)."
-        raise MissingFromLogError("must have logprobs of a token that is a choice", argument=where, hint=hint)
-    last = next((token for token in reversed(tokens) if _stripped(token) == answer), None)
-    if last is None:
-        raise _shuffled(where)
-    listed = last.get("top_logprobs")
+    token = _answer_token(_tokens(sample, where), letters, answer, where)
+    listed = token.get("top_logprobs")
     seen = {str(one.get("token")): one for one in (listed if isinstance(listed, list) else []) if isinstance(one, dict)}
-    seen.setdefault(str(last["token"]), last)
+    if len(seen) < 2:
+        law = "must have the top_logprobs of the token that is the answer: with its own, the confidence would be 1"
+        raise MissingFromLogError(law, argument=where, hint=REQUEST)
+    seen.setdefault(str(token["token"]), token)
     masses = [0.0] * len(letters)
     for one in seen.values():
-        if (letter := _stripped(one)) in letters:
+        if (letter := _stripped(one).upper()) in letters:
             value = one.get("logprob")
             if not is_number(value) or not value <= TOLERANCE:  # type: ignore[operator]  # a number, not NaN
                 law = "must have logprobs of at most 0"
@@ -269,6 +271,27 @@ def _masses(sample: Mapping[str, Any], letters: list[str], answer: str, explanat
     if not math.fsum(masses) > 0.0:
         raise InputValueError("must have a choice with a positive probability", argument=where)
     return masses
+
+
+def _answer_token(tokens: list[dict[str, Any]], letters: list[str], answer: str, where: str) -> dict[str, Any]:
+    """Return the token that is the answer: after "ANSWER:", or the only one that is its letter."""
+    ends = list(itertools.accumulate(len(str(token.get("token"))) for token in tokens))
+    marks = [found.end() for found in MARK.finditer("".join(str(token.get("token")) for token in tokens))]
+    if marks:
+        marked = [tokens[bisect.bisect_right(ends, mark)] for mark in marks]
+        found = [token for token in marked if _stripped(token).upper() in letters]
+        own = [token for token in found if _stripped(token).upper() == answer][-1:]
+    else:
+        found = [token for token in tokens if _stripped(token) in letters]  # In lower case, "a" may be the article.
+        own = [token for token in found if _stripped(token) == answer]
+    if not found:
+        raise MissingFromLogError("must have logprobs of a token that is a choice", argument=where, hint=REQUEST)
+    if not own:
+        raise _shuffled(where)
+    if len(own) > 1:
+        law = f"must have one token that is the answer {answer!r}, or a token after 'ANSWER:'"
+        raise MissingFromLogError(law, argument=where, offender=f"got {len(own)}")
+    return own[0]
 
 
 def _tokens(sample: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
@@ -281,4 +304,4 @@ def _tokens(sample: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
 
 
 def _stripped(token: Mapping[str, Any]) -> str:
-    return str(token.get("token")).strip().upper()
+    return str(token.get("token")).strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 
 from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError
-from propriety.integrations.log_files import field_of, object_lines
+from propriety.integrations.log_files import field_of, file_at, object_lines
 from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
 from propriety.result import Floats
 
@@ -107,12 +107,12 @@ def read_lm_eval(
     (array([1]), array([[0.119, 0.881]]))
     """
     check_choice("length", length, ("none", "characters", "bytes"))
-    files = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    if not files or not all(isinstance(file, str | PathLike) for file in files):
-        raise InputTypeError("must be a path or a sequence of paths", argument="paths")
+    files = list(paths) if isinstance(paths, Iterable) and not isinstance(paths, str | PathLike) else [paths]
+    if not files:
+        raise InputTypeError("must be a path or a sequence of paths", argument="paths", offender="it is empty")
     rows: list[AnswerRow] = []
     tasks: list[str] = []
-    for file in map(Path, files):
+    for file in (file_at(one, "paths") for one in files):
         task = _task(file)
         tasks.append(task)
         prefix = f"{task}/" if len(files) > 1 else ""
@@ -151,7 +151,10 @@ def _row(record: Mapping[str, Any], where: str, prefix: str, length: str, cluste
     choices = _choices(record, where)
     values, greedy = _likelihoods(field_of(record, "filtered_resps", list, where), len(choices.texts), where)
     if "acc_mutual_info" in record:  # The second half are log-likelihoods without the question.
-        half = len(values) // 2
+        half, odd = divmod(len(values), 2)
+        if odd or half < 2:
+            law = "must have requests with and without the question for two or more choices, as acc_mutual_info needs"
+            raise InputValueError(law, argument=where, offender=f"it has {len(values)} requests")
         choices = Choices(choices.contexts[:half], choices.texts[:half])
         values = values[:half]
     right = _right(record, choices, values, where)
@@ -159,6 +162,7 @@ def _row(record: Mapping[str, Any], where: str, prefix: str, length: str, cluste
     weights = np.exp(scaled - scaled.max())
     proba = weights / weights.sum()
     answer = int(np.argmax(scaled))
+    _check_accuracy(record, length, correct=answer == right, where=where)
     return AnswerRow(
         item=item,
         repeat=1,
@@ -236,6 +240,16 @@ def _right(record: Mapping[str, Any], choices: Choices, values: Floats, where: s
         law = "must have an accuracy that agrees with its target and log-likelihoods"
         raise InputValueError(law, argument=where, offender=offender)
     return right
+
+
+def _check_accuracy(record: Mapping[str, Any], length: str, *, correct: bool, where: str) -> None:
+    """Check an answer by log-likelihoods divided by lengths against the accuracy that the harness computed."""
+    name = {"characters": "acc_norm", "bytes": "acc_bytes"}.get(length, "acc")
+    accuracy = record.get(name)
+    if length != "none" and isinstance(accuracy, int | float) and accuracy != correct:
+        law = f"must have an {name} that agrees with the lengths of its choices"
+        offender = f"the answer is {'right' if correct else 'wrong'}, and {name} is {accuracy!r}"
+        raise InputValueError(law, argument=where, offender=offender, hint='use length="none".')
 
 
 def _target(target: str | int, texts: list[str], where: str) -> int:

@@ -6,16 +6,28 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from propriety.errors import InputValueError
+from propriety.errors import InputTypeError, InputValueError
 
-__all__ = ["Budget", "field_of", "object_lines", "object_of"]
+__all__ = ["Budget", "field_of", "file_at", "object_lines", "object_of"]
 
 LONGEST = 2**28  # Bytes of one record.
 FREE = 2**30  # Bytes of text that any file may contain.
 FOLD = 500  # Largest ratio of the text to its compressed file.
+
+
+def file_at(path: object, argument: str) -> Path:
+    """Return the path of a file; an absent one is reported when it is opened."""
+    if not isinstance(path, str | PathLike):
+        law = "must be the path of a file"
+        raise InputTypeError(law, argument=argument, offender=f"got {type(path).__name__}")
+    found = Path(path)
+    if found.is_dir():
+        raise InputValueError("must be the path of a file", argument=argument, offender=f"{found} is a directory")
+    return found
 
 
 class Budget:

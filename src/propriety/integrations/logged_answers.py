@@ -144,8 +144,7 @@ class LoggedAnswers(Result):
             raise InputValueError(
                 "must be a number of choices that occurs", argument="k", offender=f"got {k!r}, not one of {sizes}"
             )
-        kept = self._taken(rows)
-        return replace(kept, proba=self.proba[rows, :k])
+        return self._taken(rows)
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Columns of the tidy table; the probabilities are `p_0`, `p_1`, ..., NaN where an item has fewer choices."""
@@ -165,6 +164,8 @@ class LoggedAnswers(Result):
         """Return some rows; the others count as dropped."""
         held = {one.name: getattr(self, one.name) for one in fields(self)}
         taken: dict[str, Any] = {name: own[rows] for name, own in held.items() if isinstance(own, np.ndarray)}
+        if self.proba is not None and self.n_choices is not None:
+            taken["proba"] = self.proba[rows, : self.n_choices[rows].max()]
         return replace(self, **taken, dropped=self.dropped + len(self.item) - len(rows))
 
 

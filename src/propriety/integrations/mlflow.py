@@ -29,7 +29,7 @@ ModelEvaluator: Any = models.evaluation.ModelEvaluator
 EvaluationArtifact: Any = models.EvaluationArtifact
 
 SHARED = frozenset({"metric_prefix", "pos_label"})  # Options that MLflow's own evaluators also have.
-OWN = frozenset(signature(evaluate).parameters) - {"y_true", "outcome"} - SHARED
+OWN = frozenset(signature(evaluate).parameters) - {"X", "y_true", "outcome"} - SHARED
 
 logger = logging.getLogger(__name__)
 

@@ -195,7 +195,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
 class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]  # as above
     """A recalibration map as a transformer of columns of probabilities; `to_sklearn` of a map returns it.
 
-    There is nothing to fit. A binary map is applied to each column, and a class map to all columns together.
+    There is nothing to fit. A binary map takes one column, the event's, and a class map those of all classes.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
     def transform(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
         """Return the recalibrated probabilities, in the shape of X."""
         rows = _columns(X)
-        return self.map(rows) if isinstance(self.map, ClassMap) else self.map(rows.ravel()).reshape(rows.shape)
+        return self.map(rows).reshape(rows.shape)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

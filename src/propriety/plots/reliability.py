@@ -59,7 +59,7 @@ def _(
         _name_band(ax, band, color, place=place, limit=limit)
     _draw_line(ax, curve, color=color, dash=DASHES[0], limit=limit)
     above = scores and _print_scores(ax, curve)
-    write_title(ax, label, pad=18 if above else None)
+    write_title(ax, label, pad=28 if above else None)
     return ax
 
 
@@ -277,7 +277,7 @@ def _draw_histogram(ax: Axes, histogram: ForecastHistogram, limit: float) -> Non
 
 
 def _print_scores(ax: Axes, curve: ReliabilityCurve) -> bool:
-    """Write the decomposition in the corner, or in one line above the axes if the curve is there; return whether."""
+    """Write the decomposition in the corner, or above the axes if the curve is there; return whether."""
     parts = curve.decomposition
     lines = [
         f"MCB  {shown(parts.miscalibration)}",
@@ -290,5 +290,7 @@ def _print_scores(ax: Axes, curve: ReliabilityCurve) -> bool:
     note = write_note(ax, "\n".join(lines), side="left")
     crossed = is_crossed(ax, note)
     if crossed:
-        note.set(text="   ".join(lines), position=(0.0, 1.01), verticalalignment="bottom", bbox=None)
+        # Two lines, so that they are not wider than small axes.
+        rows = "   ".join(lines[:2]), "   ".join(lines[2:])
+        note.set(text="\n".join(rows), position=(0.0, 1.01), verticalalignment="bottom", bbox=None)
     return crossed

@@ -11,7 +11,7 @@ import numpy as np
 from narwhals.dependencies import is_into_dataframe
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.inference.bootstrap import canonical_order
 from propriety.ledger.engine_filling import BUDGET
 from propriety.ledger.ledger import Ledger
@@ -23,7 +23,8 @@ from propriety.recalibration.hashed_folds import hashed_folds, with_hashed_folds
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import known
+from propriety.tables.frames import checked_columns, known
+from propriety.tables.laws import named_key
 from propriety.tables.queries import fetched
 
 __all__ = ["DEFAULT_FOLDS", "Folds", "folds_of"]
@@ -115,7 +116,12 @@ def folds_of(
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):
         return _of_lazy(frame, forecasts, number, id, seed, **options)
-    ledger = open_ledger(y_true, forecasts, by=key, **options)
+    try:
+        ledger = open_ledger(y_true, forecasts, by=key, **options)
+    except ProprietyError as error:
+        if isinstance(key, Mapping) and error.argument == named_key(next(iter(key))):
+            error.argument = "id" if number is not None else "folds"
+        raise
     if number is None:
         return _of_key(ledger, ledger.index.names[0], model)
     if id is not None and isinstance(ledger.source, Cases):
@@ -283,8 +289,8 @@ def _of_lazy(
         if ledger.labels is not None:
             return _of_ledger(ledger, number, None, seed)
         return _of_table(ledger.table(), number, seed, ledger.dropped)
-    schema = frame.collect_schema()
-    if not isinstance(unit, str) or unit not in schema or not schema[unit].is_integer():
+    schema = frame.collect_schema() if not isinstance(unit, str) else checked_columns(frame, [unit])
+    if not isinstance(unit, str) or not schema[unit].is_integer():
         law = "the folds of a lazy frame need a column of whole numbers"
         made = "add one, such as a hash of the identifier computed by the engine."
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)

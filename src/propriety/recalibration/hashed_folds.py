@@ -17,7 +17,7 @@ from propriety.tables.queries import Lazy, fetched
 
 __all__ = ["hash_of_labels", "hashed_folds", "with_hashed_folds", "with_ranked_folds"]
 
-HALF = 2.0**31
+HALF = 2**31
 STRETCH = 2.0**20  # Large enough that the fractional part of a stretched square is uniform.
 Numbers = TypeVar("Numbers", Floats, nw.Expr)
 
@@ -42,27 +42,29 @@ def hashed_folds(labels: Iterable[object], folds: int, seed: int) -> NDArray[np.
 def hash_of_labels(labels: Iterable[object], seed: int) -> Floats:
     r"""Return the hash of each label, the fractional part of :math:`2^{20} \{a l + b h + c\}^2`.
 
-    Here :math:`\{\}` is the fractional part, and :math:`2^{31} h + l` is a whole-number label, or the CRC-32 of the
-    text of any other label. The seed determines a, b and c. Engines do these few operations on floats
-    faster than remainders of whole numbers, and with the same results.
+    Here :math:`\{\}` is the fractional part, and :math:`2^{31} h + l` is a whole-number label of 64 bits, or the CRC-32
+    of the text of any other label. The seed determines a, b and c. Labels are split into h and l before they become
+    floats, which could not tell large ones apart.
 
     References
     ----------
     Knuth (1998), The Art of Computer Programming 3, section 6.4, on multiplicative hashing.
     """
-    numbers = [
-        float(label)
-        if isinstance(label, int | np.integer) and not isinstance(label, bool)
-        else float(zlib.crc32(str(label).encode()))
-        for label in labels
-    ]
-    column = np.array(numbers)
-    return _hash(column, np.floor(column / HALF), np.floor, seed)
+    halves = np.array([divmod(_whole(label), HALF) for label in labels], dtype=np.float64).reshape(-1, 2)
+    return _hash(halves[:, 1], halves[:, 0], np.floor, seed)
+
+
+def _whole(label: object) -> int:
+    """Return the whole number that a label is hashed by."""
+    whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
+    if whole and -(2**63) <= label < 2**64:  # type: ignore[operator]  # a whole number
+        return int(label)  # type: ignore[call-overload, no-any-return]  # as above
+    return zlib.crc32(str(label).encode("utf-8", "surrogatepass"))
 
 
 def with_hashed_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) -> Lazy:
     """Add a column of the folds of whole numbers, computed by the engine; some folds may be empty."""
-    return frame.with_columns((_hash_of_column(unit, seed) * float(folds)).floor().cast(nw.Int64).alias(name))
+    return frame.with_columns((_hash_of_column(frame, unit, seed) * float(folds)).floor().cast(nw.Int64).alias(name))
 
 
 def with_ranked_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) -> Lazy | None:
@@ -70,7 +72,7 @@ def with_ranked_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) 
 
     Their hashes are fetched from the engine; see `hashed_folds`.
     """
-    hashes = frame.with_columns(_hash_of_column(unit, seed).alias(name))
+    hashes = frame.with_columns(_hash_of_column(frame, unit, seed).alias(name))
     distinct = fetched(hashes.select(nw.col(name)).drop_nulls().unique()).column(name)
     limits = _limits(distinct.to_numpy(), folds)
     if limits is None:
@@ -79,14 +81,17 @@ def with_ranked_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) 
     return hashes.with_columns(reduce(add, above).alias(name))
 
 
-def _hash_of_column(unit: str, seed: int) -> nw.Expr:
-    column = nw.col(unit).cast(nw.Float64)
-    return _hash(column, (column / HALF).floor(), nw.Expr.floor, seed)
+def _hash_of_column(frame: Lazy, unit: str, seed: int) -> nw.Expr:
+    whole = nw.col(unit) if frame.collect_schema()[unit] == nw.UInt64 else nw.col(unit).cast(nw.Int64)
+    low = (whole % HALF).cast(nw.Float64)
+    # The difference may be rounded to a float, but by less than half of what separates two values of h.
+    high = ((whole.cast(nw.Float64) - low) / float(HALF) + 0.5).floor()
+    return _hash(low, high, nw.Expr.floor, seed)
 
 
-def _hash(whole: Numbers, high: Numbers, floor: Callable[[Numbers], Numbers], seed: int) -> Numbers:
+def _hash(low: Numbers, high: Numbers, floor: Callable[[Numbers], Numbers], seed: int) -> Numbers:
     a, b, c = map(float, np.random.default_rng(seed).random(3))
-    turned = (whole - high * HALF) * a + high * b + c
+    turned = low * a + high * b + c
     part = turned - floor(turned)
     stretched = part * part * STRETCH
     return stretched - floor(stretched)

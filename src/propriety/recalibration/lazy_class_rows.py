@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Self
+from typing import Self
 
 import narwhals as nw
 import numpy as np
@@ -25,6 +25,7 @@ from propriety.tables.validation import Labels, Missing
 
 __all__ = ["LazyClassRows"]
 
+ALL_ROWS = 2**62  # More than a frame can have.
 FARTHEST = 700.0  # Of a score below the largest of its row, so that its exponential is not 0.
 
 
@@ -48,10 +49,11 @@ class LazyClassRows:
     --------
     >>> import polars as pl
     >>> from propriety.recalibration import fit_temperature
-    >>> frame = pl.LazyFrame({"y": [0, 1, 1, 0], "a": [0.9, 0.2, 0.4, 0.3], "b": [0.1, 0.8, 0.6, 0.7]})
-    >>> rows = LazyClassRows.from_frame(frame, ["a", "b"], outcome="y")
+    >>> forecasts = {"a": [0.8, 0.2, 0.3, 0.3], "b": [0.1, 0.7, 0.6, 0.2], "c": [0.1, 0.1, 0.1, 0.5]}
+    >>> frame = pl.LazyFrame({"y": [0, 1, 0, 2], **forecasts})
+    >>> rows = LazyClassRows.from_frame(frame, ["a", "b", "c"], outcome="y")
     >>> round(fit_temperature(rows).slope, 4)
-    1.0739
+    1.816
     """
 
     cases: LazyCases
@@ -88,7 +90,7 @@ class LazyClassRows:
         ledger = open_ledger(frame, named, outcome=outcome, sample_weight=sample_weight, labels=labels, missing=missing)
         cases = ledger.source
         if not isinstance(cases, LazyCases) or cases.labels is None:
-            law = "must be a lazy frame with at least two columns of forecasts"
+            law = "must be a lazy frame with at least three columns of forecasts"
             raise InputTypeError(law, argument="frame", hint="use ClassRows.from_predictions for arrays.")
         happened = np.array([rate > 0.0 for rate in ledger.rates.values()])
         return cls(cases, *_totals(cases), happened)
@@ -145,57 +147,96 @@ def _added(
     weight = nw.col("weight") if cases.weighted else cases.forecasts(0)[0] * 0.0 + 1.0
     columns = {"w": weight * weight if squared else weight}
     columns |= {f"y_{k}": cases.happened(Event("class", k)) for k in range(size)}
-    columns |= {f"x_{k}": own.clip(floor, 1.0).log() for k, own in enumerate(cases.forecasts(0))}
-    scores = {f"e_{k}": slopes[k] * nw.col(f"x_{k}") + intercepts[k] for k in range(size)}
-    powers = {f"q_{k}": (nw.col(f"e_{k}") - nw.col("top")).clip(-FARTHEST, 0.0).exp() for k in range(size)}
-
-    def each(letter: str) -> list[nw.Expr]:
-        return [nw.col(f"{letter}_{k}") for k in range(size)]
+    columns |= {f"x_{k}": own.clip(floor, 1.0) for k, own in enumerate(cases.forecasts(0))}
+    stages = [*_softmax(slopes, intercepts), *(_temperature_parts if scaling == "temperature" else _vector_parts)(size)]
+    is_fenced = cases.engine == "ibis on postgres"
 
     def of_rows(rows: Lazy) -> Lazy:
-        rows = rows.select(**columns).filter(nw.col("w") > 0.0)
-        rows = rows.with_columns(**scores).with_columns(top=nw.max_horizontal(*each("e"))).with_columns(**powers)
-        rows = rows.with_columns(total=reduce(add, each("q")))
-        hit = reduce(add, [y * e for y, e in zip(each("y"), each("e"), strict=True)])
-        shares = {f"q_{k}": nw.col(f"q_{k}") / nw.col("total") for k in range(size)}
-        rows = rows.with_columns(lost=nw.col("total").log() + nw.col("top") - hit).with_columns(**shares)
-        return rows.select(**(_temperature_parts if scaling == "temperature" else _vector_parts)(each))
+        rows = _with_logarithms(rows.select(**columns).filter(nw.col("w") > 0.0), size)
+        for stage in stages:
+            # PostgreSQL would replace each column by its formula, and the query would grow exponentially with the
+            # number of stages. It does not do so across a limit.
+            rows = (rows.head(ALL_ROWS) if is_fenced else rows).with_columns(**stage)
+        return rows.select(*stages[-1])
 
     rows = row_by_row(cases.lawful_rows(), of_rows)
-    names = rows.collect_schema().names()
-    table = fetched(rows.select(*(nw.col(name).sum() for name in names)))
-    return {name: float(table.column(name)[0].as_py()) for name in names}
+    table = fetched(rows.select(*(nw.col(name).sum() for name in stages[-1])))
+    return {name: float(table.column(name)[0].as_py()) for name in stages[-1]}
 
 
-def _temperature_parts(each: Any) -> dict[str, nw.Expr]:
-    w, x, q = nw.col("w"), each("x"), each("q")
-    mean = reduce(add, [one * share for one, share in zip(x, q, strict=True)])
-    hit = reduce(add, [one * y for one, y in zip(x, each("y"), strict=True)])
-    spread = reduce(add, [share * (one - mean) * (one - mean) for one, share in zip(x, q, strict=True)])
-    return {"loss": w * nw.col("lost"), "gradient": w * (mean - hit), "hessian": w * spread}
+def _with_logarithms(rows: Lazy, size: int) -> Lazy:
+    names = _names("x", size)
+    if rows.implementation.is_ibis():
+        # The logarithm of narwhals has a base, which PostgreSQL only supports for decimal numbers, and these are slow.
+        table = rows.to_native()
+        found: Lazy = nw.from_native(table.mutate(**{name: table[name].ln() for name in names}))
+        return found
+    return rows.with_columns(**{name: nw.col(name).log() for name in names})
+
+
+def _softmax(slopes: list[float], intercepts: list[float]) -> list[dict[str, nw.Expr]]:
+    """Return the columns of the probabilities and the loss, in stages of which each uses the columns before it."""
+    size = len(slopes)
+    x, y, q = (_each(letter, size) for letter in "xyq")
+    top, total = nw.col("top"), nw.col("total")
+    scores = [slopes[k] * x[k] + intercepts[k] for k in range(size)]
+    return [
+        {"top": nw.max_horizontal(*scores)},
+        {f"q_{k}": (scores[k] - top).clip(-FARTHEST, 0.0).exp() for k in range(size)},
+        {"total": reduce(add, q)},
+        {f"q_{k}": q[k] / total for k in range(size)} | {"lost": total.log() + top - _dot(y, scores)},
+    ]
+
+
+def _temperature_parts(size: int) -> list[dict[str, nw.Expr]]:
+    """Return the stages after those of the softmax; the columns of the last one are summed."""
+    w, mean = nw.col("w"), nw.col("mean")
+    x, y, q = (_each(letter, size) for letter in "xyq")
+    spread = _dot(q, [(one - mean) * (one - mean) for one in x])
+    return [
+        {"mean": _dot(x, q)},
+        {"loss": w * nw.col("lost"), "gradient": w * (mean - _dot(x, y)), "hessian": w * spread},
+    ]
 
 
 def _of_temperature(found: dict[str, float]) -> Sums:
     return Sums(found["loss"], np.array([found["gradient"]]), np.array([[found["hessian"]]]))
 
 
-def _vector_parts(each: Any) -> dict[str, nw.Expr]:
-    w, x, q, y = nw.col("w"), each("x"), each("q"), each("y")
+def _vector_parts(size: int) -> list[dict[str, nw.Expr]]:
+    """Return the stages after those of the softmax; the columns of the last one are summed."""
+    w, heavy = nw.col("w"), _each("v", 2 * size)
+    x, y, q, s = (_each(letter, size) for letter in "xyqs")
+    factors = {f"s_{k}": q[k] * x[k] for k in range(size)}
+    factors |= {f"v_{k}": w * q[k] * x[k] for k in range(size)} | {f"v_{k + size}": w * q[k] for k in range(size)}
     parts = {"loss": w * nw.col("lost")}
-    sloped = [*(share * one for share, one in zip(q, x, strict=True)), *q]
-    for k, (one, share, happened) in enumerate(zip(x, q, y, strict=True)):
-        parts |= {f"a_{k}": w * (share - happened) * one, f"b_{k}": w * (share - happened)}
-        parts |= {f"aa_{k}": w * share * one * one, f"ab_{k}": w * share * one, f"bb_{k}": w * share}
-    for row, first in enumerate(sloped):
-        parts |= {f"h_{row}_{column}": w * first * sloped[column] for column in range(row + 1)}
-    return parts
+    for k in range(size):
+        parts |= {f"a_{k}": heavy[k] - w * y[k] * x[k], f"b_{k}": heavy[k + size] - w * y[k]}
+    others, own = [*s, *q], [*(x[k] - s[k] for k in range(size)), *(1.0 - q[k] for k in range(size))]
+    for row in range(2 * size):
+        for column in range(row + 1):
+            of_one_class = (row - column) % size == 0
+            parts[f"h_{row}_{column}"] = heavy[column] * (own if of_one_class else others)[row]
+    return [factors, parts]
 
 
 def _of_vector(found: dict[str, float], size: int) -> Sums:
     gradient = np.array([found[f"{letter}_{k}"] for letter in "ab" for k in range(size)])
-    own = [np.diag([found[f"{letters}_{k}"] for k in range(size)]) for letters in ("aa", "ab", "bb")]
     products = np.zeros((2 * size, 2 * size))
     for row in range(2 * size):
         for column in range(row + 1):
             products[row, column] = products[column, row] = found[f"h_{row}_{column}"]
-    return Sums(found["loss"], gradient, np.block([[own[0], own[1]], [own[1], own[2]]]) - products)
+    of_one_class = np.tile(np.eye(size, dtype=bool), (2, 2))
+    return Sums(found["loss"], gradient, np.where(of_one_class, products, -products))
+
+
+def _each(letter: str, size: int) -> list[nw.Expr]:
+    return [nw.col(name) for name in _names(letter, size)]
+
+
+def _names(letter: str, size: int) -> list[str]:
+    return [f"{letter}_{k}" for k in range(size)]
+
+
+def _dot(left: list[nw.Expr], right: list[nw.Expr]) -> nw.Expr:
+    return reduce(add, [one * other for one, other in zip(left, right, strict=True)])

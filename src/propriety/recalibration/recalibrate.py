@@ -119,7 +119,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     `propriety.recalibration` do not group.
 
     The interval is for the maps of the folds, each fitted to fewer cases than the returned map. In
-    `studies/recalibration_gain.py`, 95% intervals from 2,000 miscalibrated cases contained the gain of these maps in 93
+    `studies/recalibration_gain.py`, 95% intervals from 2,000 miscalibrated cases contained the gain of these maps in 92
     to 97% of samples, and that of the returned map in 91 to 97%; if the gain is small relative to its noise, they are
     conservative.
 

@@ -59,7 +59,7 @@ class Brier(BinaryRule, ClassRule):
     >>> import propriety as pr
     >>> float(pr.mean_score([1], [0.7], rule=pr.Brier()))
     0.09000000000000002
-    >>> float(pr.mean_score([1], [[0.25, 0.75]], rule=pr.Brier()))
+    >>> float(pr.mean_score([1], [[0.25, 0.75, 0.0]], rule=pr.Brier()))
     0.125
     """
 

@@ -47,16 +47,16 @@ def brier_score(
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
 ) -> Score:
-    """Mean Brier score: of one component for a 1-D forecast (0 to 1), summed over classes for rows (0 to 2).
+    """Mean Brier score: of one component for an event (0 to 1), summed over three or more classes (0 to 2).
 
-    ``scale="half"`` halves the score of rows; the formula is given in `Brier`.
+    ``scale="half"`` halves the score of classes; the formula is given in `Brier`.
 
     Examples
     --------
     >>> import propriety as pr
     >>> pr.brier_score([0, 1], [0.5, 1.0])
     Score(0.125, rule='Brier()', scale='one component, 0 to 1, lower is better', n=2)
-    >>> pr.brier_score([0, 1], [[0.5, 0.5], [0.0, 1.0]])
+    >>> pr.brier_score([0, 2], [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
     Score(0.25, rule='Brier()', scale='sum over classes, 0 to 2, lower is better', n=2)
     """
     return mean_score(

@@ -7,7 +7,7 @@ the same results.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -21,7 +21,15 @@ from propriety.tables.arrays import PAIR
 from propriety.tables.cases import checked_forecast
 from propriety.tables.labels import Labels, class_labels, happened_of, labels_of_event, places_of
 
-__all__ = ["ColumnsRead", "event_in_words", "labels_named", "places_named", "read_columns", "two_labels"]
+__all__ = [
+    "ColumnsRead",
+    "columns_of_classes",
+    "event_in_words",
+    "labels_named",
+    "places_named",
+    "read_columns",
+    "two_labels",
+]
 
 PLACES = ("first", "second")
 
@@ -85,28 +93,20 @@ class _Reader(NamedTuple):
         happened = self.truth if plain else happened_of(self.truth, event, sides, self.rows)
         found = dict(numbers)
         for model, own in pairs.items():
-            place = sides.index(event) if own is None else (places_named(own, sides) or (0, 1))[sides.index(event)]
-            found[model] = numbers[model][:, place]
+            places = None if own is None else places_named(own, sides)
+            found[model] = numbers[model][:, (places or (0, 1))[sides.index(event)]]
         note = event_in_words(event, sides, next(iter(pairs.values())))
         return ColumnsRead(happened, found, sides=_event_last(sides, event), event_note=note)
 
     def classes(self, numbers: dict[str, NDArray[Any]], classes: int, labels: Labels | None) -> ColumnsRead:
-        known = None if labels is None else class_labels(classes, labels)
         names = {model: self.given.forecasts[model].names for model in numbers}
-        if known is None:
-            known = next(filter(None, (labels_named(own, self.truth) for own in names.values())), None)
-        found = {}
-        for model, own in names.items():
-            places = None if own is None or known is None else places_named(own, known)
-            if places is not None:
-                found[model] = numbers[model] if places == tuple(range(classes)) else numbers[model][:, places]
-                continue
-            found[model] = numbers[model]
+        known, places = columns_of_classes(names, self.truth, classes, labels, self.given.names)
+        found = dict(numbers)
+        for model, own in places.items():
             if own is not None:
+                found[model] = numbers[model] if own == tuple(range(classes)) else numbers[model][:, own]
+            elif names[model] is not None:
                 self._check_rows(model, numbers[model], named=True)
-            if labels is None and known is not None and isinstance(known[0], str):
-                with about(self.given.names[model]):
-                    raise laws.unnamed_classes("strings")
         columns = class_labels(classes, None) if known is None else known
         return ColumnsRead(places_of(self.truth, columns, self.rows, labelled=known is not None), found, columns)
 
@@ -114,6 +114,29 @@ class _Reader(NamedTuple):
         """Check rows of probabilities now; the columns of a frame that do not sum to one may be models."""
         hint, argument = laws.MODELS_HINT if named else laws.ROW_SUM_HINT, self.given.names[model]
         checked_forecast(values, argument=argument, tolerance=self.tolerance, rows=self.rows, hint=hint)
+
+
+def columns_of_classes(
+    names: Mapping[str, tuple[Any, ...] | None],
+    truth: NDArray[Any],
+    classes: int,
+    labels: Labels | None,
+    arguments: Mapping[str, str],
+) -> tuple[tuple[Any, ...] | None, dict[str, tuple[int, ...] | None]]:
+    """Return the labels of classes, if any, and for each model the position of each label among its named columns.
+
+    The labels are those given, or the names of the columns of a model. Every model must then have columns of these
+    names, unless the labels are numbers.
+    """
+    known = None if labels is None else class_labels(classes, labels)
+    if known is None:
+        known = next(filter(None, (labels_named(own, truth) for own in names.values())), None)
+    places = {model: None if own is None or known is None else places_named(own, known) for model, own in names.items()}
+    unnamed = next((model for model, own in places.items() if own is None), None)
+    if unnamed is not None and labels is None and known is not None and isinstance(known[0], str):
+        with about(arguments[unnamed]):
+            raise laws.unnamed_classes("strings")
+    return known, places
 
 
 def two_labels(
@@ -130,6 +153,15 @@ def two_labels(
     """
     if labels is not None:
         return labels_of_event(labels, pos_label)[0]
+    found = _labels_found(truth, names, pos_label)
+    if pos_label is not None and pos_label not in found:
+        law = Wording("must be one of the labels that {y_true} holds")
+        offender = f"got {pos_label!r}; the labels are {list(found)}"
+        raise InputValueError(law, argument="pos_label", offender=offender)
+    return found
+
+
+def _labels_found(truth: NDArray[Any], names: Iterable[tuple[Any, ...] | None], pos_label: object) -> tuple[Any, Any]:
     named = next(filter(None, (labels_named(own, truth) for own in names)), None)
     if named is not None:
         return min(named), max(named)

@@ -57,6 +57,7 @@ NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and see w
 CAST_HINT = "cast {column!r} first."
 ROUNDING_HINT = "this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
 EVENT_HINT = Wording("pass the column of the event, such as {y_proba}[:, 1].")
+ONE_COLUMN_HINT = "pass the column of the event that the map was fitted to."
 NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty")
 ROW_SUM_HINT = Wording(
     "divide each row by its sum if these are unnormalised, or pass {tolerance=} if this is rounding error."

@@ -20,7 +20,7 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
 from propriety.tables.arrays import PAIR
 from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
-from propriety.tables.forecast_columns import event_in_words, labels_named, places_named, two_labels
+from propriety.tables.forecast_columns import columns_of_classes, event_in_words, places_named, two_labels
 from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
@@ -101,7 +101,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     known, note = None, ""
     held: tuple[Any, ...] | None
     if classes is not None:
-        known = _class_labels(cast, columns, classes, labels)
+        known = _class_labels(cast, columns, classes, labels, dict(zip(columns, arguments, strict=True)))
         if known != tuple(range(classes)):
             named = known
         held = _held_classes(known, cast, labelled=bool(named))
@@ -226,11 +226,15 @@ def _number(column: Column, argument: str) -> nw.Expr:
 
 
 def _class_labels(
-    cast: _Cast, columns: Mapping[str, tuple[str, ...]], classes: int, labels: Labels | None
+    cast: _Cast,
+    columns: Mapping[str, tuple[str, ...]],
+    classes: int,
+    labels: Labels | None,
+    arguments: Mapping[str, str],
 ) -> tuple[Any, ...]:
     """Return the labels of classes: those given, the names of columns if the outcomes are among them, or numbers."""
-    if labels is None and (cast.outcomes == "text" or all(map(_is_numeral, next(iter(columns.values()))))):
-        labels = labels_named(next(iter(columns.values())), _occurring(cast, classes))
+    if labels is None and (cast.outcomes == "text" or any(all(map(_is_numeral, own)) for own in columns.values())):
+        labels, _ = columns_of_classes(columns, _occurring(cast, classes), classes, None, arguments)
     return class_labels(classes, labels)
 
 

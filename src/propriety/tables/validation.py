@@ -19,7 +19,7 @@ from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
-from propriety.tables.arguments import Arguments, ForecastKind, about, check_event, check_rows, numbers_of
+from propriety.tables.arguments import Arguments, ForecastKind, about, check_rows, numbers_of
 from propriety.tables.arrays import PAIR, Reading, read_array, read_forecasts
 from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
 from propriety.tables.forecast_columns import places_named, read_columns
@@ -191,27 +191,23 @@ def read_forecast(
 
 
 def read_event_forecast(y_proba: object) -> Floats:
-    """Read probabilities of one event without outcomes: one number, or an array of shape (n,), (n, 1) or (n, 2).
+    """Read probabilities of one event without outcomes: one number, or an array of shape (n,) or (n, 1).
 
-    The second of two columns is the event's.
+    Two columns are rejected, because without outcomes nothing says which of them is the event's.
 
     Examples
     --------
-    >>> read_event_forecast([0.2, 1]), read_event_forecast(0.5), read_event_forecast([[0.8, 0.2]])
+    >>> read_event_forecast([0.2, 1]), read_event_forecast(0.5), read_event_forecast([[0.2]])
     (array([0.2, 1. ]), array(0.5), array([0.2]))
     """
     if np.ndim(y_proba) == 0 and not isinstance(y_proba, str | bytes):  # type: ignore[arg-type]  # anything
         values = numbers_of(Reading("y_proba", np.asarray(y_proba)), None).astype(np.float64)
     else:
-        values, names = _numbers_alone(y_proba)
-        check_event(values.shape, "y_proba")
-        if values.ndim == PAIR:
-            if names is not None and list(names) != sorted(names, key=str):
-                law = "must have its two columns in the order of the classes, the event last"
-                raise InputValueError(law, argument="y_proba", offender=f"got {list(names)}", hint=laws.EVENT_HINT)
-            if values.size:
-                checked_forecast(values, argument="y_proba", tolerance=TOLERANCE)
-            values = values[:, 1]
+        values, _ = _numbers_alone(y_proba)
+        if values.ndim != 1:
+            law = "must be the forecast of one event, of shape (n,) or (n, 1)"
+            offender = f"got shape {values.shape}"
+            raise InputValueError(law, argument="y_proba", offender=offender, hint=laws.ONE_COLUMN_HINT)
     laws.refuse_missing_floats("y_proba", np.atleast_1d(values))
     found = checked_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
     return found.astype(np.float64, copy=False).reshape(values.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, logit, ndtri
 
 from propriety.calibration.calibration_test import FEWEST
-from propriety.calibration.null_scores import weighted_variance
+from propriety.calibration.fitted_slopes import fitted_slopes
+from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
 from propriety.inference.few_events import tail_of_skewed
 from propriety.inference.slices import FEWEST as FEWEST_EVENTS
@@ -19,9 +21,20 @@ from propriety.inference.verdicts import Names
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.result import Floats, Tuples, tuples_of
 from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CalibrationNumbers", "Centres", "Spreads", "calibration_numbers", "outcomes_of", "ratio_limits", "spreads"]
+__all__ = [
+    "CalibrationNumbers",
+    "Centres",
+    "Spreads",
+    "calibration_numbers",
+    "numbers_of_event",
+    "outcomes_of",
+    "ratio_limits",
+    "spreads",
+]
 
+SMALL = 0.25  # Slopes are fitted to tables with a smaller p-value; of others nothing is said.
 COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
 
 
@@ -32,7 +45,7 @@ class CalibrationNumbers(NamedTuple):
     ratio_error: Floats  # Standard error of its logarithm.
     p_value: Floats
     information: Floats
-    slope_gap: Floats  # Slope minus 1, by one step of the fit, and its standard error.
+    slope_gap: Floats  # Slope minus 1, and its standard error; infinite where the slope was not fitted.
     slope_error: Floats
     slope_sign: Floats  # Sum of residuals from the event rate times the log-odds, divided by its standard error.
     refuted: Floats
@@ -41,6 +54,11 @@ class CalibrationNumbers(NamedTuple):
     is_rare: NDArray[np.bool_]  # Whether only the number of events is tested.
     units: Floats  # Clusters or times, and their effective number; infinite if cases are independent.
     worth: Floats
+
+    @property
+    def slope(self) -> Floats:
+        """The fitted slopes; NaN where the slope is not determined or not fitted."""
+        return np.where(np.isfinite(self.slope_error) & (self.slope_error > 0.0), 1.0 + self.slope_gap, np.nan)
 
 
 class Centres(NamedTuple):
@@ -71,6 +89,7 @@ def calibration_numbers(
     *,
     log_ratio: Floats | None = None,
     spreads_of: Callable[[Centres], Spreads] | None = None,
+    every_slope: bool = False,
 ) -> CalibrationNumbers:
     r"""Test every table by the sums of :math:`w (y - p)` and :math:`w (y - p) (x - \bar x)` with log-odds :math:`x`.
 
@@ -87,6 +106,8 @@ def calibration_numbers(
         For weighted cases, the excess of the log-weights of events over those of non-events.
     spreads_of : callable, optional
         For correlated cases, returns the spreads around given centres.
+    every_slope : bool
+        Whether to fit the slopes of all tables, not only those of tables that may be miscalibrated.
     """
     tables = len(keyed.n)
     events, non_events, event_squares, non_event_squares = (getattr(keyed, name) for name in COLUMNS)
@@ -126,9 +147,6 @@ def calibration_numbers(
         p_value = _line_p_value(sums, variances, factor, flat)
         inflated = np.maximum(factor[0], 1.0)
         information = summed(variance) ** 2 / summed(own) / np.maximum(factor.mean(axis=0), 1.0)
-        steep = summed(variance * centred**2)
-        slope = np.where(flat, 0.0, sums[1] / steep)
-        slope_error = np.where(flat, 0.0, np.sqrt(variances[1] * np.maximum(factor[1], 1.0)) / steep)
         # Weights and clusters reduce the information in events, as if they came in copies.
         copies = summed(own) / summed(variance) * inflated
         rare = (information < FEWEST) | (np.minimum(observed, summed(non_events)) / copies < FEWEST_EVENTS)
@@ -138,10 +156,20 @@ def calibration_numbers(
     wrong = summed(np.where(p == 0.0, events, np.where(p == 1.0, non_events, 0.0)))
     p_value = np.where(wrong > 0.0, 0.0, np.where(np.isnan(p_value), 1.0, p_value))
     p_values = p_value, np.nan_to_num(information)
-    slopes = np.where(rare, 0.0, slope), np.where(rare, np.inf, slope_error), np.nan_to_num(sign)
+    slope, slope_error = fitted_slopes(keyed, ~flat if every_slope else (p_value <= SMALL) & ~rare & ~flat)
+    slope_error *= np.sqrt(np.maximum(np.nan_to_num(factor[1], nan=1.0), 1.0))
+    slope, slope_error = np.where(flat, 1.0, slope), np.where(flat, 0.0, slope_error)
+    slopes = np.nan_to_num(slope - 1.0), slope_error, np.nan_to_num(sign)
     return CalibrationNumbers(
         rate, error, *p_values, *slopes, wrong, observed / copies, expected / copies, rare, *units
     )
+
+
+def numbers_of_event(table: ForecastTable, correlated: Cases | None) -> CalibrationNumbers:
+    """Return the numbers of one table with its slope, given the cases of its event if they may be correlated."""
+    ratio = np.array([log_weight_ratio(table)]) if table.is_weighted else None
+    own = None if correlated is None else partial(spreads, correlated, np.zeros(len(correlated), np.intp), 1)
+    return calibration_numbers(KeyedTables.of_tables([table]), log_ratio=ratio, spreads_of=own, every_slope=True)
 
 
 def _line_p_value(sums: Floats, variances: Floats, factor: Floats, flat: NDArray[np.bool_]) -> Floats:

@@ -1,34 +1,15 @@
-"""Scores and curves over named dimensions are those of the cases at each place."""
-
-import sys
-from importlib import import_module
+"""Scores and skill over named dimensions are those of the cases at each point."""
 
 import numpy as np
 import pytest
 import xarray as xr
+from gridded import AREA, COORDS, KIND, LABELS, OBSERVED, ROWS, P, Y
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, MissingValuesError
-from propriety.integrations.xarray import mean_score, reliability_curve
-
-RNG = np.random.default_rng(3)
-COORDS = {"time": np.arange(40), "site": ["north", "south", "west"], "lead": [6, 12]}
-P = xr.DataArray(RNG.random((40, 3, 2)).round(2), dims=("time", "site", "lead"), coords=COORDS, attrs={"units": "1"})
-Y = (xr.DataArray(RNG.random((40, 3, 2)), dims=P.dims, coords=COORDS) < P).astype(int)
-AREA = xr.DataArray([1.0, 0.5, 2.0], dims="site", coords={"site": COORDS["site"]})
-LABELS = ["dry", "wet", "storm"]
-ROWS = xr.DataArray(
-    RNG.dirichlet(np.ones(3), (40, 3)),
-    dims=("time", "site", "kind"),
-    coords={"time": COORDS["time"], "site": COORDS["site"], "kind": LABELS},
-)
-KIND = xr.DataArray(
-    np.array(LABELS)[RNG.integers(0, 3, (40, 3))],
-    dims=("time", "site"),
-    coords={"time": COORDS["time"], "site": COORDS["site"]},
-)
+from propriety.errors import InputValueError, MissingValuesError
+from propriety.integrations.xarray import exceedance, mean_score, skill_score
 
 
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log(), pr.BoundedBrier(0.1, 0.4)], ids=lambda rule: rule.name)
@@ -95,7 +76,7 @@ def test_a_case_without_weight_does_not_count_even_where_its_loss_is_infinite():
     weight = xr.DataArray([0.0, 1.0], dims="t")
     assert float(mean_score(y, p, rule=pr.Log(), sample_weight=weight)) == pytest.approx(np.log(2))
     assert np.isnan(mean_score(y, p, rule=pr.Log(), dim=[], sample_weight=weight)[0])
-    assert reliability_curve(y, p, dim=[], sample_weight=weight)["n"].values.tolist() == [0, 1]
+    assert np.isnan(skill_score(y, p, rule=pr.Log(), reference=0.5, dim=[], sample_weight=weight)[0])
 
 
 def test_missing_values_raise_or_are_dropped_at_each_place():
@@ -107,61 +88,71 @@ def test_missing_values_raise_or_are_dropped_at_each_place():
     kept = {"site": "west", "lead": 12, "time": slice(4, None)}
     expected = pr.brier_score(Y.sel(kept).values, P.sel(kept).values)
     assert float(scores.sel(site="west", lead=12)) == pytest.approx(expected, rel=1e-12)
-    curves = reliability_curve(Y, gaps, dim="time", missing="drop")
-    assert curves["n"].sel(site="south").values.tolist() == [0, 0]
-    assert np.isnan(curves["event_rate"].sel(site="south")).all()
-    assert int(curves["n"].sel(site="west", lead=12)) == 36
-    with pytest.raises(MissingValuesError):
-        reliability_curve(Y, gaps, dim="time")
 
 
-def test_curves_are_those_of_the_cases_at_each_place():
-    curves = reliability_curve(Y, P, dim="time", sample_weight=AREA)
-    assert curves["event_rate"].dims == ("site", "lead", "block")
+def test_observations_are_repeated_for_every_lead_time():
+    scores = mean_score(OBSERVED, P, rule=pr.Brier(), dim="time")
+    assert scores.dims == ("site", "lead")
+    for lead in COORDS["lead"]:
+        expected = mean_score(OBSERVED, P.sel(lead=lead), rule=pr.Brier(), dim="time")
+        np.testing.assert_allclose(scores.sel(lead=lead), expected, rtol=1e-12)
+    assert mean_score(OBSERVED, P.transpose("lead", ...), rule=pr.Brier(), dim="time").dims == ("lead", "site")
+
+
+def test_a_climatology_is_repeated_for_every_time():
+    climatology = OBSERVED.mean("time")
+    scores = mean_score(OBSERVED, climatology, rule=pr.Brier(), dim="time")
+    np.testing.assert_allclose(scores, climatology * (1 - climatology), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=lambda rule: rule.name)
+def test_skill_is_that_of_the_cases_at_each_point(rule):
+    other = 0.25 + 0.5 * P.isel(lead=1, drop=True)
+    found = {
+        None: skill_score(OBSERVED, P.clip(0.01, 0.99), rule=rule, dim="time"),
+        0.3: skill_score(OBSERVED, P.clip(0.01, 0.99), rule=rule, dim="time", reference=0.3),
+        "other": skill_score(OBSERVED, P.clip(0.01, 0.99), rule=rule, dim="time", reference=other),
+    }
     for site in COORDS["site"]:
         for lead in COORDS["lead"]:
             place = {"site": site, "lead": lead}
-            one = pr.reliability_curve(
-                Y.sel(place).values, P.sel(place).values, sample_weight=np.full(40, float(AREA.sel(site=site)))
-            )
-            here = curves.sel(place)
-            length = len(one.event_rate)
-            for column in ("forecast_min", "forecast_max", "forecast_mean", "event_rate", "weight"):
-                np.testing.assert_allclose(here[column].values[:length], getattr(one, column), rtol=1e-12)
-                assert np.isnan(here[column].values[length:]).all()
-            for part in ("score", "miscalibration", "discrimination", "uncertainty"):
-                assert float(here[part]) == pytest.approx(getattr(one.decomposition, part), rel=1e-12)
-            assert int(here["n"]) == 40
+            for reference, skill in found.items():
+                against = other.sel(site=site).values if reference == "other" else reference
+                y, p = OBSERVED.sel(site=site).values, P.clip(0.01, 0.99).sel(place).values
+                expected = pr.skill_score(y, p, rule=rule, reference=against)
+                assert float(skill.sel(place)) == pytest.approx(expected, rel=1e-12)
 
 
-def test_one_curve_of_everything_with_its_options():
-    curve = reliability_curve(Y, P, method="bins", bins=5)
-    one = pr.reliability_curve(Y.values.ravel(), P.values.ravel(), method="bins", bins=5)
-    assert curve["event_rate"].dims == ("block",)
-    np.testing.assert_allclose(curve["event_rate"], one.event_rate, rtol=1e-12)
-    np.testing.assert_allclose(curve["forecast_mean"], one.forecast_mean, rtol=1e-12)
+def test_skill_of_classes_is_against_their_rates_at_each_point():
+    skill = skill_score(KIND, ROWS, rule=pr.RankedProbability(), dim="time", class_dim="kind", sample_weight=AREA)
+    for site in COORDS["site"]:
+        y, rows = KIND.sel(site=site).values, ROWS.sel(site=site).values
+        expected = pr.skill_score(y, rows, rule=pr.RankedProbability(), labels=LABELS)
+        assert float(skill.sel(site=site)) == pytest.approx(expected, rel=1e-12)
 
 
-def test_names_must_agree():
-    brier = pr.Brier()
-    with pytest.raises(InputTypeError, match=r"y_proba must be an xarray\.DataArray; got ndarray"):
-        mean_score(Y, P.values, rule=brier)
-    with pytest.raises(InputValueError, match=r"dimensions \('time', 'site', 'lead'\); got .*'level'.*class_dim="):
-        mean_score(Y, P.rename(lead="level"), rule=brier)
-    with pytest.raises(InputValueError, match=r"y_true and y_proba must have equal coordinates.*xarray\.align"):
-        mean_score(Y, P.assign_coords(lead=[12, 24]), rule=brier)
-    with pytest.raises(InputValueError, match="equal coordinates"):
-        mean_score(Y, P.isel(time=slice(5)).drop_vars("time"), rule=brier)
-    with pytest.raises(InputValueError, match=r"dim must name dimensions of y_true, .*got 'day'"):
-        mean_score(Y, P, rule=brier, dim=["time", "day"])
-    with pytest.raises(InputValueError, match=r"sample_weight must have dimensions of y_true, .*\['member'\]"):
-        mean_score(Y, P, rule=brier, sample_weight=AREA.rename(site="member"))
-    with pytest.raises(InputValueError, match="must lie in"):
-        mean_score(Y, P + 1, rule=brier)
+def test_skill_is_missing_where_the_reference_has_no_loss():
+    y, p = xr.DataArray([[1, 1], [0, 1]], dims=("site", "time")), xr.DataArray([0.5, 0.7], dims="time")
+    assert np.isnan(skill_score(y, p, rule=pr.Brier(), dim="time")).values.tolist() == [True, False]
 
 
-def test_without_xarray_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "xarray", None)
-    monkeypatch.delitem(sys.modules, "propriety.integrations.xarray")
-    with pytest.raises(MissingDependencyError, match=r'needs xarray\. Hint: pip install "propriety\[xarray\]"'):
-        import_module("propriety.integrations.xarray")
+def test_forecast_and_reference_are_scored_on_the_same_cases():
+    gaps = P.where(P["time"] > 3)
+    found = skill_score(OBSERVED, P, rule=pr.Brier(), dim="time", reference=gaps, missing="drop")
+    np.testing.assert_allclose(found, 0.0, atol=1e-12)
+    with pytest.raises(InputValueError, match=r"reference must lie in \[0, 1\]"):
+        skill_score(OBSERVED, P, rule=pr.Brier(), reference=1.5)
+
+
+def test_the_share_of_members_is_a_forecast():
+    members = xr.DataArray(np.random.default_rng(1).gamma(1.0, 5.0, (10, 40, 3)), dims=("member", "time", "site"))
+    share = exceedance(members, 4.0, member_dim="member")
+    np.testing.assert_allclose(share, (members > 4.0).mean("member"))
+    gaps = members.where(members["time"] > 0).where((members["member"] > 4) | (members["site"] > 0))
+    known = exceedance(gaps, 4.0, member_dim="member")
+    assert np.isnan(known.isel(time=0)).all()
+    np.testing.assert_allclose(known.isel(site=0)[1:], (members[5:, 1:, 0] > 4.0).mean("member"))
+    by_site = xr.DataArray([1.0, 4.0, np.nan], dims="site")
+    assert np.isnan(exceedance(members, by_site).isel(site=2)).all()
+    with pytest.raises(InputValueError, match="member_dim must name a dimension"):
+        exceedance(members, 4.0, member_dim="number")

@@ -1,0 +1,123 @@
+"""Options from a file: `--config evaluation.toml`, or `[tool.propriety]` in the pyproject.toml of this folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from propriety.cli.gate_facts import near_names
+from propriety.errors import InputValueError
+
+__all__ = ["configured"]
+
+PROJECT = Path("pyproject.toml")
+# Options of one command line, which do not belong in a file.
+PERSONAL = ("config", "help")
+IMPORTED = ("measure", "rule")  # Options that import code.
+
+
+def configured(commands: Sequence[click.Command]) -> list[click.Command]:
+    """Give every command the option `--config`; what the command line gives takes precedence.
+
+    A file has options at its top level, for every command that has them, and tables such as `[evaluate]` with the
+    options of one command, which take precedence.
+    """
+    for command in commands:
+        command.params.append(
+            click.Option(
+                ["--config"],
+                type=click.Path(),
+                metavar="FILE",
+                is_eager=True,
+                expose_value=False,
+                callback=lambda ctx, _, name: _read(ctx, name, commands),
+                help='TOML file with options, such as outcome = "y" or fail-if = ["miscalibrated"]; by default '
+                "the table [tool.propriety] of pyproject.toml in the current folder.",
+            )
+        )
+    return list(commands)
+
+
+def _read(ctx: click.Context, name: str | None, commands: Sequence[click.Command]) -> None:
+    path = PROJECT if name is None else Path(name)
+    if name is None and not path.is_file():
+        return
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeError) as error:
+        raise InputValueError(f"{path} must be TOML; {error}", argument="--config") from error
+    if path.name == PROJECT.name:
+        tools = found.get("tool", {})
+        found = tools.get("propriety", {}) if isinstance(tools, Mapping) else {}
+    if not isinstance(found, Mapping):
+        raise InputValueError(f"tool.propriety in {path} must be a table", argument="--config")
+    given = _given(found, ctx.command, commands, path)
+    if name is None:
+        _check_trusted(given)
+    own = _parameters(ctx.command)
+    ctx.default_map = {str(own[key].name): _value(key, value, own[key], path) for key, value in given.items()}
+
+
+def _given(
+    found: Mapping[str, Any], command: click.Command, commands: Sequence[click.Command], path: Path
+) -> dict[str, Any]:
+    """Return the values for a command; all names in the file are checked."""
+    by_name = {str(one.name): one for one in commands}
+    shared = {name: value for name, value in found.items() if name not in by_name}
+    known = {key: place for one in commands for key, place in _parameters(one).items()}
+    _check_known(shared, [*known, *by_name], f"{path} has no option or command")
+    for name, one in by_name.items():
+        if not isinstance(found.get(name, {}), Mapping):
+            raise InputValueError(f"{name} in {path} must be a table of options", argument="--config")
+        _check_known(found.get(name, {}), _parameters(one), f"propriety {name} has no option")
+    own = _parameters(command)
+    return {key: value for key, value in shared.items() if key in own} | dict(found.get(str(command.name), {}))
+
+
+def _check_trusted(given: Mapping[str, Any]) -> None:
+    """Raise an error for code of the current folder, which must not be executed unless the user says so."""
+    for key in IMPORTED:
+        if ":" in str(given.get(key, "")):
+            law = f"{key} in {PROJECT} names code, which is imported only if the file is named"
+            raise InputValueError(law, hint=f"if you trust it, pass --config {PROJECT}.")
+
+
+def _parameters(command: click.Command) -> dict[str, click.Parameter]:
+    """Return the parameters by their names in the file: those of the long options, and FILE as `files`."""
+    found: dict[str, click.Parameter] = {}
+    for one in command.params:
+        long = [option.removeprefix("--") for option in one.opts if option.startswith("--")]
+        found |= dict.fromkeys(long or [str(one.name)], one)
+    return {key: one for key, one in found.items() if key not in PERSONAL}
+
+
+def _check_known(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    names = list(known)
+    for key in given:
+        if key not in names:
+            raise InputValueError(
+                f"has an unknown name; {what} {key!r}", argument="--config", hint=near_names(key, names)
+            )
+
+
+def _value(key: str, value: Any, parameter: click.Parameter, path: Path) -> Any:
+    """Return a value as click takes it: lists for options that may be repeated, texts or flags for others."""
+    if isinstance(value, Mapping):
+        raise InputValueError(f"{key} in {path} must be a value, not a table", argument="--config")
+    is_flag = isinstance(parameter, click.Option) and parameter.is_flag
+    if is_flag != isinstance(value, bool):
+        law = f"{key} in {path} must {'' if is_flag else 'not '}be true or false"
+        raise InputValueError(law, argument="--config")
+    if parameter.multiple or parameter.nargs == -1:
+        return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    if isinstance(value, list):
+        joined = io.StringIO()
+        csv.writer(joined, lineterminator="").writerow(value)
+        return joined.getvalue()
+    return value if is_flag else str(value)

@@ -1,0 +1,157 @@
+"""What the conditions of `--fail-if` can refer to: numbers, verdicts of tests, groups, and an earlier evaluation."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+
+from propriety.cli.inputs import shown
+from propriety.errors import InputValueError
+from propriety.evaluation.evaluation import Evaluation
+from propriety.inference.comparison import Comparison
+from propriety.result import Result
+
+__all__ = ["Facts", "GroupNumbers", "Numbers", "near_names", "read_baseline"]
+
+NEAR = 4
+LIMITS = ("", "_low", "_high")
+MEANS = tuple(f"{name}{suffix}" for name in ("excess", "net_benefit") for suffix in LIMITS)
+SAME = ("n", "events", "event_rate", "difference", "p_adjusted", *MEANS)  # Columns of `Slices`.
+
+
+def near_names(typed: str, known: Iterable[str]) -> str:
+    """Return a hint with the known names that are most like the typed one; empty if there is none.
+
+    Examples
+    --------
+    >>> near_names("brjer", ["brier", "log", "brier_low"])
+    'did you mean brier?'
+    """
+    by_case = {name.lower(): name for name in known}
+    found = [by_case[name] for name in difflib.get_close_matches(typed.lower(), by_case, NEAR)]
+    if not found:
+        return ""
+    return f"did you mean {', '.join(found[:-1])}{' or ' if len(found) > 1 else ''}{found[-1]}?"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers with flat keys, such as those of `Evaluation.to_dict`, which have no prefix if there is one model."""
+
+    models: tuple[str, ...]
+    flat: Mapping[str, float]
+
+    def is_shared(self, metric: str) -> bool:
+        """Whether a number belongs to no model, such as the number of cases."""
+        return len(self.models) > 1 and metric in self.flat
+
+    def key(self, model: str | None, metric: str) -> str:
+        """Return the flat key of a number."""
+        return metric if model is None or len(self.models) == 1 else f"{model}/{metric}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupNumbers:
+    """Numbers of groups, by the model and the text of the group; NaN if a group was not tested."""
+
+    by: tuple[str, ...]
+    rows: Mapping[tuple[str, str], Mapping[str, float]]
+
+    def text(self, key: str, label: str) -> str:
+        """Return the text of a group; the labels of a cross are joined by commas, with or without spaces."""
+        known = {group for _, group in self.rows}
+        for name, value in ((key, label), (_spaced(key), _spaced(label))):
+            text = f"{name}: {value}" if len(self.by) > 1 else value
+            if name in self.by and text in known:
+                return text
+        groups = [f"{name}={group}" for name in self.by for group in known] if len(self.by) == 1 else sorted(known)
+        typed = f"{key}={label}" if len(self.by) == 1 else f"{key}: {label}"
+        hint = near_names(typed, groups) or f"the keys are {', '.join(self.by)}."
+        raise InputValueError("must name a group", argument="--fail-if", offender=f"got {key}={label}", hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Numbers and verdicts of an evaluation or a comparison."""
+
+    numbers: Numbers
+    comparison: Comparison | None
+    baseline: Numbers | None = None
+    groups: Callable[[], GroupNumbers | None] = field(default=lambda: None)
+
+    @classmethod
+    def of_evaluation(cls, evaluation: Evaluation, baseline: Numbers | None = None) -> Facts:
+        """Return what is known of the models of an evaluation."""
+        return cls(
+            numbers=Numbers(evaluation.models, evaluation.to_dict()),
+            comparison=evaluation.comparison,
+            baseline=baseline,
+            groups=lambda: _groups(evaluation),
+        )
+
+    @classmethod
+    def of_comparison(cls, found: Comparison, baseline: Numbers | None = None) -> Facts:
+        """Return what is known of the models of a comparison: one measure of each."""
+        ranked = found.standings
+        flat: dict[str, float] = {}
+        for suffix, column in zip(LIMITS, (ranked.value, ranked.low, ranked.high), strict=True):
+            values = zip(ranked.model.tolist(), column.tolist(), strict=True)
+            flat |= {f"{model}/{found.measure.key}{suffix}": value for model, value in values}
+        return cls(numbers=Numbers(found.models, flat | {"n": found.n}), comparison=found, baseline=baseline)
+
+
+def read_baseline(path: File) -> Numbers:
+    """Read the numbers of an earlier evaluation from its JSON."""
+    law = f"must be JSON that `propriety evaluate --json` wrote; {shown(path)} is not"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["schema"] != "propriety.evaluation":
+            raise InputValueError(law, argument="--baseline")
+        numbers = {str(key): math.nan if value is None else float(value) for key, value in found["metrics"].items()}
+        return Numbers(tuple(map(str, found["models"])), numbers)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        if isinstance(error, InputValueError):
+            raise
+        raise InputValueError(law, argument="--baseline") from error
+
+
+def _groups(evaluation: Evaluation) -> GroupNumbers | None:
+    if evaluation.slices is None:
+        return None
+    found, rows = evaluation.slices, {}
+    names = {name: name for name in SAME}
+    limits = zip(LIMITS, ("value", "low", "high"), strict=True)
+    names |= {f"{found.measure.key}{suffix}": name for suffix, name in limits}
+    ratios = {name: name for name in (f"observed_expected{suffix}" for suffix in LIMITS)}
+    for at, numbers in _rows(found, names):
+        rows[at] = numbers | dict.fromkeys([*ratios, "miscalibrated"] if evaluation.kind == "binary" else [], math.nan)
+    if evaluation.group_calibration is not None:
+        calibration = evaluation.group_calibration
+        verdicts = np.asarray(calibration.is_miscalibrated, dtype=np.float64).tolist()
+        for (at, numbers), verdict in zip(_rows(calibration, ratios), verdicts, strict=True):
+            rows[at] |= numbers | {"miscalibrated": verdict}
+    return GroupNumbers(found.by, rows)
+
+
+def _rows(result: Any, names: Mapping[str, str]) -> list[tuple[tuple[str, str], dict[str, float]]]:
+    """Return the numbers of each row of a result by model and group."""
+    columns = {metric: _column(result, name) for metric, name in names.items()}
+    known = {metric: column for metric, column in columns.items() if column is not None}
+    places = zip(result.model.tolist(), result.group.tolist(), strict=True)
+    return [(at, {metric: float(column[row]) for metric, column in known.items()}) for row, at in enumerate(places)]
+
+
+def _column(result: Result, name: str) -> Sequence[float] | None:
+    column = getattr(result, name)
+    return None if column is None else column.tolist()
+
+
+def _spaced(text: str) -> str:
+    return ", ".join(part.strip() for part in text.split(","))

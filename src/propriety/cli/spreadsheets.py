@@ -1,0 +1,125 @@
+"""Cases in a sheet of an Excel file, whose first row has the names of the columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from propriety.cli.footers import check_columns
+from propriety.cli.inputs import shown
+from propriety.errors import InputValueError, MissingDependencyError
+from propriety.tables.frames import pyarrow
+
+__all__ = ["read_sheets"]
+
+LONGEST = 2**30  # Bytes of the decompressed content of a file.
+
+
+def read_sheets(
+    files: Sequence[Path], *, sheet: str | None, nulls: Sequence[str], numbers: Sequence[str], labels: Sequence[str]
+) -> Any:
+    """Return the rows of a sheet of each file as one Arrow table; the columns `numbers` must contain numbers."""
+    pa, _ = pyarrow()
+    tables = [pa.table(_columns(path, sheet, nulls, numbers, labels)) for path in files]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _columns(
+    path: Path, sheet: str | None, nulls: Sequence[str], numbers: Sequence[str], labels: Sequence[str]
+) -> dict[str, Any]:
+    head, *rows = _rows(path, sheet)
+    names = [str(cell).strip() for cell in head]
+    twice = next((name for place, name in enumerate(names) if name and name in names[:place]), None)
+    if twice is not None:
+        law = f"columns must have distinct names; row 1 of {shown(path)} has {twice!r} twice"
+        raise InputValueError(law, hint="rename one of them.")
+    check_columns(len(names))
+    absent = {"", *nulls}
+    columns = {}
+    for place, name in enumerate(names):
+        if name:
+            cells = [None if isinstance(row[place], str) and row[place] in absent else row[place] for row in rows]
+            if name in numbers and name not in labels:
+                _check_numbers(cells, name, place, path)
+            columns[name] = _plain(cells)
+    return columns
+
+
+def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
+    try:
+        import python_calamine as calamine
+    except ImportError as error:
+        law, hint = "Excel files need python-calamine", 'pip install "propriety[excel]", or save the sheet as CSV.'
+        raise MissingDependencyError(law, hint=hint) from error
+    _check_length(path)
+    try:
+        with calamine.load_workbook(path) as book:
+            names = book.sheet_names
+            if sheet is not None and sheet not in names:
+                law = f"must name a sheet of {shown(path)}"
+                hint = f"its sheets are {', '.join(names)}."
+                raise InputValueError(law, argument="--sheet", offender=f"got {sheet!r}", hint=hint)
+            rows = book.get_sheet_by_name(names[0] if sheet is None else sheet).to_python(skip_empty_area=False)
+    except calamine.CalamineError as error:
+        raise InputValueError(f"{shown(path)} cannot be read; {error}") from error
+    while rows and all(cell == "" for cell in rows[-1]):
+        rows.pop()
+    if not rows:
+        raise InputValueError(f"the sheet of {shown(path)} is empty", hint="--sheet names another one.")
+    return list(rows)
+
+
+def _check_length(path: Path) -> None:
+    """Raise an error for a small file that would fill the memory."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            length = sum(one.file_size for one in packed.infolist())
+    except zipfile.BadZipFile as error:
+        raise InputValueError(f"{shown(path)} is not a complete Excel file") from error
+    if length > LONGEST:
+        law = f"Excel files must have at most {LONGEST // 2**20:,} MB of content; {shown(path)} has more"
+        raise InputValueError(law, hint="save the sheet as CSV or Parquet.")
+
+
+def _check_numbers(cells: Sequence[Any], name: str, place: int, path: Path) -> None:
+    for row, cell in enumerate(cells, 2):
+        if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
+            law = (
+                f"column {name!r} must contain numbers; cell {_letters(place)}{row} of {shown(path)} has {str(cell)!r}"
+            )
+            hint = "turn text into numbers in the sheet; --null names text that means a missing value."
+            raise InputValueError(law, hint=hint)
+
+
+def _plain(cells: Sequence[Any]) -> list[Any]:
+    """Return values of one type; whole numbers are integers, and a mixture is text."""
+    whole = [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in cells]
+    kinds = {type(cell) for cell in whole if cell is not None}
+    if kinds <= {int, float}:
+        return whole if kinds == {int} else [None if cell is None else float(cell) for cell in whole]
+    if kinds == {dt.date, dt.datetime}:
+        return [cell if cell is None or isinstance(cell, dt.datetime) else _midnight(cell) for cell in cells]
+    return whole if len(kinds) == 1 else [None if cell is None else str(cell) for cell in whole]
+
+
+def _midnight(day: dt.date) -> dt.datetime:
+    return dt.datetime.combine(day, dt.time())
+
+
+def _letters(place: int) -> str:
+    """Return the letters of a column, as a sheet shows them.
+
+    Examples
+    --------
+    >>> _letters(0), _letters(25), _letters(26), _letters(702)
+    ('A', 'Z', 'AA', 'AAA')
+    """
+    letters = ""
+    place += 1
+    while place:
+        place, rest = divmod(place - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters

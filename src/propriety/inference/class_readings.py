@@ -1,0 +1,110 @@
+"""What the verdict on class probabilities uses: the numbers of each class, the test, and the summed miscalibration."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from propriety.calibration.class_distance import DistanceSum
+from propriety.calibration.class_scores import class_scores
+from propriety.calibration.class_tables import MOST_EXACT, pooled_cases, pooled_table
+from propriety.calibration.class_test import ClassTest, class_test
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_numbers import CalibrationNumbers, numbers_of_event, outcomes_of, ratio_limits
+from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
+from propriety.ledger.ledger import Ledger
+from propriety.result import Floats, Tuples, tuples_of
+from propriety.tables.events import Event
+
+__all__ = ["ClassReading"]
+
+
+class ClassReading:
+    """One pass over the classes of a model of a ledger, and the test of its probabilities.
+
+    `test` is None if cases may be correlated and are not available. `refuted` is the weight of the cases of each class
+    whose probability of it was 0.
+    """
+
+    test: ClassTest | None
+    lines: Lines
+    refuted: Floats
+
+    def __init__(self, ledger: Ledger, model: str, drawing: Drawing, level: float) -> None:
+        self.level = level
+        self._read_classes(ledger, model)
+        self._test(ledger, model, drawing)
+
+    def _read_classes(self, ledger: Ledger, model: str) -> None:
+        cases = ledger.cases
+        weight = None if cases is None else cases.weights()
+        distances = DistanceSum(np.ones(len(cases)) if cases is not None and weight is None else weight)
+        numbers, self.counts, refuted = [], [], []
+        for place in range(ledger.classes or 0):
+            event, own = Event("class", place), None
+            if cases is None:
+                table = pooled_table(ledger.table(model, event))
+                distances.add(table)
+            else:
+                own = cases.event(event, model)
+                known = ledger.table(model, event) if own.n <= MOST_EXACT else None
+                table, rows = pooled_cases(own, known)
+                distances.add(table, rows, own)
+            numbers.append(numbers_of_event(table, own if ledger.dependence is not None else None))
+            self.counts.append((table.n_events, table.event_rate, table.mean_forecast))
+            refuted.append(float(table.events[table.forecast == 0.0].sum()))
+        self.distance = distances.result(self.level)
+        self.refuted = np.array(refuted)
+        joined = CalibrationNumbers(*(np.concatenate(column) for column in zip(*numbers, strict=True)))
+        # The slopes of rare classes are tested too.
+        self.numbers = joined._replace(refuted=self.refuted, is_rare=np.zeros(len(refuted), dtype=np.bool_))
+
+    def _test(self, ledger: Ledger, model: str, drawing: Drawing) -> None:
+        cases, self.test = ledger.cases, None
+        if cases is None:
+            self.lines = lines_of(class_tables(ledger, model), drawing)
+            if ledger.dependence is None:
+                self.test = class_test_of_tables(ledger, model, self.lines)
+            return
+        scores = class_scores(cases, model)
+        if cases.weights() is None and ledger.dependence is None:
+            draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
+            self.test = class_test(cases, model, scores, level=self.level, **draws)
+            information = scores.line_variance[:, 0]
+            self.lines = Lines(self.test.class_p_values, information, information)
+        else:
+            self.lines = lines_of(class_tables(ledger, model), drawing)
+            self.test = class_test_of_cases(cases, scores, self.lines)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the table of classes that describe the classes."""
+        events, observed, expected = np.array(self.counts).T
+        ratio = np.divide(observed, expected, out=np.full(len(observed), math.nan), where=expected > 0.0)
+        return {
+            "n_events": events.astype(np.int64),
+            "observed": observed,
+            "expected": expected,
+            "observed_expected": ratio,
+            "slope": self.numbers.slope,
+        }
+
+    def directions(self, named: NDArray[np.bool_]) -> tuple[Tuples, NDArray[np.bool_]]:
+        """Return in which ways the named classes are wrong, and whether any error of each class is immaterial."""
+        limits = ratio_limits(self.numbers, self.level)
+        outcome, ways = outcomes_of(self.numbers, *limits, np.zeros(len(named)), self.level)
+        found = [
+            own if is_named else ("refuted",) if wrong else ()
+            for own, is_named, wrong in zip(ways.tolist(), named.tolist(), self.refuted > 0.0, strict=True)
+        ]
+        return tuples_of(found), outcome == "immaterial"
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether classes are rarer where their probability is higher, on average over the classes."""
+        sign = self.numbers.slope_sign[self.numbers.slope_sign != 0.0]
+        # The variance of a mean of standard normal variables is at most 1, however they are correlated.
+        return len(sign) > 0 and float(sign.mean()) < -float(ndtri(0.5 + self.level / 2.0))

@@ -1,0 +1,251 @@
+"""Mean scores and skill scores over some dimensions of named arrays, at every point along the others."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.checks import is_number
+from propriety.integrations.libraries import load_library
+from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layout, has_cases, named_dims, read_arrays
+from propriety.result import Floats
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.rules.scoring import losses_of
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
+
+if TYPE_CHECKING:
+    from xarray import DataArray
+
+__all__ = ["mean_score", "skill_score"]
+
+xr = load_library("xarray", extra="xarray")
+
+OUTCOMES = "propriety outcome"  # A dimension of no and yes, which no array of the user has.
+
+
+def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
+    y_true: DataArray,
+    y_proba: DataArray,
+    *,
+    rule: Rule,
+    dim: Dimensions = None,
+    class_dim: Hashable | None = None,
+    sample_weight: DataArray | None = None,
+    join: Join = "exact",
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> DataArray:
+    r"""Weighted mean loss over some dimensions, at every point along the others; lower is better.
+
+    At each point it is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i` over the cases :math:`i` along `dim`, where
+    :math:`S` is the rule's loss. Dask arrays stay lazy, and their values are checked when the result is computed.
+
+    Parameters
+    ----------
+    y_true : DataArray
+        Outcomes. They may lack dimensions of the forecasts, such as the lead time, and are then repeated along them.
+    y_proba : DataArray
+        Probability of the event, or of each class along `class_dim`. It may lack dimensions of `y_true`, as a
+        climatology does.
+    rule : Rule
+        The scoring rule.
+    dim : name or list of names, optional
+        The dimensions to average over; by default all of them, with ``[]`` none.
+    class_dim : name, optional
+        The dimension of `y_proba` for the classes. Its coordinate, if it has one, holds their labels.
+    sample_weight : DataArray, optional
+        Weights, finite and not negative. They may lack dimensions, as the area of a cell does.
+    join : {"exact", "inner"}
+        Whether coordinates that differ raise an error, or only those that all arrays have are kept.
+    pos_label, labels, tolerance
+        As in `propriety.mean_score`.
+    missing : {"raise", "drop"}
+        Whether missing values raise an error, or their cases are left out; without cases the mean is NaN.
+
+    Returns
+    -------
+    DataArray
+        Named after the rule; its attributes hold the rule and its scale.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> import xarray as xr
+    >>> y = xr.DataArray([0, 1], dims="time")
+    >>> p = xr.DataArray([[0.0, 0.5], [0.5, 0.5]], dims=("lead", "time"), coords={"lead": [24, 72]})
+    >>> mean_score(y, p, rule=pr.Brier(), dim="time").values
+    array([0.125, 0.25 ])
+    """
+    check_rule(rule)
+    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, class_dim=class_dim, join=join)
+    over = named_dims(dim, arrays.dims)
+    options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
+    weight, loss = (part.sum(over, skipna=False) for part in _weighted(arrays, rule, options))
+    score = loss / weight.where(weight > 0.0)
+    classes = None if class_dim is None else y_proba.sizes[class_dim]
+    named: DataArray = score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(classes))
+    return named
+
+
+def skill_score(  # noqa: PLR0913  (as in `mean_score`)
+    y_true: DataArray,
+    y_proba: DataArray,
+    *,
+    rule: Rule,
+    reference: DataArray | float | None = None,
+    dim: Dimensions = None,
+    class_dim: Hashable | None = None,
+    sample_weight: DataArray | None = None,
+    join: Join = "exact",
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> DataArray:
+    """Share of the loss of a reference that the forecast saves, 1 - S / S_reference, at every point; higher is better.
+
+    Parameters
+    ----------
+    y_true, y_proba, rule, dim, class_dim, sample_weight, join, pos_label, labels, missing, tolerance
+        As in `mean_score`.
+    reference : DataArray or float, optional
+        Another forecast, a climatology that lacks dimensions of `y_proba`, or a rate. By default it is the sample
+        climatology: at each point, the rates observed in the cases along `dim`.
+
+    Returns
+    -------
+    DataArray
+        NaN at points where the reference has no loss, as the sample climatology has if the outcome is always the same.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> import xarray as xr
+    >>> y = xr.DataArray([0, 1], dims="time")
+    >>> p = xr.DataArray([[0.0, 0.5], [0.5, 0.5]], dims=("lead", "time"), coords={"lead": [24, 72]})
+    >>> skill_score(y, p, rule=pr.Brier(), dim="time").values
+    array([0.5, 0. ])
+    >>> skill_score(y, p, rule=pr.Brier(), reference=p.sel(lead=72, drop=True), dim="time").values
+    array([0.5, 0. ])
+    """
+    check_rule(rule)
+    forecasts: dict[str, object] = {"y_proba": y_proba}
+    if reference is not None:
+        forecasts["reference"] = xr.DataArray(reference) if is_number(reference) else reference
+    arrays = read_arrays(y_true, forecasts, sample_weight, class_dim=class_dim, join=join)
+    over = named_dims(dim, arrays.dims)
+    options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
+    if reference is None:
+        weight, loss, happened = (
+            part.sum(over, skipna=False) for part in _weighted(arrays, rule, options, outcomes=class_dim or OUTCOMES)
+        )
+        against = _climatological(rule, happened, class_dim)
+    else:
+        weight, loss, against = (part.sum(over, skipna=False) for part in _weighted(arrays, rule, options))
+    skill = 1.0 - loss / against.where(against > 0.0)
+    what = "the observed rates" if reference is None else "the reference"
+    named: DataArray = skill.where(weight > 0.0).rename(f"{rule.name}_skill")
+    return named.assign_attrs(rule=repr(rule), scale=f"share of the loss of {what} that is saved")
+
+
+def _weighted(
+    arrays: Arrays, rule: Rule, options: dict[str, Any], outcomes: Hashable | None = None
+) -> tuple[DataArray, ...]:
+    """Return the weight of each case and its weighted losses under each forecast; with `outcomes`, also its outcome.
+
+    The outcome is the weight of the case along the dimension `outcomes`, at the class that happened: for one event, no
+    or yes.
+    """
+    output = [*([] for _ in range(1 + len(arrays.forecasts))), *([] if outcomes is None else [[outcomes]])]
+    sizes = {} if outcomes is None or outcomes == arrays.class_dim else {outcomes: 2}
+    found: tuple[DataArray, ...] = xr.apply_ufunc(
+        partial(_block, layout=arrays.layout, rule=rule, options=options, with_outcomes=outcomes is not None),
+        *arrays.all,
+        input_core_dims=arrays.core_dims(),
+        output_core_dims=output,
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": sizes},
+        output_dtypes=[np.float64] * len(output),
+        keep_attrs=False,
+    )
+    return found
+
+
+def _block(
+    *values: NDArray[Any], layout: Layout, rule: Rule, options: dict[str, Any], with_outcomes: bool
+) -> tuple[Floats, ...]:
+    """Return what `_weighted` does for the values of one block."""
+    outcome, forecasts, weight = layout.split(values)
+    shape, size = outcome.shape, outcome.size
+    numbers = np.zeros((1 + len(forecasts), size))  # The weight, and the weighted loss of each forecast.
+    classes = 2 if layout.class_dim is None else forecasts[0].shape[-1]
+    happened = np.zeros((size, classes) if with_outcomes else (0, classes))
+    if has_cases(outcome, forecasts, weight, drop=options["missing"] == "drop"):
+        columns = [one.ravel() if layout.class_dim is None else one.reshape(size, -1) for one in forecasts]
+        named = dict(zip(layout.forecasts, columns, strict=True))
+        cases = read_cases(
+            outcome.ravel(),
+            named if len(named) > 1 else columns[0],
+            sample_weight=None if weight is None else weight.ravel(),
+            **options,
+        )
+        if len(named) > 1:
+            cases = replace(cases, arguments={name: name for name in named})
+        kept = slice(None) if cases.rows is None else cases.rows
+        for place, model in enumerate(cases.models, start=1):
+            numbers[place, kept] = losses_of(cases, rule, model)
+        numbers[0, kept] = 1.0 if (weights := cases.weights()) is None else weights
+        # A case of zero weight does not count, even if its loss is infinite.
+        if weight is not None:
+            np.multiply(numbers[1:], numbers[0], where=numbers[0] > 0.0, out=numbers[1:])
+            numbers[1:, numbers[0] == 0.0] = 0.0
+        if with_outcomes:
+            seen = np.zeros(size, dtype=np.intp)
+            seen[kept] = cases.outcomes()
+            happened[np.arange(size), seen] = numbers[0]
+    parts = tuple(part.reshape(shape) for part in numbers)
+    return (*parts, happened.reshape(*shape, classes)) if with_outcomes else parts
+
+
+def _climatological(rule: Rule, happened: DataArray, class_dim: Hashable | None) -> DataArray:
+    """Return the total loss of the rates observed at each point, of which `happened` holds the weights."""
+
+    def block(weight: NDArray[Any]) -> Floats:
+        total = weight.sum(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            rates = np.where(total > 0.0, weight / total, 0.5)
+            losses = _losses_of_rates(rule, rates, binary=class_dim is None)
+            loss: Floats = np.where(weight > 0.0, weight * losses, 0.0).sum(axis=-1)
+        return loss
+
+    dims = [class_dim or OUTCOMES]
+    against: DataArray = xr.apply_ufunc(
+        block,
+        happened,
+        input_core_dims=[dims],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True},
+        output_dtypes=[np.float64],
+    )
+    return against
+
+
+def _losses_of_rates(rule: Rule, rates: Floats, *, binary: bool) -> Floats:
+    """Return the loss of the rates, as a forecast, under each outcome; outcomes are last."""
+    if binary:
+        assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; the losses of the cases were of one event)
+        flat = rates[..., 1].ravel()
+        found = [np.broadcast_to(rule.loss(flat, event=event), flat.shape) for event in (False, True)]
+    else:
+        assert isinstance(rule, ClassRule)  # noqa: S101  (for the type checker; the losses of the cases were of classes)
+        columns = list(rates.reshape(-1, rates.shape[-1]).T)
+        size = len(columns[0])
+        found = [rule.class_case_loss(columns, np.full(size, place)) for place in range(len(columns))]
+    return np.stack(found, axis=-1).reshape(rates.shape)

@@ -1,0 +1,91 @@
+"""Options from a file: every one of them, and the command line takes precedence."""
+
+import json
+
+import click
+import pytest
+
+from propriety.cli.config import _parameters
+from propriety.cli.program import program
+
+FEW = ("--resamples", "50", "--seed", "1")
+CASES = 'outcome = "y"\nforecast = ["honest"]\nresamples = 50\nseed = 1\n'
+
+
+def json_of(result):
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_options_come_from_the_file(run, folder):
+    (folder / "e.toml").write_text(
+        f'files = ["p.csv"]\n{CASES}thresholds = [0.1, 0.3]\nlevel = 0.9\n[evaluate]\nby = ["site", "site,day"]\njson = "-"\n'
+    )
+    found = json_of(run("evaluate", "--config", "e.toml"))
+    assert (found["models"], found["thresholds"], found["level"]) == (["honest"], [0.1, 0.3], 0.9)
+    assert (found["n_resamples"], found["slices"]["by"]) == (50, ["site", "site, day"])
+
+
+def test_the_project_is_read_and_the_command_line_wins(run, folder):
+    (folder / "pyproject.toml").write_text(
+        "[tool.propriety]\n" + CASES + 'fail-if = ["brier>0"]\n[tool.propriety.evaluate]\nlevel = 0.8\n'
+    )
+    assert run("evaluate", "p.csv").exit_code == 1
+    found = json_of(
+        run("evaluate", "p.csv", "--forecast", "bold", "--fail-if", "brier>1", "--level", "0.99", "--json", "-")
+    )
+    assert (found["models"], found["level"], found["seed"]) == (["bold"], 0.99, 1)
+    assert [one["gate"] for one in found["gates"]] == ["brier > 1"]
+    compared = run("compare", "p.csv", "--forecast", "bold", "--forecast", "honest", "--fail-if", "n<1", "--json", "-")
+    assert json_of(compared)["level"] == 0.95
+
+
+def test_flags_and_lists(run, folder, columns):
+    (folder / "e.toml").write_text(
+        'outcome = "grade"\nforecast = "m=g0,g1,g2"\nclasses = ["low", "mid", "high"]\nordered = true\nresamples = 50\nseed = 1\n'
+    )
+    assert json_of(run("evaluate", "p.csv", "--config", "e.toml", "--json", "-"))["kind"] == "ordinal"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('outcom = "y"', "has no option or command 'outcom'. Hint: did you mean outcome?"),
+        ('[evaluate]\nbyy = "site"', "propriety evaluate has no option 'byy'. Hint: did you mean by?"),
+        ("[advise]\nrare = 1", "rare in e.toml must be true or false"),
+        ("level = true", "level in e.toml must not be true or false"),
+        ("[evaluate.by]\na = 1", "by in e.toml must be a value"),
+        ("evaluate = 1", "evaluate in e.toml must be a table"),
+        ("a b", "e.toml must be TOML"),
+        ('level = "high"', "Invalid value for '--level'"),
+        ('config = "e.toml"', "has no option or command 'config'"),
+    ],
+)
+def test_files_that_are_wrong(refusal, folder, text, told):
+    (folder / "e.toml").write_text(text)
+    given = ("advise",) if "advise" in text else ("evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", *FEW)
+    assert told in refusal(*given, "--config", "e.toml")
+
+
+def test_a_file_that_is_missing_or_broken(refusal, folder):
+    assert "No such file" in refusal("evaluate", "p.csv", "--config", "nowhere.toml")
+    (folder / "pyproject.toml").write_text("a b")
+    assert "pyproject.toml must be TOML" in refusal("evaluate", "p.csv")
+
+
+def test_code_is_imported_only_from_a_file_that_is_named(run, refusal, folder):
+    (folder / "pyproject.toml").write_text(f'[tool.propriety]\n{CASES}measure = ["own:Own"]\n')
+    (folder / "own.py").write_text("open('executed', 'w').close()\n")
+    assert "measure in pyproject.toml names code" in refusal("evaluate", "p.csv")
+    assert not (folder / "executed").exists()
+    assert "own:Own cannot be loaded" in refusal("evaluate", "p.csv", "--config", "pyproject.toml")
+    assert (folder / "executed").exists()
+
+
+@pytest.mark.parametrize("name", list(program.commands))
+def test_every_option_has_a_name_in_the_file(name):
+    command = program.commands[name]
+    named = set(map(id, _parameters(command).values()))
+    left = [one.name for one in command.params if id(one) not in named]
+    assert left == ["config"]
+    assert all(isinstance(one, click.Parameter) for one in command.params)

@@ -1,0 +1,135 @@
+"""Results of gates as JUnit XML and as Markdown, also with names that would change what is shown."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+from markdown_it import MarkdownIt
+
+from propriety.cli.gate_outputs import Summary, error_junit, junit, markdown
+from propriety.cli.gates import GateResult
+
+FEW = ("--resamples", "50", "--seed", "1")
+BOTH = ("p.csv", "--outcome", "y", "--forecast", "honest", "--forecast", "bold", *FEW)
+HOSTILE = [
+    *(
+        "<b>&amp;</b>",
+        "a|b",
+        "`x`",
+        "[x](http://evil.example)",
+        "![i](x.png)",
+        "@everyone",
+        "#12",
+        "*a* _b_ ~~c~~",
+        "$x$",
+    ),
+    *(
+        "]]>",
+        "<!-- -->",
+        '"/><failure/>',
+        "\x1b[2J",
+        "\x00",
+        "a\nb\r\n## c",
+        "1. x",
+        "- x",
+        "www.evil.example",
+        "\ud800",
+    ),
+    *("\\", "\\|", "<script>alert(1)</script>", "￾", "+ x", "https://evil.example"),
+]
+
+
+def result(name, *, failed):
+    return GateResult(gate=f"{name}/brier > 1", key=f"{name}/brier", value=2.0, failed=failed, reason=f"{name} is 2.")
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_names_stay_text_in_junit(name):
+    root = ET.fromstring(junit("evaluate", [result(name, failed=True), result(name, failed=False)]))  # noqa: S314
+    assert [element.tag for element in root.iter()] == [
+        *("testsuites", "testsuite", "testcase", "failure", "testcase", "system-out")
+    ]
+    assert root.attrib == {"name": "propriety", "tests": "2", "failures": "1", "errors": "0"}
+    (error,) = ET.fromstring(error_junit("evaluate", name)).iter("error")  # noqa: S314
+    assert error.attrib["message"].isprintable() or "\n" in name
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_names_stay_text_in_markdown(name):
+    text = markdown(
+        Summary("evaluate", [name, f"{name} is best."], [["", name], [name, "1"]]), [result(name, failed=True)]
+    )
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    inline = [token for token in tokens if token.type == "inline"]
+    kinds = {child.type for token in inline for child in token.children}
+    assert kinds <= {"text", "text_special"}
+    counts = {
+        kind: sum(token.type == kind for token in tokens) for kind in ("heading_open", "td_open", "list_item_open")
+    }
+    assert counts == {"heading_open": 1, "td_open": 5, "list_item_open": 2}
+    shown = "".join(child.content for token in inline for child in token.children)
+    assert "@e" not in shown
+    assert "#1" not in shown
+    assert not [line for line in text.splitlines() if "http://" in line or "https://" in line or "www.evil" in line]
+
+
+def test_they_are_written(run, folder):
+    given = ("--fail-if", "brier>0.5", "--fail-if", "bold better than honest", "--fail-if", "n<1000")
+    done = run("evaluate", *BOTH, *given, "--junit", "g.xml", "--markdown", "g.md", "--json", "g.json")
+    assert done.exit_code == 1
+    root = ET.parse(folder / "g.xml").getroot()  # noqa: S314
+    assert root.attrib == {"name": "propriety", "tests": "4", "failures": "1", "errors": "0"}
+    assert [case.attrib["name"] for case in root.iter("testcase")] == [
+        *("brier > 0.5 [honest/brier]", "brier > 0.5 [bold/brier]", "bold better than honest", "n < 1000 [n]")
+    ]
+    assert [element.attrib["message"] for element in root.iter("failure")] == ["n is 300, which is below 1000."]
+    text = (folder / "g.md").read_text(encoding="utf-8")
+    assert text.startswith("## propriety evaluate: 1 of 4 gates failed\n")
+    assert "| ❌ failed | n \\< 1000 | n is 300, which is below 1000. |" in text
+    assert "- 2 models on 300 cases" in text
+    assert "| Brier score | 0." in text
+    assert [one["failed"] for one in json.loads((folder / "g.json").read_text())["gates"]] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_an_error_replaces_the_results_of_an_earlier_run(run, folder):
+    given = ("evaluate", *BOTH, "--junit", "g.xml")
+    assert run(*given, "--fail-if", "brier>0.5").exit_code == 0
+    assert run(*given, "--fail-if", "briar>0.5").exit_code == 2
+    root = ET.parse(folder / "g.xml").getroot()  # noqa: S314
+    assert (root.attrib["tests"], root.attrib["errors"]) == ("1", "1")
+    assert "did you mean" in next(root.iter("error")).attrib["message"]
+
+
+def test_an_error_overwrites_no_other_file(run, folder):
+    before = (folder / "p.csv").read_bytes()
+    assert run("evaluate", "p.csv", "missing.csv", "--junit", "p.csv").exit_code == 2
+    assert (folder / "p.csv").read_bytes() == before
+
+
+def test_the_baseline_is_an_earlier_evaluation(run, folder):
+    given = ("evaluate", "p.csv", "--outcome", "y", *FEW)
+    run(*given, "--forecast", "honest", "--json", "old.json")
+    done = run(*given, "--forecast", "bold", "--baseline", "old.json", "--fail-if", "brier>baseline/brier")
+    assert done.exit_code == 1
+    assert "which is above baseline/brier (0." in done.stderr
+    done = run("compare", *BOTH, "--baseline", "old.json", "--fail-if", "honest/brier>baseline/brier")
+    assert done.exit_code == 0
+    assert run(*given, "--forecast", "bold", "--baseline", "old.json", "--json", "old.json").exit_code == 2
+
+
+def test_comparisons_have_gates_and_rules(run, folder, refusal):
+    done = run("compare", *BOTH, "--rule", "log", "--json", "-", "--fail-if", "bold/log>honest/log")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["measure"], found["gates"][0]["failed"]) == (1, "log", True)
+    done = run(
+        "compare", *BOTH, "--rule", "propriety:Spherical", "--markdown", "-", "--fail-if", "bold not worse than honest"
+    )
+    assert done.stdout.startswith("## propriety compare: ")
+    assert "| model | reference | difference | adjusted p | verdict |" in done.stdout
+    assert "did you mean brier?" in refusal("compare", *BOTH, "--rule", "brjer")
+    assert "did you mean bold/brier" in refusal("compare", *BOTH, "--fail-if", "bold/briar>1")

@@ -1,0 +1,130 @@
+"""`propriety condense` and `propriety merge`: small files that add."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import propriety as pr
+from propriety import ForecastTable
+from propriety.cli import cases
+
+CASES = ("--outcome", "y", "--forecast", "honest")
+BOTH = (*CASES, "--forecast", "bold")
+FEW = ("--resamples", "50", "--seed", "1")
+
+
+def halves(folder, columns):
+    for name, rows in (("one", slice(None, 100)), ("two", slice(100, None))):
+        parquet.write_table(pa.table({key: column[rows] for key, column in columns.items()}), folder / f"{name}.cases")
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["read", "counted"])
+@pytest.mark.parametrize("cells", [None, 64])
+def test_ledgers_of_shards_add_to_the_ledger_of_all(folder, run, columns, monkeypatch, cells, lazy):
+    monkeypatch.setattr(cases, "IN_MEMORY", 0 if lazy else 1_000_000)
+    halves(folder, columns)
+    grid = [] if cells is None else ["--cells", cells]
+    for name in ("one", "two"):
+        given = ("--weight", "w", "--by", "site", *grid, "-o", f"ledgers-{name}")
+        result = run("condense", f"{name}.cases", *BOTH, *given)
+        assert result.exit_code == 0, result.output
+    result = run("merge", "ledgers-*", "-o", "all")
+    assert result.stdout == "300 cases of 2 models, by site.\n"
+    found = pr.Ledger.from_parquet(folder / "all").table("bold", site="north")
+    north = columns["site"] == "north"
+    options = {"sample_weight": columns["w"][north]}
+    expected = ForecastTable.from_predictions(columns["y"][north], columns["bold"][north], **options)
+    expected = expected if cells is None else expected.grid(cells)
+    np.testing.assert_allclose(found.forecast, expected.forecast, rtol=1e-12)
+    np.testing.assert_allclose(found.events, expected.events, rtol=1e-12)
+    assert found.cells == cells
+
+
+def test_tables_are_added(folder, run, columns):
+    for name, rows in (("one", slice(None, 100)), ("two", slice(100, None))):
+        table = ForecastTable.from_predictions(columns["y"][rows], columns["honest"][rows])
+        (table if name == "one" else table.grid(256)).to_parquet(folder / f"{name}.parquet")
+    result = run("merge", "one.parquet", "two.parquet", "--cells", 64, "-o", "all.parquet")
+    assert result.stdout.startswith("300 cases in ")
+    found = ForecastTable.from_parquet(folder / "all.parquet")
+    assert (found.n, found.cells) == (300, 64)
+
+
+def test_a_ledger_is_evaluated_as_its_cases(run):
+    given = ("--thresholds", "0.1", "0.3", *FEW, "--json", "-")
+    run("condense", "p.csv", *BOTH, "--by", "site", "--by", "site,day", "--thresholds", "0.1", "0.3", "-o", "ledger")
+    of_ledger = json.loads(run("evaluate", "ledger", *given).stdout)
+    of_cases = json.loads(run("evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site,day", *given).stdout)
+    assert of_ledger["models"] == ["honest", "bold"]
+    for key in ("honest/brier", "bold/log", "bold/miscalibration", "bold/bounded_brier_low", "n"):
+        assert of_ledger["metrics"][key] == pytest.approx(of_cases["metrics"][key], rel=1e-9)
+    assert of_ledger["comparison"]["p_value"] == pytest.approx(of_cases["comparison"]["p_value"], rel=1e-9)
+    assert of_ledger["slices"]["by"] == ["site", "site, day"]
+    compared = json.loads(run("compare", "ledger", *FEW, "--rule", "log", "--json", "-").stdout)
+    assert compared["measure"] == "log"
+
+
+def test_tables_are_evaluated_as_models(run, folder, columns):
+    for name in ("honest", "bold"):
+        ForecastTable.from_predictions(columns["y"], columns[name]).to_parquet(folder / f"{name}.parquet")
+    of_tables = json.loads(run("evaluate", "honest.parquet", "bold.parquet", *FEW, "--json", "-").stdout)
+    of_cases = json.loads(run("evaluate", "p.csv", *BOTH, *FEW, "--json", "-").stdout)
+    assert of_tables["models"] == ["honest", "bold"]
+    for key in ("honest/brier", "bold/log", "bold/miscalibration", "n"):
+        assert of_tables["metrics"][key] == pytest.approx(of_cases["metrics"][key], rel=1e-12)
+
+
+def test_labels_and_missing_values(folder, run):
+    (folder / "m.csv").write_text("y,p\nyes,0.8\nno,\nno,0.3\n")
+    given = ("--outcome", "y", "--forecast", "p", "--pos-label", "yes", "--missing", "drop", "-o", "t")
+    result = run("condense", "m.csv", *given)
+    assert result.stdout == "2 cases of 1 model; 1 row with missing values was dropped.\n"
+
+
+def test_an_error_leaves_no_folder(folder, refusal):
+    refusal("condense", "p.csv", "--outcome", "y", "--forecast", "day", "-o", "ledger")
+    assert sorted(path.name for path in folder.iterdir()) == ["p.csv", "p.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["merge", "p.parquet", "-o", "x.parquet"], "merge adds ledgers or forecast tables; these are files of cases"),
+        (["merge", "t.parquet", "p.parquet", "-o", "x.parquet"], "t.parquet is a forecast table and p.parquet is not"),
+        (["merge", "t.parquet", "./t.parquet", "-o", "x.parquet"], "t.parquet is named again"),
+        (["merge", "t.parquet", "-o", "t.parquet"], "it is one of the files that are read"),
+        (["merge", "t.parquet", "-o", "-"], "--output must be a file"),
+        (["merge", "t.parquet", "-o", "x.parquet", "--cells", "3"], "power of two"),
+        (["merge", "t.parquet"], "Missing option '-o' / '--output'"),
+        (["condense", "t.parquet", *CASES, "-o", "x"], "these are forecast tables"),
+        (["condense", "ledger", *CASES, "-o", "x"], "these are ledgers"),
+        (["condense", "p.csv", *CASES, "-o", "sub"], "sub cannot be written; it exists already"),
+        (["condense", "p.csv", *CASES, "-o", "-"], "--output must be a folder"),
+        (["condense", "p.csv", *CASES, "-o", "nowhere/x"], "there is no folder"),
+        (["merge", "ledger", "-o", "ledger"], "ledger cannot be written; it exists already"),
+        (["merge", "ledger", "t.parquet", "-o", "x"], "ledger is a ledger and t.parquet is not"),
+        (["merge", "sub", "-o", "x"], "sub is a folder, not a file"),
+        (["recalibrate", "ledger"], "these are ledgers"),
+        (["evaluate", "ledger", "--by", "site"], "--by is for files of cases; these are ledgers"),
+        (["evaluate", "t.parquet", "--outcome", "y"], "--outcome is for files of cases"),
+        (["evaluate", "t.parquet", "--forecast", "a"], "--forecast is for files of cases"),
+        (["evaluate", "t.parquet", "--classes", "a,b"], "--classes is for files of cases"),
+        (["evaluate", "t.parquet", "--ordered"], "--ordered is for files of cases"),
+        (["evaluate", "t.parquet", "sub/t.parquet"], "'t' occurs twice"),
+        (["compare", "t.parquet", "u.parquet"], "forecast tables do not contain the cases"),
+        (["plot", "t.parquet", "u.parquet", "--kind", "ranking", "-o", "x.png"], "not forecast tables"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else " ".join(value),
+)
+def test_refusals(folder, refusal, arguments, told):
+    (folder / "sub").mkdir()
+    table = ForecastTable.from_predictions([0, 1, 1], [0.2, 0.4, 0.9])
+    for name in ("t.parquet", "u.parquet", "sub/t.parquet"):
+        table.to_parquet(folder / name)
+    pr.condense([0, 1, 1], {"a": [0.2, 0.4, 0.9]}).to_parquet(folder / "ledger")
+    assert told in refusal(*arguments)
+    assert not (folder / "x.parquet").exists()
+    assert not (folder / "x").exists()

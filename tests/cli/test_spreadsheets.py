@@ -1,0 +1,113 @@
+"""Excel files: the same numbers as CSV, and what cannot be read is named by its cell."""
+
+import json
+import sys
+import zipfile
+from xml.sax.saxutils import escape
+
+import pytest
+
+pytest.importorskip("python_calamine")
+
+SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+COLUMNS = ("--outcome", "y", "--forecast", "p")
+FEW = ("--resamples", "20", "--seed", "1")
+HEAD = ["y", "p", "k"]
+ROWS = [[1, 0.8, "a"], [0, 0.25, 7], [0, 0.5, None], [1, 0.5, "a"]]
+
+
+def cell(place, value):
+    where = f'r="{place}"'
+    if isinstance(value, str):
+        return f'<c {where} t="inlineStr"><is><t>{escape(value)}</t></is></c>'
+    return "" if value is None else f"<c {where}><v>{value}</v></c>"
+
+
+def write_sheets(path, **sheets):
+    names = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(sheets, 1))
+    targets = "".join(
+        f'<Relationship Id="r{n}" Type="{OFFICE}/worksheet" Target="worksheets/sheet{n}.xml"/>'
+        for n in range(1, len(sheets) + 1)
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("[Content_Types].xml", f'<Types xmlns="{PACKAGE}/content-types"/>')
+        start = f'<Relationship Id="r1" Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/>'
+        packed.writestr("_rels/.rels", f'<Relationships xmlns="{PACKAGE}/relationships">{start}</Relationships>')
+        packed.writestr(
+            "xl/workbook.xml", f'<workbook xmlns="{SPREADSHEET}" xmlns:r="{OFFICE}"><sheets>{names}</sheets></workbook>'
+        )
+        packed.writestr(
+            "xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{PACKAGE}/relationships">{targets}</Relationships>'
+        )
+        for n, rows in enumerate(sheets.values(), 1):
+            body = "".join(
+                f'<row r="{line}">'
+                + "".join(cell(f"{chr(65 + at)}{line}", one) for at, one in enumerate(row))
+                + "</row>"
+                for line, row in enumerate(rows, 1)
+            )
+            packed.writestr(
+                f"xl/worksheets/sheet{n}.xml",
+                f'<worksheet xmlns="{SPREADSHEET}"><sheetData>{body}</sheetData></worksheet>',
+            )
+
+
+def test_a_sheet_is_read(run, folder):
+    write_sheets(folder / "x.xlsx", cases=[HEAD, *ROWS], other=[["y", "p"], [1, 0.9]])
+    found = json.loads(run("evaluate", "x.xlsx", *COLUMNS, *FEW, "--json", "-").stdout)
+    assert found["metrics"]["brier"] == pytest.approx((0.04 + 0.0625 + 0.25 + 0.25) / 4)
+    found = json.loads(run("evaluate", "x.xlsx", *COLUMNS, "--sheet", "other", *FEW, "--json", "-").stdout)
+    assert found["metrics"]["brier"] == pytest.approx(0.01)
+
+
+def test_labels_are_as_the_sheet_shows_them(run, folder):
+    rows = [[1, 0.8, "a"], [0, 0.25, 7]] * 60
+    write_sheets(folder / "x.xlsx", cases=[HEAD, *rows])
+    found = json.loads(run("evaluate", "x.xlsx", *COLUMNS, "--by", "k", *FEW, "--json", "-").stdout)
+    assert [row["group"] for row in found["slices"]["rows"]] == ["7", "a"]
+
+
+def test_missing_values(run, refusal, folder):
+    write_sheets(folder / "x.xlsx", cases=[HEAD, *ROWS, [1, "NA", "b"], [None, 0.2, "b"]])
+    assert "column 'p' must contain numbers; cell B6 of x.xlsx has 'NA'" in refusal("evaluate", "x.xlsx", *COLUMNS)
+    given = ("evaluate", "x.xlsx", *COLUMNS, "--null", "NA", "--missing", "drop", *FEW, "--json", "-")
+    assert json.loads(run(*given).stdout)["dropped"] == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "told"),
+    [
+        ([HEAD, [1, "0,8", "a"]], [], "cell B2 of x.xlsx has '0,8'"),
+        ([["y", "p", "p"], [1, 0.8, 0.8]], [], "row 1 of x.xlsx has 'p' twice"),
+        ([], [], "the sheet of x.xlsx is empty"),
+        (
+            [HEAD, *ROWS],
+            ["--sheet", "caces"],
+            "--sheet must name a sheet of x.xlsx; got 'caces'. Hint: its sheets are cases.",
+        ),
+        ([["y", "q"], [1, 0.5]], [], "they lack ['p']"),
+    ],
+)
+def test_refusals(refusal, folder, rows, options, told):
+    write_sheets(folder / "x.xlsx", cases=rows)
+    assert told in refusal("evaluate", "x.xlsx", *COLUMNS, *options)
+
+
+def test_what_is_no_sheet(refusal, folder, monkeypatch):
+    (folder / "x.xlsx").write_bytes(b"PK\x03\x04 cut")
+    assert "x.xlsx is not a complete Excel file" in refusal("evaluate", "x.xlsx", *COLUMNS)
+    with zipfile.ZipFile(folder / "y.xlsx", "w") as packed:
+        packed.writestr("a", "b")
+    assert "y.xlsx cannot be read" in refusal("evaluate", "y.xlsx", *COLUMNS)
+    write_sheets(folder / "z.xlsx", cases=[HEAD, *ROWS])
+    monkeypatch.setattr("propriety.cli.spreadsheets.LONGEST", 100)
+    assert "z.xlsx has more" in refusal("evaluate", "z.xlsx", *COLUMNS)
+
+
+def test_without_the_library_it_says_what_to_install(refusal, folder, monkeypatch):
+    write_sheets(folder / "x.xlsx", cases=[HEAD, *ROWS])
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    told = refusal("evaluate", "x.xlsx", *COLUMNS, code=3)
+    assert told.endswith('Hint: pip install "propriety[excel]", or save the sheet as CSV.\n')
