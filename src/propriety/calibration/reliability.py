@@ -16,7 +16,7 @@ from propriety.calibration.histogram import ForecastHistogram, forecast_histogra
 from propriety.calibration.logistic import smooth_recalibration
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.simultaneous import simultaneous_band
-from propriety.calibration.smooth_calibration import SmoothCalibration, smooth_calibration_of
+from propriety.calibration.smooth_calibration import SmoothCalibration, SmoothMethod, smooth_calibration_of
 from propriety.checks import check_choice
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
@@ -203,13 +203,26 @@ class ReliabilityCurve(Result):
         band = Band(forecast=forecast, low=lower, high=upper, kind="simultaneous", level=level, method="union bound")
         return self._with_band(band)
 
-    def smooth(self, *, level: float = 0.95, n_resamples: int = 1000, seed: int | None = None) -> SmoothCalibration:
+    def smooth(
+        self,
+        *,
+        method: SmoothMethod = "spline",
+        level: float = 0.95,
+        n_resamples: int = 1000,
+        seed: int | None = None,
+    ) -> SmoothCalibration:
         """Return a smooth curve of the same cases with its band, and the distances ICI, E50, E90 and Emax.
 
-        The curve is a logistic regression on a natural spline of the forecast's log-odds with five knots.
+        The distances are the mean (integrated calibration index), median, 90% quantile and maximum over the cases of
+        the absolute difference between forecast and curve. Noise inflates them. Forecasts of exactly 0 or 1 have no
+        log-odds; they are left out, and `note` says how many.
 
         Parameters
         ----------
+        method : {"spline", "loess"}
+            "spline" is a logistic regression on a natural spline of the forecast's log-odds with five knots. "loess" is
+            the curve of `rms::val.prob` in R, local linear regression without limits or test, and with the distances
+            that it calls Eavg, E90 and Emax, for comparison with results from R.
         level : float
             Level of all limits.
         n_resamples, seed : int, optional
@@ -217,9 +230,9 @@ class ReliabilityCurve(Result):
 
         Notes
         -----
-        In simulations with 500 and 2,000 cases, calibrated or with a wrong intercept or slope, 95% limits of ICI
-        covered the truth in 93 to 99% of the samples, those of E50 in 95 to 99%, and those of E90 in 91 to 97%. They
-        cover less often if forecasts are wrong only in a small part of their range, and assume independent cases.
+        COVERAGE
+
+        The limits assume independent cases. See `studies/smooth_calibration.py`.
 
         References
         ----------
@@ -234,7 +247,7 @@ class ReliabilityCurve(Result):
         >>> round(found.ici, 3), found.p_value < 0.05
         (0.15, True)
         """
-        return smooth_calibration_of(self.table, level=level, n_resamples=n_resamples, seed=seed)
+        return smooth_calibration_of(self.table, method=method, level=level, n_resamples=n_resamples, seed=seed)
 
     def _with_band(self, band: Band) -> ReliabilityCurve:
         others = tuple(other for other in self.bands if other.kind != band.kind)
