@@ -1,16 +1,11 @@
 """The smooth calibration curve and its indices."""
 
-import shutil
-import subprocess
-
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.calibration.smooth_calibration import INDICES, smooth_calibration_of, split_histogram
-from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
-from propriety.inference.ranking_measures import AreaUnderRoc
 
 
 def sample(n, change=lambda x: x, seed=1):
@@ -66,42 +61,27 @@ def test_the_histogram_counts_every_case_once():
     assert found.non_events.sum() == table.n - table.n_events
 
 
-R = """
-suppressMessages(library(rms))
-d <- read.csv(commandArgs(TRUE)[1]); k <- scan(commandArgs(TRUE)[2], quiet=TRUE)
-v <- val.prob(d$p, d$y, pl=FALSE)
-d$x <- qlogis(d$p)
-g <- glm(y ~ offset(x), family=binomial, data=d, control=list(epsilon=1e-14))
-f <- glm(y ~ rcspline.eval(x, knots=k, inclx=TRUE), family=binomial, data=d, control=list(epsilon=1e-14, maxit=100))
-e <- abs(fitted(f) - d$p)
-cat(sprintf("%.12g", c(sum(d$y)/sum(d$p), coef(g)[1], v["Slope"], v["Brier"], v["C (ROC)"],
-    mean(e), quantile(e, .5, type=1), quantile(e, .9, type=1), max(e))), sep="\\n")
-"""
+def test_certain_forecasts_are_left_out_and_the_note_says_how_many():
+    y, p = sample(300)
+    plain = pr.reliability_curve(y, p).smooth(seed=3)
+    more = pr.reliability_curve(np.append(y, [False] * 3), np.append(p, [0.0] * 3)).smooth(seed=3)
+    assert [more.index(name) for name in INDICES] == [plain.index(name) for name in INDICES]
+    assert more.note.startswith("0.99% of the weight has a forecast of exactly 0 or 1")
+    assert more.n == 303
 
 
-@pytest.mark.slow
-def test_r_gives_the_same_numbers(tmp_path):
-    if shutil.which("Rscript") is None or "yes" not in run_r(tmp_path, 'cat(if (require(rms, quietly=TRUE)) "yes")'):
-        pytest.skip("R with rms is not installed")
-    y, p = sample(750, lambda x: 0.7 * x + 0.2)
-    table = pr.ForecastTable.from_predictions(y, p)
-    knots = np.quantile(logit(p), np.linspace(0.05, 0.95, 5), method="inverted_cdf")
-    np.savetxt(tmp_path / "d.csv", np.column_stack([y, p]), delimiter=",", header="y,p", comments="", fmt="%.17g")
-    np.savetxt(tmp_path / "k.txt", knots, fmt="%.17g")
-    theirs = [float(line) for line in run_r(tmp_path, R, tmp_path / "d.csv", tmp_path / "k.txt").split()]
-    smooth = smooth_calibration_of(table, seed=1, n_resamples=100)
-    ours = [
-        ObservedExpected().value(table),
-        CalibrationIntercept().value(table),
-        CalibrationSlope().value(table),
-        float(pr.brier_score(y, p)),
-        AreaUnderRoc().value(table),
-        *(getattr(smooth, name) for name in INDICES),
-    ]
-    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+def test_a_loess_curve_has_no_limits_and_needs_cases_without_weights():
+    y, p = sample(300)
+    found = pr.reliability_curve(y, p).smooth(method="loess", seed=1)
+    assert np.isnan([found.ici_low, found.ici_high, found.p_value, *found.low]).all()
+    assert found.note == "a loess curve has no intervals and no test"
+    with pytest.raises(pr.errors.InputValueError, match="without weights"):
+        pr.reliability_curve(y, p, sample_weight=p).smooth(method="loess")
 
 
-def run_r(folder, code, *arguments):
-    (folder / "script.R").write_text(code)
-    command = ["Rscript", str(folder / "script.R"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout  # noqa: S603  (our own script)
+def test_many_forecasts_are_grouped_without_moving_the_indices():
+    table = table_of(20_000, lambda x: 0.7 * x)
+    found = smooth_calibration_of(table, seed=1, n_resamples=50)
+    coarse = smooth_calibration_of(table.grid(4096), seed=1, n_resamples=50)
+    for name in ("ici", "e50", "e90"):
+        assert found.index(name) == pytest.approx(coarse.index(name), rel=0.02)
