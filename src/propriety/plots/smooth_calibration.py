@@ -67,12 +67,11 @@ def _draw_histogram(ax: Axes, smooth: SmoothCalibration, limit: float) -> None:
     ax.axhline(base, color=GREY["line"], linewidth=0.6, zorder=1.4)
     for weight, sign, name in ((found.events, 1.0, "events"), (found.non_events, -1.0, "non-events")):
         bars = sign * height * weight / max(float(weight.max()), 1e-300)
-        ax.bar(
-            found.edges[:-1],
-            bars,
-            np.diff(found.edges),
-            bottom=base,
-            align="edge",
+        ax.stairs(
+            base + bars,
+            found.edges,
+            baseline=base,
+            fill=True,
             color=GREY["text"] if sign > 0 else GREY["bars"],
             linewidth=0,
             zorder=1.45,

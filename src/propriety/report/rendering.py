@@ -26,7 +26,7 @@ from propriety.report.threshold_ranking import ThresholdRanking, percent, readin
 
 __all__ = ["iframe_of", "render"]
 
-MOST_ROWS = 12
+MOST_ROWS = 20
 LONG = 40  # A longer table scrolls, and its rows can be filtered.
 TIED = 1e-12
 
