@@ -230,9 +230,11 @@ class ReliabilityCurve(Result):
 
         Notes
         -----
-        COVERAGE
-
-        The limits assume independent cases. See `studies/smooth_calibration.py`.
+        In simulations with 500 and 2,000 cases, calibrated or with a wrong intercept or slope, 95% limits covered the
+        truth in 95 to 98% of the samples for ICI, 96 to 99% for E50 and 93 to 98% for E90. They fail if forecasts are
+        wrong only in a small part of their range: if event rates stop rising above a forecast, coverage was 69 to 83%
+        for ICI, 78 to 88% for E50 and 35 to 92% for E90, because the spline cannot follow the bend and the values are
+        too high (`studies/smooth_calibration.py`). The limits also assume independent cases.
 
         References
         ----------

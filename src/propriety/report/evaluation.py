@@ -13,8 +13,10 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
 from propriety.report.about import description_of, title_of
 from propriety.report.class_sections import classes, confusion
-from propriety.report.number_sections import comparison, groups, means, scores
+from propriety.report.group_sections import group_sections
+from propriety.report.number_sections import comparison, means, scores
 from propriety.report.page import Facts, Page, Section
+from propriety.report.recalibration import recalibration
 from propriety.report.rendering import iframe_of, render
 from propriety.report.sections import calibration, decisions
 from propriety.report.tripod import tripod_items
@@ -109,6 +111,7 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
     yield scores(evaluation)
     if evaluation.kind == "binary":
         yield calibration(evaluation)
+        yield from recalibration(evaluation)
         yield decisions(evaluation)
     else:
         yield classes(evaluation)
@@ -117,7 +120,7 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
     if evaluation.comparison is not None:
         yield comparison(evaluation, evaluation.comparison)
     if evaluation.slices is not None:
-        yield groups(evaluation, evaluation.slices)
+        yield from group_sections(evaluation, evaluation.slices)
     yield means(evaluation)
     yield _methods(evaluation)
     yield tripod_items(_provided(evaluation))

@@ -23,7 +23,6 @@ from propriety.report.decision_items import decision_tables, gain_figures
 from propriety.report.figures import figure_of
 from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
-from propriety.report.recalibration import gains
 from propriety.report.smooth_items import limit_of, smooth_figure, smooth_of, smooth_table
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
@@ -39,7 +38,7 @@ def calibration(evaluation: Evaluation) -> Section:
     shown = shown_names(evaluation)
     curves = {shown[model]: own["event"] for model, own in evaluation.reliability.items()}
     width: Width = "third" if len(curves) in (3, 5, 6, 9) else "half"
-    smooth, reasons = smooth_of(evaluation)
+    smooth = smooth_of(evaluation)
     of_each = [
         smooth_figure(evaluation, model, smooth[model], name, width)
         if model in smooth
@@ -64,9 +63,8 @@ def calibration(evaluation: Evaluation) -> Section:
                 full=partial(_full, curves) if rare else None,
             ),
             decomposition(evaluation),
-            *smooth_table(evaluation, smooth, reasons),
+            *smooth_table(evaluation, smooth),
             *of_each,
-            *gains(evaluation),
         ),
     )
 

@@ -9,8 +9,8 @@ from typing import Any
 from propriety import plots
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.calibration.smooth_calibration import SmoothCalibration
-from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
+from propriety.inference.comparison_words import listed
 from propriety.inference.number_words import percent
 from propriety.plots.drawing import COLORS
 from propriety.report import readings
@@ -30,6 +30,7 @@ NOTE = (
     "intervals assume a smooth curve: they cover less often than stated if forecasts are wrong only in a small part of "
     "their range."
 )
+ABSENT = "{models}: there is no such curve, because forecasts separate events from non-events or do not differ."
 DEPENDENT = " They also assume independent cases. Here cases may be correlated ({what}), and they may be too narrow."
 CAPTION = (
     "Smooth curve (logistic regression on a spline of the log-odds) with its {level} pointwise confidence band, and "
@@ -38,26 +39,20 @@ CAPTION = (
 )
 
 
-def smooth_of(evaluation: Evaluation) -> tuple[dict[str, SmoothCalibration], dict[str, str]]:
-    """Return the smooth curve of each model that has one, and the reason for each that has none."""
-    drawn: dict[str, Any] = {"level": evaluation.level, "n_resamples": evaluation.n_resamples, "seed": evaluation.seed}
-    found, reasons = {}, {}
-    for model, own in evaluation.reliability.items():
-        try:
-            found[model] = own["event"].smooth(**drawn)
-        except InputValueError as error:
-            reasons[model] = str(error).split(". Hint")[0].rstrip(".")
-    return found, reasons
+def smooth_of(evaluation: Evaluation) -> dict[str, SmoothCalibration]:
+    """Return the smooth curve of each model that has one."""
+    known = {model: own["event"].smooth for model, own in evaluation.calibration.items()}
+    return {model: smooth for model, smooth in known.items() if smooth is not None}
 
 
-def smooth_table(
-    evaluation: Evaluation, found: dict[str, SmoothCalibration], reasons: dict[str, str]
-) -> Iterator[Table]:
+def smooth_table(evaluation: Evaluation, found: dict[str, SmoothCalibration]) -> Iterator[Table]:
     """Yield the table of ICI, E50, E90 and Emax."""
     if not found:
         return
     notes = [NOTE + ("" if evaluation.dependence is None else DEPENDENT.format(what=evaluation.dependence))]
-    notes += [f"{model}: {reason}." for model, reason in reasons.items()]
+    notes += [f"{model}: {one.note.split(';')[0]}." for model, one in found.items() if one.note.count(";")]
+    absent = [model for model in evaluation.models if model not in found]
+    notes += [ABSENT.format(models=listed(absent))] if absent else []
     yield Table(
         title="Distance of the forecasts from the smooth calibration curve",
         columns={
