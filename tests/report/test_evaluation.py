@@ -242,8 +242,8 @@ def test_levels_stand_on_the_page_as_they_are():
         "Each estimate is followed by its 99.5% confidence interval." in page_of(result, title="A").sections[0].words[0]
     )
     band = item_named("Reliability of a", result)
-    assert "The grey 99.5% band is pointwise: " in band.caption
-    assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call
+    assert "with its 99.5% pointwise confidence band" in band.caption
+    assert "smooth(level=0.995, n_resamples=20, seed=1)" in band.call
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def test_long_lines_are_thinned_and_what_lies_outside_the_axes_is_left_out():
         ax.set_ylim(0, 1)
 
     (line,) = panel_of(drawing)["lines"]
-    assert len(line["x"]) == 40
+    assert len(line["x"]) == 30
     assert (line["x"][0], max(line["y"])) == (0.0, 1.0)
 
 

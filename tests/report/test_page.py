@@ -69,7 +69,7 @@ def test_the_policy_names_the_one_script_and_the_one_style(rendered):
     }
     assert policy == (
         f"default-src 'none'; script-src 'sha256-{hashes['script']}'; style-src 'sha256-{hashes['style']}'; "
-        "base-uri 'none'; form-action 'none'"
+        "img-src blob:; base-uri 'none'; form-action 'none'"
     )
     assert len(reader.inside["style"]) == 1
     assert [attrs.get("type") for tag, attrs in reader.elements if tag == "script"] == ["application/json", None]

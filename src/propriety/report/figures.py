@@ -37,7 +37,7 @@ SETTINGS: Any = {
 }
 POINTS = 72  # An inch in SVG.
 NO_METADATA: dict[str, Any] = {"Creator": None, "Date": None, "Format": None, "Type": None}
-MOST_POINTS = 40  # Points of one line that can be read off.
+MOST_POINTS = 30  # Points of one line that can be read off.
 SCALES = ("linear", "log", "logit")
 _DRAWING = threading.RLock()  # Matplotlib's settings and warning filters are shared by all threads.
 

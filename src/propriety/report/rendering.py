@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -29,6 +30,7 @@ __all__ = ["iframe_of", "render"]
 MOST_ROWS = 20
 LONG = 40  # A longer table scrolls, and its rows can be filtered.
 TIED = 1e-12
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def render(page: Page) -> str:
@@ -257,8 +259,9 @@ def _policy(style: str, script: str) -> str:
 
 @cache
 def _part(name: str) -> str:
-    # Reading as text normalises line endings to those that browsers hash.
-    return files("propriety.report").joinpath(name).read_text(encoding="utf-8")
+    # Reading as text normalises line endings to those that browsers hash. Comments and indentation are for developers.
+    text = files("propriety.report").joinpath(name).read_text(encoding="utf-8")
+    return re.sub(r"\n\s+", "\n", COMMENT.sub("", text))
 
 
 def _shown(value: Any) -> Any:

@@ -23,6 +23,7 @@ __all__ = ["limit_of", "smooth_figure", "smooth_of", "smooth_table"]
 
 LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 MOST_LEFT_OUT = 0.01
+MOST_FULL = 3  # Models whose own figures can be shown from 0 to 1; that of all models always can.
 COLUMNS = {"ici": "ICI", "e50": "E50", "e90": "E90", "e_max": "Emax"}
 NOTE = (
     "ICI is the mean, E50 the median, E90 the 90% quantile and Emax the maximum of the distance between the forecasts "
@@ -74,7 +75,7 @@ def smooth_figure(evaluation: Evaluation, model: str, found: SmoothCalibration, 
     drawing = partial(_draw, found, curve, color)
     return figure_of(
         partial(drawing, limit),
-        full=partial(drawing, 1.0) if limit < 1.0 else None,
+        full=partial(drawing, 1.0) if limit < 1.0 and len(evaluation.models) <= MOST_FULL else None,
         title=f"Reliability of {name}",
         caption=CAPTION.format(level=percent(evaluation.level, 6)),
         reading=readings.SMOOTH,
