@@ -376,7 +376,9 @@
       });
     }
 
-    const tableOf = (button) => button.closest(".tools").previousElementSibling.querySelector("table");
+    function tableOf(button) {
+      return button.closest(".tools").previousElementSibling.querySelector("table");
+    }
 
     function saveTable(button) {
       const table = tableOf(button);
