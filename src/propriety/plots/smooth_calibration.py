@@ -65,7 +65,7 @@ def _draw_histogram(ax: Axes, smooth: SmoothCalibration, limit: float) -> None:
     found = smooth.histogram
     base, height = -MARGIN * limit / 2.0, 0.45 * MARGIN * limit
     ax.axhline(base, color=GREY["line"], linewidth=0.6, zorder=1.4)
-    for weight, sign, name in ((found.events, 1.0, "events"), (found.non_events, -1.0, "non-events")):
+    for weight, sign in ((found.events, 1.0), (found.non_events, -1.0)):
         bars = sign * height * weight / max(float(weight.max()), 1e-300)
         ax.stairs(
             base + bars,
@@ -77,14 +77,5 @@ def _draw_histogram(ax: Axes, smooth: SmoothCalibration, limit: float) -> None:
             zorder=1.45,
             label="_histogram",
         )
-        ax.annotate(
-            name,
-            (limit, base),
-            (-2.0, 5.0 * sign),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=SMALL - 2,
-            color=GREY["text"],
-            zorder=4,
-        )
+    ax.set_yticks([base + height / 2.0, base - height / 2.0], ["events", "non-events"], minor=True)
+    ax.tick_params(axis="y", which="minor", length=0, labelsize=SMALL - 2, labelcolor=GREY["text"])

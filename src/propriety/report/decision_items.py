@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,18 +32,23 @@ RATES = {
     "specificity": "specificity",
     "positive_predictive_value": "PPV",
     "negative_predictive_value": "NPV",
+}
+GAINS = {
     "alert_rate": "alert rate",
     "number_needed_to_evaluate": "number needed to evaluate",
+    "net_benefit": "net benefit",
+    "gain_over_all": "gain over acting on everybody",
 }
-GAINS = {"net_benefit": "net benefit", "gain_over_all": "gain over acting on everybody"}
 RATES_NOTE = (
-    "A case is acted on if its forecast is at least the threshold. PPV and NPV are the shares of correct decisions "
-    "among the cases acted on and not acted on. The number needed to evaluate is the number of cases acted on for each "
-    "event found. Wilson's intervals."
+    "A case is acted on if its forecast is at least the threshold. Sensitivity is the share of the events that are "
+    "acted on, and specificity the share of the non-events that are not. PPV and NPV, the predictive values, are the "
+    "shares of correct decisions among the cases acted on and not acted on. Wilson's intervals."
 )
 GAINS_NOTE = (
-    "Net benefit in true positives per case. It is worth acting on the forecasts if net benefit and the gain over "
-    "acting on everybody are both above 0. The intervals count one more event and one more non-event."
+    "The alert rate is the share of the cases acted on, and the number needed to evaluate how many cases are acted on "
+    "for each event found. Net benefit is in true positives per case. It is worth acting on the forecasts if net "
+    "benefit and the gain over acting on everybody are both above 0. The intervals of net benefit are those of Scores; "
+    "those of the gain count one more event and one more non-event."
 )
 DEPENDENT = " All intervals assume independent cases; here they may be correlated ({what})."
 DIFFERENCE_NOTE = "A positive difference favours the first model. The p-values are adjusted for the number of pairs."
@@ -64,7 +70,7 @@ def decision_tables(evaluation: Evaluation) -> Iterator[Table]:
     more = "" if evaluation.dependence is None else DEPENDENT.format(what=evaluation.dependence)
     where = "the threshold" if len(ends) == 1 else "the ends of the threshold range"
     yield _table(f"Decisions at {where}", found, RATES, call, RATES_NOTE + more)
-    yield _table(f"Net benefit at {where}", found, GAINS, call, GAINS_NOTE + more)
+    yield _table(f"Alerts and net benefit at {where}", found, GAINS, call, GAINS_NOTE + more, evaluation.estimates)
     yield from _differences(evaluation, ends)
 
 
@@ -116,7 +122,15 @@ def _thinned(curve: GainCurve) -> GainCurve:
     return replace(curve, **thin)
 
 
-def _table(title: str, found: dict[str, OperatingPoints], labels: dict[str, str], call: str, note: str) -> Table:
+def _table(
+    title: str,
+    found: dict[str, OperatingPoints],
+    labels: dict[str, str],
+    call: str,
+    note: str,
+    estimates: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Table:
+    """Return a row for each model and threshold; net benefits are those of `estimates`, if they are there."""
     columns: dict[str, list[Any]] = {"model": [], "threshold": [], **{label: [] for label in labels.values()}}
     for model, points in found.items():
         for row, threshold in enumerate(points.threshold.tolist()):
@@ -124,6 +138,8 @@ def _table(title: str, found: dict[str, OperatingPoints], labels: dict[str, str]
             columns["threshold"].append(percent(threshold, 6))
             for name, label in labels.items():
                 one = [float(getattr(points, f"{name}{part}")[row]) for part in ("", "_low", "_high")]
+                known = estimates.get(model, {}).get(NetBenefit(threshold).key) if name == "net_benefit" else None
+                one = one if known is None else [known.value, known.low, known.high]
                 columns[label].append(Estimate(*one) if np.isfinite(one).all() else one[0])
     return Table(title=title, columns=columns, call=call, note=note)
 
