@@ -32,6 +32,10 @@ DIFFERENT = {
             "`recalibrate` also reads the forecast table of each fold"
         ),
     },
+    "time": {
+        "ArrayLike | None = None": "times within which cases may be correlated",
+        "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
+    },
     "y_proba": {
         "ArrayLike | None = None": "a forecast table already holds the forecasts",
         "ArrayLike": "where no forecast table is accepted, forecasts are required",
