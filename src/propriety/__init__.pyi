@@ -36,6 +36,7 @@ from propriety.inference.class_calibration import class_calibration as class_cal
 from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate
+from propriety.inference.horizon_curve import horizon_curve as horizon_curve
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
 from propriety.inference.slices import slices as slices

@@ -32,6 +32,7 @@ from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
+from propriety.inference.horizon_curve import HorizonCurve as HorizonCurve
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from propriety.inference.slice_table import Slices as Slices
