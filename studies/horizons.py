@@ -8,8 +8,8 @@ all ("km"), from one for each group ("groups"), or from one for each fifth of th
 are those of two million cases without censoring.
 
 Writes `results/horizons.csv`: the design and, for each measure, the share of intervals that contain the true value, the
-mean deviation from it divided by the standard deviation, and the mean standard error divided by the standard deviation;
-for the calibration test of a, the share of rejections at 5%. Takes about ten minutes on one core.
+mean deviation from it divided by the standard deviation, the mean standard error divided by the standard deviation, and
+the share with a note; for the calibration test of a, the share of rejections at 5%. Takes ten minutes on one core.
 
 Run: python studies/horizons.py [--replicates 400]
 """
@@ -123,7 +123,7 @@ def study(design: tuple[str, str], n: int, share: float, rate: float, replicates
     """Yield the coverage for each measure, and the size of the test."""
     kind, weights = design
     scale, seed = factor(kind, rate, share), [n, int(100 * share), int(1000 * rate), DESIGNS.index(design)]
-    values: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in (*SINGLE, *PAIRED)}
+    values: dict[str, list[tuple[float, float, float, float, bool]]] = {name: [] for name in (*SINGLE, *PAIRED)}
     rejected, failed = [], 0
     for replicate in range(replicates):
         generator = np.random.default_rng([*seed, replicate])
@@ -136,17 +136,17 @@ def study(design: tuple[str, str], n: int, share: float, rate: float, replicates
         ledger = open_ledger(outcome, cases.forecasts)
         for name, (model, measure) in SINGLE.items():
             one = estimate_of(ledger, measure, model=model, drawing=DRAWING)
-            values[name].append((one.value, one.standard_error, one.low, one.high))
+            values[name].append((one.value, one.standard_error, one.low, one.high, bool(one.note)))
         for name, measure in PAIRED.items():
             two = compare_of(ledger, measure, drawing=DRAWING)
             columns = (two.difference, two.standard_error, two.low, two.high)
-            values[name].append(tuple(float(column[0]) for column in columns))  # type: ignore[arg-type]  # four
+            values[name].append((*(float(column[0]) for column in columns), bool(two.note)))  # type: ignore[arg-type]  # four
         test = calibration_test_of(ledger, "a", DRAWING)
         assert test is not None  # noqa: S101  (for the type checker; the cases are there)
         rejected.append(test.p_value <= 0.05)
     shared = {"censoring": kind, "weights": weights, "n": n, "censored": share, "event_rate": rate}
     for name, rows in values.items():
-        value, error, low, high = np.array(rows).T
+        value, error, low, high, noted = np.array(rows, dtype=np.float64).T
         truth, spread = truths(rate)[name], float(value.std())
         yield shared | {
             "measure": name,
@@ -155,9 +155,10 @@ def study(design: tuple[str, str], n: int, share: float, rate: float, replicates
             "coverage": round(float(np.mean((low <= truth) & (truth <= high))), 4),
             "bias": round(float(value.mean() - truth) / spread, 3),
             "error_ratio": round(float(error.mean()) / spread, 3),
+            "noted": round(float(noted.mean()), 3),
         }
     size = {"measure": "size of the test of a", "samples": len(rejected), "without follow-up": failed}
-    yield shared | size | {"coverage": round(float(np.mean(rejected)), 4), "bias": "", "error_ratio": ""}
+    yield shared | size | {"coverage": round(float(np.mean(rejected)), 4), "bias": "", "error_ratio": "", "noted": ""}
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import propriety as pr
 from propriety.calibration.null_scores import null_scores
-from propriety.inference.censored_calibration import censored_scores
+from propriety.inference.censored_calibration import censored_scores, squared_weights
 from propriety.measures import AreaUnderRoc, CalibrationSlope, NetBenefit, ObservedExpected, Skill
 from propriety.tables.validation import read_cases
 
@@ -182,7 +182,8 @@ def test_the_calibration_test_allows_for_estimated_weights():
         cases = read_cases(pr.censored(time, event, horizons=1.0), 1.0 - np.exp(-np.exp(x)))
         table = pr.ForecastTable.from_cases(cases)
         statistics.append(np.sum(censored_scores(cases, cases.censoring, table).sums[:2] ** 2))
-        known.append(np.sum(null_scores(table).sums[:2] ** 2))
+        spread = squared_weights(cases, cases.censoring, table).variance(table.forecast)
+        known.append(np.sum(null_scores(table, spread).sums[:2] ** 2))
     assert np.mean(statistics) == pytest.approx(2.0, abs=0.35)
     assert np.mean(np.array(statistics) >= known) > 0.9
 

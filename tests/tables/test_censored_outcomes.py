@@ -180,3 +180,11 @@ def test_dropped_rows_keep_their_weights():
     table = pr.ForecastTable.from_predictions(outcome, [0.1, 0.2, np.nan, 0.3], missing="drop")
     assert table.dropped == 1
     assert table.weights.tolist() == pytest.approx([1.0, 1.5])
+
+
+def test_a_note_says_if_few_cases_are_followed_up():
+    time, event = np.append(np.arange(1.0, 100.0), [200.0] * 5), np.arange(104) % 3 == 0
+    p = np.linspace(0.1, 0.6, 104)
+    outcome = pr.censored(time, event, horizons=150)
+    assert "followed up until 150: the interval may be too narrow" in pr.estimate(outcome, p).note
+    assert "followed up" not in pr.estimate(pr.censored(time, event, horizons=50), p).note

@@ -209,14 +209,19 @@ def too_narrow(why: str, what: str = "the interval") -> str:
 
 
 def censoring_note(ledger: Ledger) -> str:
-    """Say that censoring depends on the forecasts, if a test finds it; "" if not, or if nothing is censored."""
-    if ledger.censoring is None or not ledger.censoring.dependence:
+    """Say if censoring depends on the forecasts, or if few cases are followed up until the horizon; "" if neither."""
+    censoring, said = ledger.censoring, []
+    if censoring is None or not censoring.is_estimated:
         return ""
-    p_value = min(1.0, min(ledger.censoring.dependence.values()) * len(ledger.censoring.dependence))
-    if p_value > DEPENDENT:
-        return ""
-    found = f"censoring depends on the forecasts ({p_value_words(p_value)}), which may bias the results"
-    return f"{found}: pass forecast= to censored"
+    if censoring.followed < FEWEST_HELD:
+        cases = f"based on {counted(censoring.followed, 'case')} followed up until {censoring.horizon:g}"
+        several = " in one of the groups" * (censoring.groups()[1] > 1)
+        said.append(too_narrow(f"{cases}{several}"))
+    p_value = min(censoring.dependence.values(), default=1.0) * len(censoring.dependence)
+    if p_value <= DEPENDENT and censoring.dependence:
+        found = f"censoring depends on the forecasts ({p_value_words(p_value)}), which may bias the results"
+        said.append(f"{found}: pass forecast= to censored")
+    return "; ".join(said)
 
 
 def units_of(ledger: Ledger) -> int:

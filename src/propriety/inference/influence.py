@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.grouping import rows_of
+from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate, units_of, without_limits
@@ -193,8 +194,9 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         parts = case_influence(cases, model, table, measure)[None]
         errors = errors_of_cases(cases, parts)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
-        if of_independent is not None:
-            error = math.sqrt(max(of_independent**2 - float(cases.censoring.variance(parts)[0]), 0.0))
+        if known is not None:
+            alone = known(table, squared_weights(cases.of(model), cases.censoring, table).variance)
+            error = math.sqrt(max(alone**2 - float(cases.censoring.variance(parts)[0]), 0.0))
         units, fewest = table.n, FEWEST
         method += ", with estimated censoring weights" * cases.censoring.is_estimated
     elif ledger.dependence is None:

@@ -88,7 +88,7 @@ class CensoredOutcomes(Result):
             offender = f"got {horizon!r}"
             raise InputValueError(f"must be one of {self.horizon.tolist()}", argument="horizon", offender=offender)
         one = slice(int(places[0]), int(places[0]) + 1)
-        columns = {name: column[one] for name, column in self.columns().items()}
+        columns: dict[str, Any] = {name: column[one] for name, column in self.columns().items()}
         return replace(self, **columns, known=self.known[one])
 
     def only(self) -> KnownOutcomes:
@@ -258,7 +258,9 @@ def _known(
         law = f"must be within the follow-up; nobody is followed up until {horizon:g}{where}"
         raise InputValueError(law, argument="horizons", offender=f"the last time is {last:g}", hint=hint)
     weight = np.where(is_known, 1.0 / curves.uncensored[curves.slot], 0.0)
-    censoring = Censoring(curves.slot, curves.factor, curves.last, len(outcome), horizon)
+    free = is_known & ~((cases.time <= horizon) & ~cases.censored)
+    followed = int(np.bincount(cases.group[free], minlength=cases.groups).min())
+    censoring = Censoring(curves.slot, curves.factor, curves.last, len(outcome), horizon, followed)
     return KnownOutcomes(outcome, weight, censoring)
 
 
@@ -315,7 +317,7 @@ def _check_shape(values: NDArray[Any], argument: str, n: int) -> None:
 
 
 def _horizons(horizons: object) -> list[float]:
-    given = list(horizons) if isinstance(horizons, Sequence | np.ndarray) else [horizons]
+    given: list[Any] = list(horizons) if isinstance(horizons, Sequence | np.ndarray) else [horizons]
     if not given or not all(is_number(one) and 0.0 < float(one) < np.inf for one in given):
         raise InputTypeError("must be one or more positive numbers", argument="horizons", offender=f"got {horizons!r}")
     if sorted(set(given)) != given:

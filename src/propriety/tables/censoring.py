@@ -62,6 +62,8 @@ class Censoring:
         Number of cases, including those of unknown outcome.
     horizon : float
         Time by which the event is forecast.
+    followed : int
+        Smallest number of cases in a group that were followed up until the horizon without any event.
     dependence : mapping of str to float
         For each model, the p-value of the test of whether censoring depends on its forecasts.
     """
@@ -71,12 +73,13 @@ class Censoring:
     last: NDArray[np.intp]
     n: int
     horizon: float
+    followed: int
     dependence: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def known(cls, n: int, horizon: float) -> Censoring:
         """Return the same for weights that are treated as known."""
-        return cls(np.zeros(n, dtype=np.intp), np.zeros(1), np.zeros(1, dtype=np.intp), n, horizon)
+        return cls(np.zeros(n, dtype=np.intp), np.zeros(1), np.zeros(1, dtype=np.intp), n, horizon, n)
 
     @property
     def is_estimated(self) -> bool:
@@ -86,6 +89,11 @@ class Censoring:
     def where(self, kept: NDArray[Any]) -> Censoring:
         """Return the same for some of the cases; the curves stay those of all."""
         return replace(self, slot=self.slot[kept])
+
+    def groups(self) -> tuple[NDArray[np.intp], int]:
+        """Return the group of each case, by its censoring curve, and the number of groups."""
+        ends = np.unique(self.last)
+        return np.searchsorted(ends, self.slot), len(ends)
 
     def later(self, parts: Floats) -> Floats:
         """Return the sums H of contributions, of shape (numbers, cases), over the cases that passed the next step."""
