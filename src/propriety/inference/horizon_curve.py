@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
@@ -27,7 +27,7 @@ from propriety.tables.arguments import numbers_of
 from propriety.tables.arrays import read_array
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.censoring import Censoring
-from propriety.tables.validation import check_names
+from propriety.tables.validation import Forecasts, check_names
 
 __all__ = ["HorizonCurve", "horizon_curve"]
 
@@ -83,7 +83,7 @@ class HorizonCurve(Result):
 
 def horizon_curve(
     outcomes: CensoredOutcomes,
-    forecasts: ArrayLike | Mapping[str, ArrayLike],
+    forecasts: Forecasts,
     measure: Measure | Rule = BRIER,
     *,
     level: float = 0.95,
