@@ -32,6 +32,27 @@ DIFFERENT = {
             "`recalibrate` also reads the forecast table of each fold"
         ),
     },
+    "time": {
+        "ArrayLike | None = None": "times within which cases may be correlated",
+        "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
+        "str": "`censored_frame` reads it from a column",
+    },
+    "event": {
+        "ArrayLike": "`censored` reads arrays",
+        "str": "`censored_frame` reads a column",
+    },
+    "competing": {
+        "ArrayLike | None = None": "`censored` reads arrays",
+        "str | None = None": "`censored_frame` reads a column",
+    },
+    "groups": {
+        "ArrayLike | None = None": "`censored` reads arrays",
+        "str | None = None": "`censored_frame` reads a column",
+    },
+    "horizon": {
+        "int | None = None": "`compare` counts the steps ahead of the forecasts in a series",
+        "float": "`censored_frame` has one horizon, in the unit of the times",
+    },
     "y_proba": {
         "ArrayLike | None = None": "a forecast table already holds the forecasts",
         "ArrayLike": "where no forecast table is accepted, forecasts are required",
@@ -39,6 +60,7 @@ DIFFERENT = {
     "forecasts": {
         "Forecasts | None = None": "a ledger already holds the forecasts",
         "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
+        "Forecasts": "`horizon_curve` reads one column per horizon, and no frame or ledger",
         "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
         "ArrayLike": "`before_labels` has forecasts without outcomes",
     },

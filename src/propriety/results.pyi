@@ -34,6 +34,7 @@ from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
+from propriety.inference.horizon_curve import HorizonCurve as HorizonCurve
 from propriety.inference.late_labels import LabelRevision as LabelRevision
 from propriety.inference.late_labels import LateLabels as LateLabels
 from propriety.inference.late_labels import ReportedByAge as ReportedByAge
@@ -53,3 +54,5 @@ from propriety.result import Score as Score
 from propriety.rules.audit import AuditReport as AuditReport
 from propriety.rules.audit import Finding as Finding
 from propriety.rules.search import Counterexample as Counterexample
+from propriety.tables.censored_frames import CensoredFrame as CensoredFrame
+from propriety.tables.censored_outcomes import CensoredOutcomes as CensoredOutcomes

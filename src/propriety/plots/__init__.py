@@ -14,6 +14,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     comparison,
     confusion,
     gains,
+    horizons,
     late_labels,
     monitoring,
     probability_means,
