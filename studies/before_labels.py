@@ -23,7 +23,7 @@ import propriety as pr
 
 RESULTS = Path(__file__).parent / "results"
 PAST = 30
-CASES = (200, 1000)
+CASES = (500,)
 STREAMS = ("calibrated", "shifted by 0.3", "random shifts", "slope 0.7", "growing by 0.02 a day", "sudden shift of 0.5")
 MEASURES = (
     pr.Brier(),
