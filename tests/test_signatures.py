@@ -82,6 +82,10 @@ DIFFERENT = {
         "int = 1000": "enough for the limits of an interval",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
     },
+    "time": {
+        "ArrayLike | None = None": "the times of cases, within which they may be correlated",
+        "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
+    },
     "reference": {
         "str | None = None": "what models are compared with: one of `forecasts`, by its name",
         "ArrayLike": "`monitor_comparison` reads two forecasts without names; this is the other one, or a rate",

@@ -38,9 +38,11 @@ from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate
 from propriety.inference.late_labels import late_labels as late_labels
+from propriety.inference.ledger_monitor import monitor as monitor
 from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
+from propriety.inference.segments import find_segments as find_segments
 from propriety.inference.slices import slices as slices
 from propriety.integrations.inspect_ai import read_inspect as read_inspect
 from propriety.integrations.lm_eval import read_lm_eval as read_lm_eval

@@ -37,9 +37,12 @@ from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.late_labels import LabelRevision as LabelRevision
 from propriety.inference.late_labels import LateLabels as LateLabels
 from propriety.inference.late_labels import ReportedByAge as ReportedByAge
+from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
+from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
 from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
+from propriety.inference.segments import Segments as Segments
 from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers

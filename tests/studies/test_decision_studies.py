@@ -1,19 +1,9 @@
 """The studies of published decision tables give the published numbers, or the corrected ones."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from loading import load
 
-STUDIES = Path(__file__).parents[2] / "studies"
 CELLS = 200_000
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 breast_cancer, assel = load("breast_cancer"), load("assel")
