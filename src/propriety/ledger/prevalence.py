@@ -48,6 +48,8 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     models. Intervals with clusters or times, of parts of a score, by bootstrap, and of groups treat the weights as
     those of any other cases, which makes them too wide rather than too narrow.
 
+    A stored ledger keeps the weights, but not the rate: store the ledger as it is, and weight it after reading.
+
     Only the weights change. Forecasts made for another event rate are then miscalibrated;
     `propriety.prior_correction` gives the corrected ones.
 
