@@ -39,6 +39,14 @@ DIFFERENT = {
     "forecasts": {
         "Forecasts | None = None": "a ledger already holds the forecasts",
         "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
+        "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
+        "ArrayLike": "`before_labels` has forecasts without outcomes",
+    },
+    "measures": {
+        "Sequence[object] = ()": "`evaluate` adds measures to its own",
+        "Sequence[Measure | Rule] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
+            "`before_labels` reports measures that the expected events determine"
+        ),
     },
     "correct": {
         "ArrayLike | ForecastTable": "the answers of one model",
@@ -88,6 +96,11 @@ DIFFERENT = {
         "EstimateMethod = 'auto'": "ways to compute the interval of an estimate",
         "CompareMethod = 'auto'": "ways to test a difference",
         "str = 'auto'": "ways to recalibrate",
+        "PrevalenceMethod = 'black-box'": "ways to estimate the event rate of cases without labels",
+    },
+    "prevalence": {
+        "float": "`at_prevalence` needs the event rate of the population",
+        "float | None = None": "a decision curve has that of the cases by default",
     },
     "normalize": {
         "Normalize = 'regret'": "scales of a bounded score",

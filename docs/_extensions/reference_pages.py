@@ -118,6 +118,7 @@ VERBS = {
                 "inference.calibration_monitor",
                 "inference.e_process",
             ),
+            "Labels that come late": ("inference.late_labels", "inference.before_labels"),
         },
     ),
     "diagnose": Verb(

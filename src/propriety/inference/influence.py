@@ -26,6 +26,8 @@ __all__ = [
     "errors_of_cases",
     "errors_of_table",
     "estimate_from_influence",
+    "influence_in",
+    "is_by_outcome",
 ]
 
 
@@ -63,10 +65,24 @@ def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: b
     return scale * math.sqrt(square) / table.weight, df if by_outcome else math.inf
 
 
-def case_influence(cases: Cases, model: str, table: ForecastTable, measure: Smooth) -> Floats:
-    """Return the contribution of each case to the measure: its weight times its influence, divided by all weights."""
-    forecast, event, weight = cases.gathered(model)
+def is_by_outcome(ledger: Ledger, measure: Smooth) -> bool:
+    """Whether events and non-events are two samples: for DeLong's error, and if the ledger fixes the event rate."""
+    return bool(getattr(measure, "by_outcome", False)) or _fixes_rate(ledger)
+
+
+def influence_in(ledger: Ledger, table: ForecastTable, measure: Smooth) -> Influence:
+    """Return the influence of cases on a measure; if the ledger fixes the event rate, less its mean by outcome."""
     influence = measure.influence(table)
+    if not _fixes_rate(ledger):
+        return influence
+    weights = (table.events, table.non_events)
+    means = (weight @ part / weight.sum() for part, weight in zip(influence, weights, strict=True))
+    return Influence(*(part - mean for part, mean in zip(influence, means, strict=True)))
+
+
+def case_influence(cases: Cases, model: str, table: ForecastTable, influence: Influence) -> Floats:
+    """Return the contribution of each case to a measure: its weight times its influence, divided by all weights."""
+    forecast, event, weight = cases.gathered(model)
     row = rows_of(table, forecast)
     part = np.where(event, influence.event[row], influence.non_event[row])
     if weight is not None:
@@ -136,20 +152,20 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
     """Estimate a smooth measure from its influence: from the table, or from correlated cases."""
     table = ledger.table(model)
     value = measure.value(table)
-    by_outcome = bool(getattr(measure, "by_outcome", False))
+    by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
-    method = _method_on(measure, scale)
-    known = getattr(measure, "error_of_independent", None)
+    method = _method_on(measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
+    known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
     if ledger.dependence is None:
-        error, df = errors_of_table(table, measure.influence(table), by_outcome=by_outcome)
+        error, df = errors_of_table(table, influence_in(ledger, table, measure), by_outcome=by_outcome)
         error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
     else:
         cases = ledger.cases
         if cases is None:
             return without_limits(ledger, measure, value, level)
-        parts = case_influence(cases, model, ledger.table(model), measure)
+        parts = case_influence(cases, model, table, influence_in(ledger, table, measure))
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
         # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
@@ -167,6 +183,11 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
     if largest is not None and found.high > largest:
         found = replace(found, high=largest)
     return found
+
+
+def _fixes_rate(ledger: Ledger) -> bool:
+    """Whether the event rate of independent cases is fixed."""
+    return ledger.prevalence is not None and ledger.dependence is None
 
 
 def _method_on(measure: Smooth, scale: str) -> str:

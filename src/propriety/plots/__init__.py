@@ -13,12 +13,14 @@ if find_spec("matplotlib") is None:
 from propriety.plots import (  # noqa: F401  (their drawing functions are found by type)
     comparison,
     confusion,
+    late_labels,
     monitoring,
     probability_means,
     ranking,
     recalibration,
     retention,
     risk_coverage,
+    segments,
     slices,
     top_k,
 )
