@@ -82,6 +82,10 @@ DIFFERENT = {
         "int = 1000": "enough for the limits of an interval",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
     },
+    "ledger": {
+        "Ledger": "`monitor` needs the keys of a ledger",
+        "Ledger | ForecastTable": "analyses of one model also read its forecast table",
+    },
     "time": {
         "ArrayLike | None = None": "the times of cases, within which they may be correlated",
         "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
