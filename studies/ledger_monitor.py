@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import argparse
 import csv
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, ndtri
@@ -29,8 +29,7 @@ THRESHOLD = -np.log1p(-LEVEL) - np.log(FIRST_SHARE / KEYS)
 CELLS = 12
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """Cases of a key per day, mean of the log-odds of the forecasts, and observed/expected from day 200 on."""
 
     cases: int
