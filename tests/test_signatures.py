@@ -32,10 +32,9 @@ DIFFERENT = {
             "`recalibrate` also reads the forecast table of each fold"
         ),
     },
-    "time": {
-        "ArrayLike | None = None": "times within which cases may be correlated",
-        "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
-        "str": "`censored_frame` reads it from a column",
+    "ledger": {
+        "Ledger | ForecastTable": "`at_prevalence` weights a single table too",
+        "Ledger": "`monitor` needs the days",
     },
     "event": {
         "ArrayLike": "`censored` reads arrays",
@@ -61,6 +60,14 @@ DIFFERENT = {
         "Forecasts | None = None": "a ledger already holds the forecasts",
         "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
         "Forecasts": "`horizon_curve` reads one column per horizon, and no frame or ledger",
+        "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
+        "ArrayLike": "`before_labels` has forecasts without outcomes",
+    },
+    "measures": {
+        "Sequence[object] = ()": "`evaluate` adds measures to its own",
+        "Sequence[Measure | Rule] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
+            "`before_labels` reports measures that the expected events determine"
+        ),
     },
     "correct": {
         "ArrayLike | ForecastTable": "the answers of one model",
@@ -96,6 +103,12 @@ DIFFERENT = {
         "int = 1000": "enough for the limits of an interval",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
     },
+    "time": {
+        "ArrayLike | None = None": "the times of cases, within which they may be correlated",
+        "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
+        "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
+        "str": "`censored_frame` reads that time from a column",
+    },
     "reference": {
         "str | None = None": "what models are compared with: one of `forecasts`, by its name",
         "ArrayLike": "`monitor_comparison` reads two forecasts without names; this is the other one, or a rate",
@@ -106,6 +119,11 @@ DIFFERENT = {
         "EstimateMethod = 'auto'": "ways to compute the interval of an estimate",
         "CompareMethod = 'auto'": "ways to test a difference",
         "str = 'auto'": "ways to recalibrate",
+        "PrevalenceMethod = 'black-box'": "ways to estimate the event rate of cases without labels",
+    },
+    "prevalence": {
+        "float": "`at_prevalence` needs the event rate of the population",
+        "float | None = None": "a decision curve has that of the cases by default",
     },
     "normalize": {
         "Normalize = 'regret'": "scales of a bounded score",

@@ -9,8 +9,8 @@ Start with `evaluate`, which reports scores, calibration, decisions and comparis
 
 Next steps
 ----------
-compare, estimate, slices
-    Comparing models, an estimate with its interval, results by group.
+compare, estimate, slices, find_segments
+    Comparing models, an estimate with its interval, results by group, where forecasts are wrong.
 calibration_summary, reliability_curve, decompose, recalibrate
     Whether probabilities can be trusted, and how to correct them.
 decision_curve, regret_curve, murphy_curve, ranking_map

@@ -7,6 +7,7 @@ import pytest
 
 import propriety as pr
 from propriety.calibration.null_scores import null_scores
+from propriety.errors import InputValueError
 from propriety.inference.censored_calibration import censored_scores, squared_weights
 from propriety.measures import AreaUnderRoc, CalibrationSlope, NetBenefit, ObservedExpected, Skill
 from propriety.tables.validation import read_cases
@@ -208,3 +209,9 @@ def test_scores_without_ties_are_those_of_scikit_survival():
     assert pr.roc_curve(last, p).auc == pytest.approx(0.7729741949050422, abs=1e-12)
     integrated = pr.horizon_curve(outcomes, forecasts).integrated["forecast"].value
     assert integrated == pytest.approx(0.20550791747288533, abs=1e-12)
+
+
+def test_another_prevalence_is_rejected():
+    time, status, p, _ = follow_up()
+    with pytest.raises(InputValueError, match="weighted for censoring"):
+        pr.at_prevalence(pr.condense(outcome_of(time, status), p), 0.1)

@@ -1,22 +1,10 @@
 """The studies of few events, clusters and monitors say what the package says, on a few samples of each."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from loading import load
 
 import propriety as pr
-
-STUDIES = Path(__file__).parents[2] / "studies"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 agreement, few_events, clusters = load("monitor_agreement"), load("few_events"), load("clusters")
 

@@ -15,7 +15,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate, limits_of
 from propriety.inference.estimation import estimate_of
-from propriety.inference.influence import case_influence
+from propriety.inference.influence import case_influence, influence_of
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
@@ -185,7 +185,8 @@ def _integrated(
         cases, model = ledger.cases, ledger.models[0]
         assert cases is not None  # noqa: S101  (for the type checker; the outcomes are arrays)
         assert cases.censoring is not None  # noqa: S101
-        parts = weight * case_influence(cases, model, ledger.table(model), measure)
+        table = ledger.table(model)
+        parts = weight * case_influence(cases, model, table, influence_of(measure, table))
         by_case[slice(None) if cases.rows is None else cases.rows] += parts
         later[_places(cases.censoring, longest)] += cases.censoring.later(parts[None])[0]
     variance = float(by_case @ by_case - later**2 @ longest.factor) * outcomes.n / max(outcomes.n - 1, 1)

@@ -29,7 +29,9 @@ __all__ = [
     "errors_of_cases",
     "errors_of_table",
     "estimate_from_influence",
+    "influence_in",
     "influence_of",
+    "is_by_outcome",
 ]
 
 
@@ -106,10 +108,25 @@ def _mean(table: ForecastTable, of_events: Floats, of_others: Floats) -> float:
         return sum(float(np.where(weight > 0.0, weight * loss, 0.0).sum()) for weight, loss in parts) / table.weight
 
 
-def case_influence(cases: Cases, model: str, table: ForecastTable, measure: Mean | Skill | Smooth) -> Floats:
-    """Return the contribution of each case to the measure: its weight times its influence, divided by all weights."""
-    forecast, event, weight = cases.gathered(model)
+def is_by_outcome(ledger: Ledger, measure: Mean | Skill | Smooth) -> bool:
+    """Whether events and non-events are two samples: for DeLong's error, and if the ledger fixes the event rate."""
+    by_outcome = bool(getattr(measure, "by_outcome", False)) or _fixes_rate(ledger)
+    return by_outcome and ledger.censoring is None
+
+
+def influence_in(ledger: Ledger, table: ForecastTable, measure: Mean | Skill | Smooth) -> Influence:
+    """Return the influence of cases on a measure; if the ledger fixes the event rate, less its mean by outcome."""
     influence = influence_of(measure, table)
+    if not _fixes_rate(ledger):
+        return influence
+    weights = (table.events, table.non_events)
+    means = (weight @ part / weight.sum() for part, weight in zip(influence, weights, strict=True))
+    return Influence(*(part - mean for part, mean in zip(influence, means, strict=True)))
+
+
+def case_influence(cases: Cases, model: str, table: ForecastTable, influence: Influence) -> Floats:
+    """Return the contribution of each case to a measure: its weight times its influence, divided by all weights."""
+    forecast, event, weight = cases.gathered(model)
     row = rows_of(table, forecast)
     part = np.where(event, influence.event[row], influence.non_event[row])
     if weight is not None:
@@ -185,13 +202,13 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     table = ledger.table(model)
     cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
     value = measure.value(table)
-    by_outcome = bool(getattr(measure, "by_outcome", False)) and ledger.censoring is None
+    by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
-    method = _method_on(measure, scale, by_outcome=by_outcome)
-    known = getattr(measure, "error_of_independent", None)
+    method = _method_on(measure, scale, by_outcome=by_outcome) + (", by outcome" if _fixes_rate(ledger) else "")
+    known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
     if cases is not None and cases.censoring is not None:
-        parts = case_influence(cases, model, table, measure)[None]
+        parts = case_influence(cases, model, table, influence_of(measure, table))[None]
         errors = errors_of_cases(cases, parts)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
         if known is not None:
@@ -200,13 +217,13 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         units, fewest = table.n, FEWEST
         method += ", with estimated censoring weights" * cases.censoring.is_estimated
     elif ledger.dependence is None:
-        error, df = errors_of_table(table, influence_of(measure, table), by_outcome=by_outcome)
+        error, df = errors_of_table(table, influence_in(ledger, table, measure), by_outcome=by_outcome)
         error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
     else:
         if cases is None:
             return without_limits(ledger, measure, value, level)
-        parts = case_influence(cases, model, ledger.table(model), measure)
+        parts = case_influence(cases, model, table, influence_in(ledger, table, measure))
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
         # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
@@ -226,7 +243,13 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     return within_range(found, measure, ledger.classes) if isinstance(measure, Mean) else found
 
 
+def _fixes_rate(ledger: Ledger) -> bool:
+    """Whether the event rate of independent cases is fixed."""
+    return ledger.prevalence is not None and ledger.dependence is None
+
+
 def _method_on(measure: Mean | Skill | Smooth, scale: str, *, by_outcome: bool) -> str:
-    first = "DeLong" if by_outcome else "influence function"
+    delong = by_outcome and getattr(measure, "by_outcome", False)
+    first = "DeLong" if delong else "influence function"
     first = "variance of outcomes at the fitted rates" if hasattr(measure, "error_of_independent") else first
     return first if scale == "identity" else f"{first}, on the {scale} scale"

@@ -14,12 +14,14 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     comparison,
     confusion,
     horizons,
+    late_labels,
     monitoring,
     probability_means,
     ranking,
     recalibration,
     retention,
     risk_coverage,
+    segments,
     slices,
     top_k,
 )
@@ -29,6 +31,7 @@ from propriety.plots.decomposition import plot_decompositions
 from propriety.plots.display import DecisionCurveDisplay, ReliabilityDisplay
 from propriety.plots.drawing import draw
 from propriety.plots.evaluation import plot_evaluation
+from propriety.plots.ledger_monitor import plot_monitored_stream
 from propriety.plots.reliability import plot_curves, plot_grid
 from propriety.plots.roc import plot_roc_curves
 
@@ -43,6 +46,7 @@ __all__ = [
     "plot_decompositions",
     "plot_evaluation",
     "plot_grid",
+    "plot_monitored_stream",
     "plot_murphy_curves",
     "plot_regret_curves",
     "plot_roc_curves",

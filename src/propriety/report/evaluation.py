@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import platform
-import secrets
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propriety.evaluation import words
@@ -14,7 +12,7 @@ from propriety.report import texts
 from propriety.report.class_sections import classes, confusion
 from propriety.report.number_sections import comparison, groups, means, scores
 from propriety.report.page import Facts, Page, Section
-from propriety.report.rendering import iframe_of, render
+from propriety.report.rendering import iframe_of, render, write_page
 from propriety.report.sections import calibration, decisions
 from propriety.report.tripod import tripod_items
 
@@ -28,16 +26,7 @@ def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title
     """Return the report, and write it to `path`, if given, completely or not at all."""
     page = render(page_of(evaluation, title=title))
     if path is not None:
-        target = Path(path)
-        # Not `tempfile`: other users could not read the report.
-        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-        try:
-            with part.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(page)
-            part.replace(target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        write_page(page, path)
     return page
 
 
