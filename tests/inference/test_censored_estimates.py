@@ -7,6 +7,7 @@ import pytest
 
 import propriety as pr
 from propriety.calibration.null_scores import null_scores
+from propriety.errors import InputValueError
 from propriety.inference.censored_calibration import censored_scores, squared_weights
 from propriety.measures import AreaUnderRoc, CalibrationSlope, NetBenefit, ObservedExpected, Skill
 from propriety.tables.validation import read_cases
@@ -195,3 +196,22 @@ def test_the_slope_of_calibrated_forecasts_is_one():
     found = pr.estimate(outcome, forecast, CalibrationSlope())
     assert found.low < 1.0 < found.high
     assert found.standard_error < 0.15
+
+
+def test_scores_without_ties_are_those_of_scikit_survival():
+    """Of scikit-survival 0.28.0: brier_score, cumulative_dynamic_auc and integrated_brier_score of the same cases."""
+    time, status, p, _ = follow_up()
+    horizons = [0.3, 0.6, HORIZON]
+    outcomes = pr.censored(time, status > 0, horizons=horizons)
+    forecasts = np.stack([1.0 - (1.0 - p) ** (horizon / HORIZON) for horizon in horizons], axis=1)
+    last = outcomes.at(HORIZON)
+    assert pr.brier_score(last, p) == pytest.approx(0.20310399218283512, abs=1e-12)
+    assert pr.roc_curve(last, p).auc == pytest.approx(0.7729741949050422, abs=1e-12)
+    integrated = pr.horizon_curve(outcomes, forecasts).integrated["forecast"].value
+    assert integrated == pytest.approx(0.20550791747288533, abs=1e-12)
+
+
+def test_another_prevalence_is_rejected():
+    time, status, p, _ = follow_up()
+    with pytest.raises(InputValueError, match="weighted for censoring"):
+        pr.at_prevalence(pr.condense(outcome_of(time, status), p), 0.1)

@@ -40,14 +40,14 @@ def squared_weights(cases: Cases, censoring: Censoring, table: ForecastTable) ->
     weight = np.ones(len(cases)) if weight is None else weight
     group, groups = censoring.groups()
     row = rows_of(table, forecast)
-    sums = []
+    sums: list[Floats] = []
     for side in (event, ~event):
         squares, weights = (
             np.bincount(group, np.where(side, one, 0.0), minlength=groups) for one in (weight**2, weight)
         )
         overall = squares.sum() / weights.sum() if side.any() else 1.0
         mean = np.divide(squares, weights, out=np.full(groups, overall), where=weights > 0.0)
-        sums.append(np.bincount(row, weight * mean[group], minlength=len(table)))
+        sums.append(np.bincount(row, weight * mean[group], minlength=len(table)).astype(np.float64))
     return SquaredWeights(*sums)
 
 

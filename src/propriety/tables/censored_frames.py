@@ -152,7 +152,7 @@ def _curves(cases: Lazy, horizon: float) -> Lazy:
     return counts.with_columns(_curve=curve).select("_group", "_time", "_curve")
 
 
-def _counted(cases: Lazy, horizon: float) -> dict[str, int]:
+def _counted(cases: Lazy, horizon: float) -> dict[str, Any]:
     """Check the rows and count the outcomes, in one query."""
     time, event, gone = nw.col("_time"), nw.col("_event"), nw.col("_censored")
     whole = {
