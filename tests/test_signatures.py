@@ -48,6 +48,10 @@ DIFFERENT = {
             "`before_labels` reports measures that the expected events determine"
         ),
     },
+    "ledger": {
+        "Ledger": "analyses of ledgers by day",
+        "Ledger | ForecastTable": "`at_prevalence` also weights one table",
+    },
     "correct": {
         "ArrayLike | ForecastTable": "the answers of one model",
         "Mapping[str, ArrayLike]": "`compare_answers` compares the answers of several models",
