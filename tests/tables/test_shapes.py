@@ -47,7 +47,10 @@ OPTIONS = {
     "recalibrate": {"method": "auto", "seed": 1},
     "class_calibration": DRAWS,
     "find_segments": {"by": {"site": SITE}, **DRAWS},
-    "late_labels": {"made": np.arange(N) % 8, "reported": np.where(Y == 1, np.arange(N) % 8 + np.arange(N) % 3, -1)},
+    "late_labels": {
+        "made": np.arange(N) % 8,
+        "reported": np.where(Y == 1, np.arange(N) % 8 + np.arange(N) % 3, np.nan),
+    },
 }
 OF_HORIZONS = ("horizon_curve",)  # The columns are forecasts of the same event by several times.
 OF_ONE_MODEL = ("class_calibration", "estimate", "find_segments", "recalibrate")
@@ -151,7 +154,7 @@ CLASSES = {
     "Polars columns named like text": (NAMED, named(pl.DataFrame)),
     "PyArrow columns named like text": (NAMED, named(pa.table)),
 }
-WITHOUT_OUTCOMES = {"bayes_decisions"}
+WITHOUT_OUTCOMES = {"bayes_decisions", "before_labels", "estimate_prevalence", "late_labels"}
 OF_CLASSES = {"class_calibration"}  # They reject the forecasts of one event.
 
 

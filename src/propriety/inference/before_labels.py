@@ -23,9 +23,9 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_of_table
-from propriety.tables.cases import checked_forecast
 from propriety.tables.expected_table import expected_table
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import read_unlabelled
 
 __all__ = ["BeforeLabels", "Reconciliation", "before_labels"]
 
@@ -207,11 +207,7 @@ def before_labels(
         if not isinstance(one, Mean | Smooth):
             law = "must be rules, or measures that are means or have an influence function"
             raise InputTypeError(law, argument="measures", offender=f"got {one.label}")
-    read = np.asarray(forecasts)
-    if read.ndim != 1 or read.dtype.kind not in "biuf" or len(read) == 0:
-        law = "must be a 1-D array of forecasts"
-        raise InputTypeError(law, argument="forecasts", offender=f"got shape {read.shape} of {read.dtype}")
-    values = checked_forecast(read, argument="forecasts", tolerance=None)
+    values = read_unlabelled(forecasts, "forecasts")
     distinct, number_of_cases = np.unique(values + 0.0, return_counts=True)
     count = number_of_cases.astype(np.float64)
     table = expected_table(distinct, count, count)
