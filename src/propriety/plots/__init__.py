@@ -13,7 +13,6 @@ if find_spec("matplotlib") is None:
 from propriety.plots import (  # noqa: F401  (their drawing functions are found by type)
     comparison,
     confusion,
-    gains,
     monitoring,
     probability_means,
     ranking,
@@ -30,6 +29,7 @@ from propriety.plots.decomposition import plot_decompositions
 from propriety.plots.display import DecisionCurveDisplay, ReliabilityDisplay
 from propriety.plots.drawing import draw
 from propriety.plots.evaluation import plot_evaluation
+from propriety.plots.gains import plot_gains, plot_lifts, plot_precision_recall
 from propriety.plots.reliability import plot_curves, plot_grid
 from propriety.plots.roc import plot_roc_curves
 
@@ -43,8 +43,11 @@ __all__ = [
     "plot_decision_curves",
     "plot_decompositions",
     "plot_evaluation",
+    "plot_gains",
     "plot_grid",
+    "plot_lifts",
     "plot_murphy_curves",
+    "plot_precision_recall",
     "plot_regret_curves",
     "plot_roc_curves",
 ]
