@@ -105,7 +105,8 @@ def layers(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run all tests, slow ones too, and the examples of docstrings and README; what follows `--` goes to pytest."""
-    session.run("pytest", "-n", "auto", "-m", "not engine", *session.posargs)
+    # Some tests take a minute; a worker that has none left takes over tests of another.
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-m", "not engine", *session.posargs)
 
 
 @nox.session

@@ -4,8 +4,9 @@ The four models of the table and the constant event rate of the same cases, by t
 log scores, their bounded versions and net benefit. That rate is known only in hindsight, and far from the mean
 forecasts of the models, so each model is also compared with a constant at its own mean. The published bounded scores
 are differences that are not divided by the width of the range, and their thresholds were read as odds, x / (1 + x);
-both that range and the stated one are used. Writes `results/breast_cancer.csv` and `results/breast_cancer.png`, a
-ranking map.
+both that range and the stated one are used. Then the forecasts are shifted to the event rate of these cases, and the
+cases are weighted to the mean forecast of each model, which shows what is left if the event rate alone differs. Writes
+`results/breast_cancer.csv`, `results/breast_cancer_shifted.csv` and `results/breast_cancer.png`, a ranking map.
 
 The forecasts are those of the paper's package (gfm-mit/briertools, demo/data/bcsc.csv); this project does not
 distribute them.
@@ -65,6 +66,19 @@ def scores(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
+def shifted(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
+    """Return measures of a forecast as it is, shifted to the event rate, and of cases weighted to its mean."""
+    moved = pr.prior_correction(prior=float(y.mean()), sampled_at=float(p.mean()))(p)
+    weighted = pr.at_prevalence(pr.condense(y, p), float(p.mean()))
+    found: dict[str, float] = {}
+    for name, data in {"as_given": (y, p), "shifted": (y, moved), "at_its_mean": (weighted,)}.items():
+        skill = pr.estimate(*data, measure=pr.measures.Skill(pr.Log()))
+        found |= {f"log_skill_{name}": skill.value, f"{name}_low": skill.low, f"{name}_high": skill.high}
+    gains = pr.decision_curve(y, p, grid=[0.02]), pr.decision_curve(y, moved, grid=[0.02])
+    found |= {"net_benefit_2%_as_given": gains[0].net_benefit[0], "net_benefit_2%_shifted": gains[1].net_benefit[0]}
+    return {name: float(value) for name, value in found.items()} | {"treat_all_2%": float(gains[0].treat_all[0])}
+
+
 def conclusion(found: dict[str, dict[str, float]]) -> str:
     """Say how many of the models the constants beat on the full scores: in hindsight, and each at its own mean."""
     constant = found[CONSTANT]
@@ -108,6 +122,11 @@ def main() -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["model", *found[CONSTANT]])
         writer.writerows([name, *(f"{value:.7g}" for value in row.values())] for name, row in found.items())
+    moved = {name: shifted(y, forecasts[name]) for name in MODELS}
+    with (RESULTS / "breast_cancer_shifted.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["model", *next(iter(moved.values()))])
+        writer.writerows([name, *(f"{value:.5g}" for value in row.values())] for name, row in moved.items())
     draw(y, forecasts, RESULTS / "breast_cancer.png")
     print(f"{len(y):,} cases, {int(y.sum())} of cancer; intervals used {USED[0]:.6f} to {USED[1]:.6f}, stated {STATED}")
     print(f"{'':26}" + "".join(f"{name:>23}" for name in found))

@@ -32,6 +32,28 @@ DIFFERENT = {
             "`recalibrate` also reads the forecast table of each fold"
         ),
     },
+    "time": {
+        "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
+        "ArrayLike | None = None": "times within which cases may be correlated",
+        "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
+        "str": "`censored_frame` reads it from a column",
+    },
+    "event": {
+        "ArrayLike": "`censored` reads arrays",
+        "str": "`censored_frame` reads a column",
+    },
+    "competing": {
+        "ArrayLike | None = None": "`censored` reads arrays",
+        "str | None = None": "`censored_frame` reads a column",
+    },
+    "groups": {
+        "ArrayLike | None = None": "`censored` reads arrays",
+        "str | None = None": "`censored_frame` reads a column",
+    },
+    "horizon": {
+        "int | None = None": "`compare` counts the steps ahead of the forecasts in a series",
+        "float": "`censored_frame` has one horizon, in the unit of the times",
+    },
     "y_proba": {
         "ArrayLike | None = None": "a forecast table already holds the forecasts",
         "ArrayLike": "where no forecast table is accepted, forecasts are required",
@@ -39,6 +61,19 @@ DIFFERENT = {
     "forecasts": {
         "Forecasts | None = None": "a ledger already holds the forecasts",
         "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
+        "Forecasts": "`horizon_curve` reads one column per horizon, and no frame or ledger",
+        "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
+        "ArrayLike": "`before_labels` has forecasts without outcomes",
+    },
+    "measures": {
+        "Sequence[object] = ()": "`evaluate` adds measures to its own",
+        "Sequence[Measure | Rule] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
+            "`before_labels` reports measures that the expected events determine"
+        ),
+    },
+    "ledger": {
+        "Ledger": "functions of the moments and keys of a ledger",
+        "Ledger | ForecastTable": "`at_prevalence` weights the events of tables",
     },
     "correct": {
         "ArrayLike | ForecastTable": "the answers of one model",
@@ -84,6 +119,11 @@ DIFFERENT = {
         "EstimateMethod = 'auto'": "ways to compute the interval of an estimate",
         "CompareMethod = 'auto'": "ways to test a difference",
         "str = 'auto'": "ways to recalibrate",
+        "PrevalenceMethod = 'black-box'": "ways to estimate the event rate of cases without labels",
+    },
+    "prevalence": {
+        "float": "`at_prevalence` needs the event rate of the population",
+        "float | None = None": "a decision curve has that of the cases by default",
     },
     "normalize": {
         "Normalize = 'regret'": "scales of a bounded score",

@@ -60,7 +60,11 @@ VERBS = {
     "condense": Verb(
         title="Condense",
         about="Condense many cases into small tables and sums that can be added, and compute analyses from them.",
-        sections={"The ledger": ("ledger",), "Forecast tables": ("tables",)},
+        sections={
+            "The ledger": ("ledger",),
+            "Censored outcomes": ("tables.censored_outcomes", "tables.censored_frames"),
+            "Forecast tables": ("tables",),
+        },
     ),
     "calibrate": Verb(
         title="Calibrate",
@@ -110,9 +114,15 @@ VERBS = {
     ),
     "monitor": Verb(
         title="Monitor",
-        about="Monitor a stream of cases. False alarms stay rare, even if you look after every case.",
+        about="Monitor deployed models. False alarms stay rare, however often you look.",
         sections={
-            "Streams": ("inference.comparison_monitor", "inference.calibration_monitor", "inference.e_process"),
+            "Ledgers, day by day": ("inference.ledger_monitor", "inference.monitor_history"),
+            "Streams, case by case": (
+                "inference.comparison_monitor",
+                "inference.calibration_monitor",
+                "inference.e_process",
+            ),
+            "Labels that come late": ("inference.late_labels", "inference.before_labels"),
         },
     ),
     "diagnose": Verb(

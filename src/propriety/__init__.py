@@ -9,8 +9,8 @@ Start with `evaluate`, which reports scores, calibration, decisions and comparis
 
 Next steps
 ----------
-compare, estimate, slices
-    Comparing models, an estimate with its interval, results by group.
+compare, estimate, slices, find_segments
+    Comparing models, an estimate with its interval, results by group, where forecasts are wrong.
 calibration_summary, reliability_curve, decompose, recalibrate
     Whether probabilities can be trusted, and how to correct them.
 decision_curve, regret_curve, murphy_curve, ranking_map
@@ -19,6 +19,8 @@ brier_score, log_score, bounded_brier_score, mean_score, skill_score
     Scores, by name or by rule.
 condense, ForecastTable, Ledger
     Many cases in small tables, from arrays, data frames or engines.
+censored, horizon_curve, censored_frame
+    Events by a time, if some cases were not followed up that long.
 measures, weights, results, plots, recalibration, errors
     Modules with measures, threshold weights, result classes, plots, recalibration maps and errors.
 """

@@ -30,20 +30,27 @@ from propriety.diagnostics.probability_means import probability_means as probabi
 from propriety.diagnostics.retention import retention_curve as retention_curve
 from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
+from propriety.inference.before_labels import before_labels as before_labels
 from propriety.inference.calibration_monitor import monitor_calibration as monitor_calibration
 from propriety.inference.calibration_summary import calibration_summary as calibration_summary
 from propriety.inference.class_calibration import class_calibration as class_calibration
 from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate
+from propriety.inference.horizon_curve import horizon_curve as horizon_curve
+from propriety.inference.late_labels import late_labels as late_labels
+from propriety.inference.ledger_monitor import monitor as monitor
+from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
+from propriety.inference.segments import find_segments as find_segments
 from propriety.inference.slices import slices as slices
 from propriety.integrations.inspect_ai import read_inspect as read_inspect
 from propriety.integrations.lm_eval import read_lm_eval as read_lm_eval
 from propriety.integrations.logged_answers import match_answers as match_answers
 from propriety.ledger.condense import condense as condense
 from propriety.ledger.ledger import Ledger as Ledger
+from propriety.ledger.prevalence import at_prevalence as at_prevalence
 from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
 from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
 from propriety.recalibration.prior_correction import prior_correction as prior_correction
@@ -86,6 +93,8 @@ from propriety.rules.scores import (
 from propriety.rules.scoring import case_scores as case_scores
 from propriety.rules.scoring import mean_score as mean_score
 from propriety.rules.scoring import skill_score as skill_score
+from propriety.tables.censored_frames import censored_frame as censored_frame
+from propriety.tables.censored_outcomes import censored as censored
 from propriety.tables.forecast_table import ForecastTable as ForecastTable
 
 __version__: str

@@ -27,6 +27,8 @@ from propriety.diagnostics.retention import RetentionCurve as RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.scores import Scores as Scores
+from propriety.inference.before_labels import BeforeLabels as BeforeLabels
+from propriety.inference.before_labels import Reconciliation as Reconciliation
 from propriety.inference.calibration_monitor import MonitoredCalibration as MonitoredCalibration
 from propriety.inference.calibration_summary import CalibrationSummary as CalibrationSummary
 from propriety.inference.class_calibration import ClassCalibration as ClassCalibration
@@ -35,8 +37,16 @@ from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
+from propriety.inference.horizon_curve import HorizonCurve as HorizonCurve
+from propriety.inference.late_labels import LabelRevision as LabelRevision
+from propriety.inference.late_labels import LateLabels as LateLabels
+from propriety.inference.late_labels import ReportedByAge as ReportedByAge
+from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
+from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
+from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
+from propriety.inference.segments import Segments as Segments
 from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
@@ -47,3 +57,5 @@ from propriety.result import Score as Score
 from propriety.rules.audit import AuditReport as AuditReport
 from propriety.rules.audit import Finding as Finding
 from propriety.rules.search import Counterexample as Counterexample
+from propriety.tables.censored_frames import CensoredFrame as CensoredFrame
+from propriety.tables.censored_outcomes import CensoredOutcomes as CensoredOutcomes

@@ -69,7 +69,8 @@ def postgresql():
         data, control = Path(folder) / "data", str(Path(initdb).resolve().parent / "pg_ctl")
         user = _server_user(folder)
         _run(user, folder, initdb, "-D", data, "-U", "propriety", "-A", "trust", "--no-sync")
-        settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        # Compiling a query takes longer than running it on tables as small as those of the tests.
+        settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c jit=off"
         _run(user, folder, control, "-D", data, "-o", settings, "-l", data / "log", "-w", "start")
         try:
             connection = ibis.postgres.connect(host=folder, user="propriety", database="postgres")

@@ -272,7 +272,7 @@ def test_certain_forecasts_alone_are_judged(options, weight):
 def test_weights_that_are_those_of_cases_and_controls_are_noted():
     y, p = sample(200)
     note = summarised(y, p, sample_weight=np.where(y, 1.0, 10.0)).note
-    assert "if a study fixed the numbers of both, these intervals are too wide" in note
+    assert "these intervals are too wide; `at_prevalence` gives the right ones" in note
     assert not summarised(y, p, sample_weight=np.linspace(1, 2, 200)).note
 
 

@@ -183,7 +183,9 @@ def test_the_result_is_plain_data():
 
 def plain(found):
     """Return all numbers and texts of a result; the weight of refuted cases has the unit of the weights."""
-    fields = {name: getattr(found, name) for name in found.__dataclass_fields__ if name not in ("n_refuted", "top")}
+    fields = {
+        name: getattr(found, name) for name in found.__dataclass_fields__ if name not in ("n_refuted", "numbers", "top")
+    }
     return fields | {f"class_{name}": values for name, values in fields.pop("classes").columns().items()}
 
 

@@ -151,7 +151,7 @@ def test_a_table_has_the_error_of_its_cases(measure, drawn):
     y, p, w = zip(*drawn, strict=True)
     read = read_cases(y, {"a": p}, sample_weight=w)
     by_outcome = bool(getattr(measure, "by_outcome", False))
-    parts = case_influence(read, "a", table, measure)
+    parts = case_influence(read, "a", table, influence)
     of_cases = errors_of_cases(read, parts[None], by_outcome=by_outcome).standard_error[0]
     np.testing.assert_allclose(
         error_of_table(table, influence, by_outcome=by_outcome), of_cases, rtol=1e-12, atol=1e-15
@@ -221,7 +221,7 @@ def test_forecasts_of_cases_without_weight_may_lie_anywhere():
     y, p, w = [0, 1, 0, 1, 1], [0.2, 0.3, 0.4, 0.5, 0.99], [1.0, 1.0, 2.0, 1.0, 0.0]
     read = read_cases(y, {"a": p}, sample_weight=w)
     table = pr.ForecastTable.from_cases(read)
-    parts = case_influence(read, "a", table, pr.measures.AreaUnderRoc())
+    parts = case_influence(read, "a", table, pr.measures.AreaUnderRoc().influence(table))
     assert parts[4] == 0.0
     assert parts.sum() == pytest.approx(0.0, abs=1e-12)
 

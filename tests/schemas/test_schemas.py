@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import InputValueError
+from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
 from propriety.tables.events import TOP
 
@@ -41,6 +43,14 @@ def documents(now):
 
 def data_of(stem):
     return json.loads((FILES / f"{stem}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("version", range(1, MONITOR_VERSION + 1))
+def test_every_version_of_a_monitor_is_read_and_means_what_it_meant(version, now):
+    read, made = pr.results.LedgerMonitor.from_parquet(FILES / f"monitor_state-{version}"), now.monitor()
+    for one, other in ((read, made), (read.days, made.days)):
+        found, expected = (result.to_frame(backend="pandas") for result in (one, other))
+        pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
 
 
 def test_there_are_files_of_every_version():

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import propriety as pr
-from propriety.cli.machine import document, evaluation_document, written
+from propriety.cli.machine import document, evaluation_document, monitor_document, written
+from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
 
 FILES = Path(__file__).resolve().parent / "files"
@@ -48,6 +49,12 @@ def ledgers():
     }
 
 
+def monitor():
+    """Return a monitor of two models and two sites over two days."""
+    keys = {"day": [dt.date(2026, 1, day) for day in CASES["day"]], "site": CASES["site"]}
+    return pr.monitor(pr.condense(CASES["y"], {"a": CASES["a"], "b": CASES["b"]}, by=keys), reference_days=1)
+
+
 PARTITIONS = {"keyed": ["day"]}
 
 
@@ -62,6 +69,7 @@ def documents():
         "comparison": document("comparison", pr.compare(CASES["y"], models).to_dict()),
         "advice": document("advice", pr.advise(thresholds=(0.05, 0.2)).to_dict()),
         "audit": document("audit", {**report.to_dict(), "agrees": report.agrees}),
+        "monitor": monitor_document(monitor()),
     }
 
 
@@ -77,6 +85,9 @@ def main():
         folder = FILES / f"ledger-{VERSION}-{name}"
         if not folder.exists():
             ledger.to_parquet(folder, partition=PARTITIONS.get(name, ()))
+    folder = FILES / f"monitor_state-{MONITOR_VERSION}"
+    if not folder.exists():
+        monitor().to_parquet(folder)
     for kind, data in documents().items():
         path = FILES / f"{kind}-{data['version']}.json"
         if not path.exists():

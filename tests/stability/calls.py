@@ -68,6 +68,13 @@ def _no_weight(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "sample_weight"}
 
 
+def _late(d: Data) -> pr.results.LateLabels:
+    """Return the evaluation of a stream of 20 days in which every third case is an event that is reported late."""
+    place = np.arange(len(np.asarray(d.p)))
+    reported = np.where(place % 3 == 0, place % 20 + place % 7, np.nan)
+    return pr.late_labels(d.p, made=place % 20, reported=reported, now=19)
+
+
 # What takes binary cases, or a ForecastTable in their place.
 OF_AN_EVENT: dict[str, Callable[..., Any]] = {
     "bounded_brier_score": lambda *given, **options: pr.bounded_brier_score(*given, thresholds=(0.1, 0.3), **options),
@@ -117,6 +124,10 @@ DRAWN: dict[str, Callable[..., Any]] = {
     ),
 }
 OF_MODELS: dict[str, Callable[[Data], Any]] = {
+    "at_prevalence": lambda d: pr.at_prevalence(pr.condense(d.y, d.models, by=d.group, **d.binary), 0.1),
+    "before_labels": lambda d: pr.before_labels(
+        d.q, past=pr.condense(d.y, d.p, by={"day": d.group}, **d.binary), measures=[pr.Brier(), pr.Log()]
+    ),
     "calibration_bracket": lambda d: pr.calibration_bracket(table(d).grid(64)),
     "compare": lambda d: pr.compare(d.y, d.models, **d.binary),
     "compare with clusters": lambda d: pr.compare(d.y, d.models, cluster=d.cluster, **d.binary),
@@ -136,6 +147,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     ),
     "condense": lambda d: pr.condense(d.y, d.models, by=d.group, cluster=d.cluster, **d.binary),
     "condense and add": lambda d: sum([pr.condense(d.y, d.models, by=d.group, **d.binary)] * 2),
+    "estimate_prevalence": lambda d: pr.estimate_prevalence(table(d), unlabelled=d.q, method="em"),
     "evaluate of tables": lambda d: pr.evaluate({"p": table(d)}, n_resamples=DRAWS, seed=7),
     "evaluate": lambda d: pr.evaluate(d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary),
     "estimate with clusters": lambda d: pr.estimate(d.y, d.p, cluster=d.cluster, n_resamples=DRAWS, seed=7, **d.binary),
@@ -173,6 +185,7 @@ OF_CLASSES: dict[str, Callable[[Data], Any]] = {
 OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
     "bayes_decisions": lambda d: pr.bayes_decisions(d.rows, cost="quadratic"),
     "case_scores": lambda d: pr.case_scores(d.grade, d.rows, rule=pr.Log(), **_no_weight(d.classes)),
+    "late_labels": _late,
     "monitor_calibration": lambda d: pr.monitor_calibration(d.y, d.p, **_no_weight(d.binary)),
     "monitor_comparison": lambda d: pr.monitor_comparison(d.y, d.p, d.q, **_no_weight(d.binary)),
     "worst_cases": lambda d: pr.worst_cases(d.grade, d.rows, n=5, **_no_weight(d.classes)),

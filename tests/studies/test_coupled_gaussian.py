@@ -1,26 +1,14 @@
 """The study of coupled Gaussians gives the verified angles, and its distributions are what they say."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from loading import load
 from scipy.integrate import quad
 
-PATH = Path(__file__).parents[2] / "studies" / "coupled_gaussian.py"
 CASES = 40_000
 
 
-def load():
-    spec = importlib.util.spec_from_file_location("study_coupled_gaussian", PATH)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # Where dataclasses look up the names of their types.
-    spec.loader.exec_module(module)
-    return module
-
-
-study = load()
+study = load("coupled_gaussian")
 
 
 @pytest.fixture(scope="module")

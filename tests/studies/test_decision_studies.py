@@ -1,19 +1,9 @@
 """The studies of published decision tables give the published numbers, or the corrected ones."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from loading import load
 
-STUDIES = Path(__file__).parents[2] / "studies"
 CELLS = 200_000
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 breast_cancer, assel = load("breast_cancer"), load("assel")
@@ -49,6 +39,19 @@ def test_the_constant_beats_all_four_in_hindsight_only(cancer_scores):
     assert "2.65% and known in hindsight" in told
     assert "beats 4 of the 4 models on the full Brier score and 4 of 4 on the full log score" in told
     assert "a constant at each model's own mean beats 1 and 2. The means are 0.29%, 0.29%, 0.35%, 12.99%." in told
+
+
+def test_a_shift_of_the_event_rate_explains_the_order_of_the_models():
+    if not breast_cancer.DATA.exists():
+        pytest.skip("the data lie beside the project, not in it")
+    y, forecasts = breast_cancer.read(breast_cancer.DATA)
+    found = {name: breast_cancer.shifted(y, forecasts[name]) for name in ("logistic with density", "xgboost at 2%")}
+    best = found["logistic with density"]
+    assert best["log_skill_as_given"] < -0.2
+    assert best["shifted_low"] > 0.0
+    assert best["at_its_mean_low"] > 0.0
+    assert best["net_benefit_2%_as_given"] < found["xgboost at 2%"]["net_benefit_2%_as_given"]
+    assert best["net_benefit_2%_shifted"] > found["xgboost at 2%"]["net_benefit_2%_shifted"] > best["treat_all_2%"]
 
 
 def test_missing_data_are_told(monkeypatch, tmp_path, capsys):

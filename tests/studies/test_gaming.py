@@ -1,23 +1,11 @@
 """The best lies of the study of improper scores are the best there are; its splits are those of the algorithm."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from loading import load
 
 import propriety as pr
 from propriety.rules.search import simplex_grid
-
-STUDIES = Path(__file__).parents[2] / "studies"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 gaming, checkpoints = load("gaming"), load("checkpoints")
 

@@ -1,19 +1,7 @@
 """The studies of recalibration run, on a few samples of each."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
-
-STUDIES = Path(__file__).parents[2] / "studies"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from loading import load
 
 binary, classes = load("recalibration_gain"), load("class_recalibration")
 

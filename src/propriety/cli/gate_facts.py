@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path as File
 from typing import Any
 
@@ -93,7 +94,7 @@ class Facts:
             numbers=Numbers(evaluation.models, evaluation.to_dict()),
             comparison=evaluation.comparison,
             baseline=baseline,
-            groups=lambda: _groups(evaluation),
+            groups=cache(lambda: _groups(evaluation)),  # Made once, and only if a gate is about groups.
         )
 
     @classmethod

@@ -24,8 +24,6 @@ from propriety.cli.outputs import STDOUT, check_folder, check_targets, new_folde
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
 from propriety.evaluation.problem import Problem
-from propriety.inference.estimation import rules_of
-from propriety.inference.slices import rules_of_slices
 from propriety.ledger.condense import condense as condense_cases
 from propriety.ledger.ledger import Ledger
 from propriety.rules.rule import Rule
@@ -136,8 +134,7 @@ def _rules(thresholds: Thresholds | None) -> list[Rule]:
     if thresholds is None:
         return []
     problem = Problem(kind="binary", thresholds=thresholds, rare=False, more=())
-    rules = [rule for measure in problem.measures for rule in rules_of(measure)]
-    return [*dict.fromkeys([*rules, *rules_of_slices(problem.headline, problem.threshold, binary=True)])]
+    return [*dict.fromkeys([*problem.rules, *problem.rules_of_groups])]
 
 
 def _write(ledger: Ledger, output: str) -> None:

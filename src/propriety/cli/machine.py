@@ -10,12 +10,14 @@ from typing import Any
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import MOST_EVENTS
 from propriety.inference.calibration_summary import jointly_tested
+from propriety.inference.ledger_monitor import LedgerMonitor
+from propriety.inference.monitor_words import alarm_words, alarmed_streams
 from propriety.recalibration.result import formula_of
 from propriety.result import Result, strict
 
-__all__ = ["document", "evaluation_document", "written"]
+__all__ = ["document", "evaluation_document", "monitor_document", "written"]
 
-VERSIONS = {"evaluation": 7, "comparison": 2, "advice": 2, "audit": 2, "recalibration": 1}
+VERSIONS = {"evaluation": 7, "comparison": 2, "advice": 2, "audit": 2, "recalibration": 1, "monitor": 1}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +53,21 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             else _records(evaluation.group_calibration),
             "gates": gates,
             "methods": evaluation.methods,
+        },
+    )
+
+
+def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
+    """Return a monitor as plain data: the alarms in words, all streams, and the numbers of the last day."""
+    streams = _records(watch)
+    return document(
+        "monitor",
+        {
+            **watch.to_dict(),
+            "summary": watch.summary().splitlines(),
+            "alarms": [streams[place] | {"words": alarm_words(watch, place)} for place in alarmed_streams(watch)],
+            "streams": streams,
+            "last_day": _records(watch.latest),
         },
     )
 

@@ -18,6 +18,7 @@ from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.ledgers import condense, merge
 from propriety.cli.messages import block, one_line, visible
+from propriety.cli.monitor import monitor
 from propriety.cli.numbers import numbers_joined
 from propriety.cli.plot import plot
 from propriety.cli.recalibrate import apply, recalibrate
@@ -84,7 +85,7 @@ class Program(click.Group):
             block(
                 "Exit codes",
                 "0    success",
-                "1    a condition of --fail-if is true, or a scoring rule does not have a declared property",
+                "1    a condition of --fail-if is true, there is an alarm, or a scoring rule lacks a declared property",
                 "2    wrong usage or invalid input; the error message says which",
                 "3    an optional library is missing; the error message says what to install",
                 "70   a bug in propriety",
@@ -102,7 +103,7 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=configured([evaluate, compare, recalibrate, apply, plot, condense, merge, advise, audit]),
+    commands=configured([evaluate, compare, recalibrate, apply, plot, condense, merge, monitor, advise, audit]),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,7 +20,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["PartialArea", "RocCurve", "roc_curve"]
+__all__ = ["PartialArea", "RocCurve", "auc_of_table", "roc_curve"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -215,20 +216,32 @@ def roc_curve(
     return replace(curve, thresholds=read_thresholds(thresholds))
 
 
+def auc_of_table(table: ForecastTable) -> float:
+    """Return the area under the ROC curve of a table; NaN without events or non-events."""
+    if not (table.events.any() and table.non_events.any()):
+        return math.nan
+    return _area(_from_the_top(table.events), table.non_events[::-1])
+
+
+def _area(acted_events: Floats, non_events: Floats) -> float:
+    """Return the area from the events acted on so far and the non-events of each row, from the highest forecast on."""
+    # Each non-event is outranked by the events acted on before it, and by half of those tied with it.
+    outranked = weighted_sum(acted_events[1:] + acted_events[:-1], non_events) / 2.0
+    return float(outranked / acted_events[-1] / running_sum(non_events)[-1])
+
+
 def _curve(
     table: ForecastTable, threshold: Floats, events: Floats, non_events: Floats, *, is_hull: bool = False
 ) -> RocCurve:
     acted_events, acted_non_events = _from_the_top(events), _from_the_top(non_events)
-    all_events, all_non_events = acted_events[-1], acted_non_events[-1]
-    # Each non-event is outranked by the events acted on before it, and by half of those tied with it.
-    outranked = weighted_sum(acted_events[1:] + acted_events[:-1], non_events[::-1]) / 2.0
-    acted_events /= all_events
-    acted_non_events /= all_non_events
+    area = _area(acted_events, non_events[::-1])
+    acted_events /= acted_events[-1]
+    acted_non_events /= acted_non_events[-1]
     return RocCurve(
         threshold=np.concatenate([[np.inf], threshold[::-1]]),
         false_positive_rate=acted_non_events,
         true_positive_rate=acted_events,
-        auc=float(outranked / all_events / all_non_events),
+        auc=area,
         is_hull=is_hull,
         n=table.n,
         dropped=table.dropped,

@@ -14,6 +14,7 @@ from propriety.calibration.calibration_test import FEWEST
 from propriety.calibration.class_tables import pooled_table
 from propriety.calibration.decomposition import Decomposition
 from propriety.calibration.squared_distance import squared_distance
+from propriety.decisions.roc import auc_of_table
 from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.inference.calibration_numbers import (
     CalibrationNumbers,
@@ -28,10 +29,10 @@ from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result, Tuples
 from propriety.rules.families import BRIER
+from propriety.rules.scoring import mean_loss
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event, event_of
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.pooling import running_sum
 
 __all__ = ["EvaluatedClasses", "class_decomposition", "class_table", "tables_of_classes"]
 
@@ -158,17 +159,22 @@ def _of_model(
     known = ledger.dependence is None or cases is not None
     found, rows = [], []
     for label in tables:
-        table = tables[label]
-        short, own = pooled_table(table), None
+        table, own, lost = tables[label], None, math.nan
         if cases is not None:
             event = event_of(label, ledger.labels, ordered=ledger.kind == "ordinal")
             own = cases.event(event, model)
-        found.append(numbers_of_event(short, own))
-        measured = verdict is not None and own is None
-        lost = math.nan if measured or not known else _miscalibration(table if own is not None else short, own)
+            lost = _miscalibration(table, own)
+        if verdict is None:
+            short = pooled_table(table)
+            found.append(numbers_of_event(short, own))
+            lost = _miscalibration(short, None) if known and own is None else lost
         counts = table.n_events, table.event_rate, table.mean_forecast
-        rows.append(_Row(*counts, lost, _brier(table), _auc(table)))
-    numbers = CalibrationNumbers(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        brier = mean_loss(BRIER, table.forecast, table.events, table.non_events)
+        rows.append(_Row(*counts, lost, brier, auc_of_table(table)))
+    if verdict is None:
+        numbers = CalibrationNumbers(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    else:
+        numbers = verdict.numbers
     if not known:
         missing = np.full(len(rows), math.nan)
         numbers = numbers._replace(p_value=missing, ratio_error=missing)
@@ -227,20 +233,6 @@ def _miscalibration(table: ForecastTable, cases: Cases | None) -> float:
         spread_of=lambda given: spread_of_regression(cases, table, given),
     )
     return found.value
-
-
-def _brier(table: ForecastTable) -> float:
-    """Return the Brier score."""
-    return float(table.events @ (1.0 - table.forecast) ** 2 + table.non_events @ table.forecast**2) / table.weight
-
-
-def _auc(table: ForecastTable) -> float:
-    """Return the area under the ROC curve."""
-    events, non_events = float(table.events.sum()), float(table.non_events.sum())
-    if not (events > 0.0 and non_events > 0.0):
-        return math.nan
-    below = running_sum(table.non_events) - table.non_events / 2.0
-    return float(table.events @ below) / (events * non_events)
 
 
 def class_decomposition(found: EvaluatedClasses, model: str, verdict: ClassCalibration) -> Decomposition:

@@ -15,9 +15,7 @@ from propriety.evaluation.estimators import predicted
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
 from propriety.inference.dependence import check_times
-from propriety.inference.estimation import rules_of
 from propriety.inference.measure_reading import read_measure
-from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.rules.thresholds import Thresholds
@@ -169,12 +167,12 @@ def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Pro
 
 def _learn(ledger: Ledger, problem: Problem) -> None:
     """Compute the moments that the problem needs, if there are cases, and check all numbers."""
-    rules = [rule for measure in problem.measures for rule in rules_of(measure)]
+    rules = problem.rules
     if isinstance(ledger.source, Cases) and ledger.kind == "binary" and ledger.dependence is None:
         # Means of independent cases are computed from the tables; differences are not.
         rules = [problem.headline.rule] if len(ledger.models) > 1 else []
     if ledger.index.names:
-        rules += rules_of_slices(problem.headline, problem.threshold, binary=ledger.kind == "binary")
+        rules += problem.rules_of_groups
     ledger.fill(rule for rule in rules if ledger.has_moments(rule))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from propriety.decisions.advice import Advice, advise
 from propriety.errors import InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
+from propriety.inference.estimation import rules_of
 from propriety.inference.measures import (
     Discrimination,
     MeanScore,
@@ -17,11 +18,13 @@ from propriety.inference.measures import (
     Skill,
 )
 from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Kind
 from propriety.rules.bounded import BoundedBrier, BoundedLog
 from propriety.rules.families import BRIER, Log
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
+from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
 
 __all__ = ["RANKED", "RARE", "Problem"]
@@ -132,6 +135,16 @@ class Problem:
         headline = self.headline
         others = [one for one in (*_at_thresholds(self.thresholds), *OF_AN_EVENT) if one != headline]
         return (headline, *others, *self.more)
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules whose moments the measures use."""
+        return [rule for measure in self.measures for rule in rules_of(measure)]
+
+    @property
+    def rules_of_groups(self) -> list[Rule]:
+        """The rules whose moments the comparison of groups uses."""
+        return rules_of_slices(self.headline, self.threshold, binary=self.kind == "binary")
 
 
 def _advised(measure: Measure) -> str:

@@ -16,7 +16,17 @@ from scipy.special import logit
 
 from propriety.result import Floats
 
-__all__ = ["RECALIBRATIONS", "CalibrationBets", "MeanBets", "Recalibrations", "bet_on_mean", "bet_on_recalibration"]
+__all__ = [
+    "BETS",
+    "LOG_SHARE",
+    "RECALIBRATIONS",
+    "CalibrationBets",
+    "MeanBets",
+    "Recalibrations",
+    "bet_on_mean",
+    "bet_on_recalibration",
+    "least_sum",
+]
 
 BLOCK = 2**13  # Cases processed at a time, which bounds the memory.
 
@@ -86,11 +96,11 @@ def bet_on_mean(values: Floats, bets: MeanBets, log_threshold: float) -> tuple[F
         shares = paths + LOG_SHARE[:, None]
         cases = bets.cases + start + np.arange(1, paths.shape[1] + 1)
         log_e[part] = _log_total(shares)
-        bound[part] = np.maximum(_least_sum(shares, log_threshold) / cases, -1.0)
+        bound[part] = np.maximum(least_sum(shares, log_threshold) / cases, -1.0)
     return log_e, bound, MeanBets(capital, bets.cases + len(values))
 
 
-def _least_sum(shares: Floats, log_threshold: float) -> Floats:
+def least_sum(shares: Floats, log_threshold: float | Floats) -> Floats:
     """Return the sum s at which the capital, with each bet discounted by exp(-b s), equals the threshold."""
     bets = BETS[:, None]
     # A single bet reaches the threshold here, so all together do too. From here, Newton's steps on a convex, decreasing

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit
@@ -24,6 +25,8 @@ __all__ = [
     "ObservedExpected",
     "PredictedActual",
 ]
+
+VarianceOf: TypeAlias = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +123,9 @@ class CalibrationIntercept:
         """Return the score of the fit divided by its information."""
         return _influence(table, slope=False)
 
-    def error_of_independent(self, table: ForecastTable) -> float:
+    def error_of_independent(self, table: ForecastTable, variance_of: VarianceOf | None = None) -> float:
         """Return the standard error, from the variance of outcomes at the fitted rates."""
-        return _error(table, slope=False)
+        return _error(table, variance_of, slope=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +156,9 @@ class CalibrationSlope:
         """Return the score of the fit divided by its information."""
         return _influence(table, slope=True)
 
-    def error_of_independent(self, table: ForecastTable) -> float:
+    def error_of_independent(self, table: ForecastTable, variance_of: VarianceOf | None = None) -> float:
         """Return the standard error, from the variance of outcomes at the fitted rates."""
-        return _error(table, slope=True)
+        return _error(table, variance_of, slope=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +209,14 @@ def _fitted(table: ForecastTable, *, slope: bool) -> tuple[Floats, Floats]:
     return np.asarray(expit(x + line.coefficients[0])), np.full(len(x), line.covariance[0, 0])
 
 
-def _error(table: ForecastTable, *, slope: bool) -> float:
-    """Return the standard error of a coefficient; squared residuals would depend on the few of largest weight."""
+def _error(table: ForecastTable, variance_of: VarianceOf | None, *, slope: bool) -> float:
+    """Return the standard error of a coefficient; squared residuals would depend on the few of largest weight.
+
+    `variance_of` returns the variance of the weighted residuals of each row from the rates of all rows.
+    """
     rate, moved = _fitted(table, slope=slope)
+    if variance_of is not None:
+        return math.sqrt(float(variance_of(rate) @ moved**2))
     variance = table.weights * rate * (1.0 - rate)
     if table.is_weighted:
         variance = weighted_variance(rate, table.event_squares, table.non_event_squares, log_weight_ratio(table))

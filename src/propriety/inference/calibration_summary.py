@@ -366,10 +366,10 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of
             f"{test.units} times cannot show whether neighbours depend on each other: if they do, the test may reject "
             "too often"
         )
-    if _weighted_by_outcome(table):
+    if ledger.prevalence is None and _weighted_by_outcome(table):
         told.append(
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "
-            "these intervals are too wide"
+            "these intervals are too wide; `at_prevalence` gives the right ones"
         )
     return "; ".join(dict.fromkeys(filter(None, [*told, *of_numbers])))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from propriety.calibration.kernel_test import KernelTest, kernel_test
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_numbers import CalibrationNumbers
 from propriety.inference.calibration_summary import (
     COST_MARGIN,
     CalibrationOutcome,
@@ -109,6 +110,8 @@ class ClassCalibration(Result):
         How the p-values were computed.
     note : str
         A caveat, if any.
+    numbers : CalibrationNumbers
+        What the tests of the classes used.
     """
 
     outcome: CalibrationOutcome
@@ -131,6 +134,7 @@ class ClassCalibration(Result):
     dropped: int
     method: str
     note: str
+    numbers: CalibrationNumbers = field(metadata={"hidden": True})
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Columns of the tidy table: those of the classes."""
@@ -319,6 +323,7 @@ def class_calibration_of(
         dropped=ledger.dropped,
         method=found.method,
         note=class_note(ledger, test, read.lines, top, level),
+        numbers=read.numbers,
     )
 
 

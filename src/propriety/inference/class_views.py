@@ -13,6 +13,7 @@ import numpy as np
 
 from propriety.calibration.calibration_test import views_of
 from propriety.calibration.class_scores import SAME, ClassScores, line_of_table, standardised
+from propriety.calibration.class_tables import MOST_EXACT
 from propriety.calibration.class_test import SMALLEST, ClassTest, View, joined_test, line_p_values
 from propriety.calibration.null_scores import NullScores
 from propriety.inference.bootstrap import Drawing
@@ -39,7 +40,7 @@ class Lines(NamedTuple):
 
 
 def class_tables(ledger: Ledger, model: str) -> Iterator[tuple[ForecastTable, Cases | None]]:
-    """Yield the table of each class, and its cases if they are available; the tables of cases are not kept."""
+    """Yield the table of each class, and its cases if they are available; those of many cases are not kept."""
     cases = ledger.cases
     for place in range(ledger.classes or 0):
         event = Event("class", place)
@@ -47,7 +48,7 @@ def class_tables(ledger: Ledger, model: str) -> Iterator[tuple[ForecastTable, Ca
             yield ledger.table(model, event), None
         else:
             own = cases.event(event, model)
-            yield ForecastTable.from_cases(own), own
+            yield ledger.table(model, event) if own.n <= MOST_EXACT else ForecastTable.from_cases(own), own
 
 
 def lines_of(tables: Iterable[tuple[ForecastTable, Cases | None]], drawing: Drawing) -> Lines:

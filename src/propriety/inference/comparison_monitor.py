@@ -22,7 +22,7 @@ from propriety.rules.scoring import losses_of
 from propriety.tables.cases import Cases
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_rates
 
-__all__ = ["MonitoredComparison", "monitor_comparison"]
+__all__ = ["MonitoredComparison", "monitor_comparison", "range_of"]
 
 Standing: TypeAlias = Literal["better", "worse", "not distinguishable"]
 
@@ -207,7 +207,7 @@ def _compared(
         law = "a stream must be continued with forecasts of the same kind"
         told = ["one event" if count is None else f"{count} classes" for count in (before.classes, classes)]
         raise InputValueError(law, offender=f"it forecasts {told[0]}, and these cases {told[1]}")
-    best, worst = _range_of(rule, classes)
+    best, worst = range_of(rule, classes)
     width = worst - best
     model, against = (_losses(cases, name, rule, best, worst) for name in cases.models)
     share = (model - against) / width
@@ -256,7 +256,7 @@ def _read_pair(y_true: object, y_proba: object, reference: object, options: Mapp
     return read_cases(y_true, {"y_proba": y_proba, "reference": reference}, **options)
 
 
-def _range_of(rule: Rule, classes: int | None) -> tuple[float, float]:
+def range_of(rule: Rule, classes: int | None) -> tuple[float, float]:
     """Return the best and the worst loss of a proper rule; both must be finite."""
     check_rule(rule)
     claims = rule.properties(classes)

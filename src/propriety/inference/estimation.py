@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 from narwhals.typing import IntoFrame
@@ -15,7 +16,7 @@ from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.calibration_measures import IntegratedCalibrationIndex
-from propriety.inference.estimates import Estimate
+from propriety.inference.estimates import KNOWN_WEIGHTS, Estimate
 from propriety.inference.index_estimates import estimate_index
 from propriety.inference.influence import estimate_from_influence
 from propriety.inference.mean_estimates import estimate_from_moments
@@ -185,15 +186,22 @@ def estimate_of(
         raise InputValueError(f"there is no formula for {measure.label}", hint='use method="bootstrap".')
     if method == "bootstrap" or not by_formula:
         check_event(ledger, measure, drawn=True)
-        return estimate_by_bootstrap(ledger, name, measure, level, drawing)
+        return _with_known_weights(ledger, estimate_by_bootstrap(ledger, name, measure, level, drawing))
     if is_part(measure):
-        return estimate_part(ledger, name, measure, level=level, drawing=drawing)
+        return _with_known_weights(ledger, estimate_part(ledger, name, measure, level=level, drawing=drawing))
     if isinstance(measure, IntegratedCalibrationIndex):
-        return estimate_index(ledger, name, measure, level=level, drawing=drawing)
-    if isinstance(measure, Mean | Skill):
+        return _with_known_weights(ledger, estimate_index(ledger, name, measure, level=level, drawing=drawing))
+    if isinstance(measure, Mean | Skill) and ledger.censoring is None:
         return estimate_from_moments(ledger, name, measure, level)
-    assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; what has a formula is one of these)
+    assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; these have a formula)
     return estimate_from_influence(ledger, name, measure, level)
+
+
+def _with_known_weights(ledger: Ledger, found: Estimate) -> Estimate:
+    """Say that an interval treats estimated censoring weights as known."""
+    if ledger.censoring is None or not ledger.censoring.is_estimated or math.isnan(found.low):
+        return found
+    return replace(found, method=f"{found.method}, {KNOWN_WEIGHTS}")
 
 
 def estimate_or_note(

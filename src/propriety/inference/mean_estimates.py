@@ -19,7 +19,14 @@ from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.result import Floats
 from propriety.rules.rule import ClassRule, Rule, binary_rule
 
-__all__ = ["MeanErrors", "errors_of_means", "estimate_from_moments", "measured_moments", "parts_in_time"]
+__all__ = [
+    "MeanErrors",
+    "errors_of_means",
+    "estimate_from_moments",
+    "measured_moments",
+    "parts_in_time",
+    "within_range",
+]
 
 
 class MeanErrors(NamedTuple):
@@ -35,7 +42,7 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
     moments = measured_moments(ledger, measure, model)
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
-    errors = errors_of_means(moments)
+    errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
     error, df, inflation = (float(column[place]) for column in errors)
     dependent = ""
     if moments.dependence == "time":
@@ -43,24 +50,31 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
         dependent = f", Bartlett weights over {span:,} time{'s' * (span != 1)}"
     elif moments.dependence == "cluster":
         dependent = ", cluster-robust"
+    elif ledger.prevalence is not None:
+        dependent = ", by outcome"
     method = f"{'delta method, ' if isinstance(measure, Skill) else ''}Student's t{dependent}"
     found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units, inflation=inflation)
     if isinstance(measure, Skill):
         return found
-    if ledger.labels is None and not math.isnan(found.low):
+    if ledger.labels is None and ledger.prevalence is None and not math.isnan(found.low):
         low, high = (float(limit[place]) for limit in limits_of_rare(moments, errors.inflation, level))
         if not math.isnan(low):
             # The distribution of sums of rare events, which needs fewer events.
             found = replace(found, low=low, high=high, method=f"gamma law of rare events{dependent}")
             if moments.dependence is None:
                 found = replace(found, note=few(ledger, fewest=FEWEST_HELD))
-    return _within(found, measure, ledger.classes)
+    return within_range(found, measure, ledger.classes)
 
 
-def errors_of_means(moments: Moments, horizon: int | None = None) -> MeanErrors:
-    """Return the errors of the means of all series, for cases that are independent, in clusters or in time."""
+def errors_of_means(moments: Moments, horizon: int | None = None, *, by_outcome: bool = False) -> MeanErrors:
+    """Return the errors of the means of all series, for cases that are independent, in clusters or in time.
+
+    With `by_outcome`, independent cases are samples of the events and of the non-events, whose weights are fixed.
+    """
     alone = moments.standard_errors()
     if moments.dependence is None:
+        if by_outcome:
+            return _errors_by_outcome(moments.over(OUTCOME))
         return MeanErrors(alone, np.full(len(alone), moments.units - 1.0), np.ones(len(alone)))
     if moments.dependence == "time":
         error, df = hac(parts_in_time(moments), horizon=horizon)
@@ -70,6 +84,16 @@ def errors_of_means(moments: Moments, horizon: int | None = None) -> MeanErrors:
     with np.errstate(divide="ignore", invalid="ignore"):
         inflation = np.where(alone > 0.0, (error / alone) ** 2, 1.0)
     return MeanErrors(error, df, np.fmax(inflation, 1.0))
+
+
+def _errors_by_outcome(cells: Moments) -> MeanErrors:
+    """Return the errors of means of two samples, with the degrees of freedom of Welch and Satterthwaite."""
+    freedom = (cells.n - 1.0)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = cells.spread * (cells.n / (cells.n - 1.0))[:, None] / cells.weight.sum() ** 2
+        square = parts.sum(axis=0)
+        df = np.where(square > 0.0, square**2 / (parts**2 / freedom).sum(axis=0), freedom.sum())
+    return MeanErrors(np.sqrt(square), df, np.ones(len(square)))
 
 
 def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = None) -> Moments:
@@ -141,7 +165,7 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
     return np.asarray(rule.class_case_loss(columns, np.arange(len(shares))))
 
 
-def _within(found: Estimate, measure: Mean, classes: int | None) -> Estimate:
+def within_range(found: Estimate, measure: Mean, classes: int | None) -> Estimate:
     """Clip the limits of a mean to the range that the rule declares; a mean outside it stays within the limits."""
     claims = measure.rule.properties(classes)
     if claims.best is None or claims.worst is None:

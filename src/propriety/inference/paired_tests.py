@@ -13,7 +13,7 @@ from propriety.inference.bootstrap_estimates import UNDEFINED, check_percentiles
 from propriety.inference.dependence import Estimates, block_bootstrap, student
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
 from propriety.inference.few_events import errors_of_even_models, limits_of_rare, rarest
-from propriety.inference.influence import case_influence, errors_of_cases
+from propriety.inference.influence import case_influence, errors_of_cases, influence_in, is_by_outcome
 from propriety.inference.mean_estimates import errors_of_means, measured_moments, parts_in_time
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
@@ -61,13 +61,14 @@ def paired_by_moments(
     values, units = moments.means, moments.units
     if np.isnan(values[: len(ledger.models)]).any():
         raise InputValueError(f"{measure.rule!r} must return numbers; its loss of some case is NaN")
-    errors = errors_of_means(moments, horizon)
+    fixed = ledger.prevalence is not None
+    errors = errors_of_means(moments, horizon, by_outcome=fixed)
     pairs = np.arange(len(values)) >= len(ledger.models)
     inflation = float(np.fmax.reduce(errors.inflation[pairs]))
     widened, untested = errors.standard_error, ""
     if units > 1 and rarest(moments) == 0:
         untested = "all outcomes are the same"
-    elif units > 1 and ledger.labels is None:
+    elif units > 1 and ledger.labels is None and not fixed:
         widened = errors_of_even_models(moments, values, *errors)
         if rarest(moments) >= MANY_EVENTS:
             widened = np.where(np.isnan(widened), errors.standard_error, widened)
@@ -84,7 +85,7 @@ def paired_by_moments(
         found = _widened(values, drawn, factor, errors.df)
     else:
         found = student(values, widened, errors.df, level)
-    if ledger.labels is None and isinstance(measure, Mean):
+    if ledger.labels is None and not fixed and isinstance(measure, Mean):
         limits = limits_of_rare(moments, errors.inflation, level)
         low, high = (np.where(pairs | np.isnan(own), given, own) for own, given in zip(limits, found[2:4], strict=True))
         found = found._replace(low=low, high=high)
@@ -105,7 +106,7 @@ def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Es
     )
 
 
-def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired:
+def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Paired:
     """Compare a smooth measure by the influence of each case on the difference."""
     cases = ledger.cases
     tables = [ledger.table(model) for model in ledger.models]
@@ -113,9 +114,12 @@ def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired
     if cases is None:
         return _untested(values, ledger.n, f"a test of this measure needs {ledger.where_cases_are}")
     parts = np.stack(
-        [case_influence(cases, model, table, measure) for model, table in zip(ledger.models, tables, strict=True)]
+        [
+            case_influence(cases, model, table, influence_in(ledger, table, measure))
+            for model, table in zip(ledger.models, tables, strict=True)
+        ]
     )
-    by_outcome = bool(getattr(measure, "by_outcome", False))
+    by_outcome = is_by_outcome(ledger, measure)
     found = [errors_of_cases(cases, block, by_outcome=by_outcome) for block in blocks_of_series(parts)]
     error, df = (np.concatenate(column) for column in zip(*found, strict=True))
     units = units_of(ledger)

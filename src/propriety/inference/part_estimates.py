@@ -161,7 +161,9 @@ def _error(
     difference = _Difference(rule, given, recalibrated)
     if cases is None:
         return error_of_table(table, difference.influence(table))
-    return float(errors_of_cases(cases, case_influence(cases, model, table, difference)[None]).standard_error[0])
+    return float(
+        errors_of_cases(cases, case_influence(cases, model, table, difference.influence(table))[None]).standard_error[0]
+    )
 
 
 class _Difference:

@@ -297,12 +297,10 @@ def _benjamini_hochberg(p_values: NDArray[Any]) -> Floats:
     >>> _benjamini_hochberg(np.array([0.01, np.nan, 0.04, 0.03]))
     array([0.03, nan, 0.04, 0.04])
     """
+    from scipy.stats import false_discovery_control
+
     adjusted = np.full(p_values.shape, np.nan)
     tested = ~np.isnan(p_values)
-    ordered = np.argsort(p_values[tested])[::-1]
-    ranks = np.arange(len(ordered), 0, -1)
-    smallest = np.minimum.accumulate(p_values[tested][ordered] * len(ordered) / ranks)
-    found = np.empty(len(ordered))
-    found[ordered] = smallest
-    adjusted[tested] = found
+    if tested.any():
+        adjusted[tested] = false_discovery_control(p_values[tested])
     return adjusted

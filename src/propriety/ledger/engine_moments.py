@@ -20,7 +20,7 @@ from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import Lazy, fetched, row_by_row
+from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row
 
 __all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_lazy"]
 
@@ -210,7 +210,7 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
         rows = rows.select(**kept, **columns).select(**by, **weights, **losses)
         if cases.weighted:
             rows = rows.filter(weight > 0.0)  # A case of zero weight does not count, even if its loss is infinite.
-        rows = rows.select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
+        rows = computed_once(rows).select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
         return rows.select(**by, **weights, **products)
 
     rows = row_by_row(cases.lawful_rows(), of_rows)

@@ -24,6 +24,7 @@ from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
+from propriety.tables.censoring import Censoring
 from propriety.tables.events import TOP, Event, event_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
@@ -62,6 +63,8 @@ class Ledger:
         Rows left out because of missing values.
     source : Cases or LazyCases, optional
         Cases from which more can be computed; None for a ledger from files.
+    prevalence : float, optional
+        The event rate that the weights give all cases together; see `propriety.at_prevalence`.
     """
 
     models: tuple[str, ...]
@@ -72,6 +75,7 @@ class Ledger:
     is_weighted: bool
     dropped: int = 0
     source: Cases | LazyCases | None = None
+    prevalence: float | None = None
     _tables: dict[Place, KeyedTables] = field(default_factory=dict, metadata={"hidden": True})
     _whole: dict[Place, ForecastTable] = field(default_factory=dict, metadata={"hidden": True})
     _moments: dict[Rule, Moments] = field(default_factory=dict, metadata={"hidden": True})
@@ -243,6 +247,11 @@ class Ledger:
             return replace(found, keys={name: found.keys[name] for name in self.index.names})
         return self.source
 
+    @property
+    def censoring(self) -> Censoring | None:
+        """How the weights of censored outcomes were estimated, if the cases are in memory."""
+        return self.source.censoring if isinstance(self.source, Cases) else None
+
     def where(self, **keys: Any) -> Ledger:
         """Return the ledger of the cases with these labels; a list of labels means any of them."""
         return self.at_entries(self.index.matches(keys))
@@ -255,7 +264,10 @@ class Ledger:
             kept = {rule: one for rule, one in moments.items() if self.labels or not np.isnan(one.even_squares).any()}
             return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=kept)
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
-        return replace(self, index=self.index.where(chosen), source=None, _tables=tables, _whole={}, _moments=moments)
+        kept_index = self.index.where(chosen)
+        return replace(
+            self, index=kept_index, source=None, prevalence=None, _tables=tables, _whole={}, _moments=moments
+        )
 
     def of_event(self, model: str, event: Any) -> Ledger:
         """Return the ledger of one event of classes, such as "y is this class", for one model; it has no moments."""
@@ -312,7 +324,7 @@ class Ledger:
         }
         if isinstance(self.source, Cases):
             found = Ledger.of_source(self.source.with_keys(kept), self.events)
-            return replace(found, _whole=dict(self._whole), _moments=moments)
+            return replace(found, prevalence=self.prevalence, _whole=dict(self._whole), _moments=moments)
         index, codes = self.index.only(kept)
         tables = {place: one.pooled(codes, len(index)) for place, one in self._tables.items()}
         return replace(self, index=index, _tables=tables, _moments=moments)

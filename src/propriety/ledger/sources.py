@@ -18,7 +18,7 @@ from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
 from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
 
-__all__ = ["check_condensed", "open_ledger"]
+__all__ = ["check_condensed", "key_columns", "open_ledger"]
 
 
 def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
@@ -57,7 +57,7 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
     columns = _column_names({"outcome": outcome, "cluster": cluster, "time": time, "sample_weight": sample_weight})
     models = _columns_of_models(forecasts)
     _check_number(len(models), fewest)
-    keys = _key_columns(by)
+    keys = key_columns(by)
     frame = known(y_true)
     if isinstance(frame, nw.LazyFrame):
         cases = read_lazy_cases(
@@ -163,7 +163,7 @@ def _column_names(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {name: column for name, column in columns.items() if name != "outcome"}
 
 
-def _key_columns(by: object) -> list[str]:
+def key_columns(by: object) -> list[str]:
     """Return the key columns of a frame."""
     if by is None:
         return []

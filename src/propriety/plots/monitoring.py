@@ -17,11 +17,12 @@ from propriety.inference.e_process import EProcess
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, write_title
 from propriety.result import Floats
 
-__all__: list[str] = []
+__all__ = ["parted", "power_of_ten"]
 
 WIDE = (5.8, 3.5)
 POINTS = 3000  # More than can be distinguished on a page.
 LEAST = -4.0  # Power of ten below which the evidence is cut off.
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")  # Unlike mathematical text, the report shows them too.
 ROOM = 0.13  # Height of a label at the end of a curve, as a share of the axes.
 
 
@@ -67,7 +68,7 @@ def _draw_evidence(ax: Axes, process: EProcess, lines: dict[str, tuple[Floats, i
     _frame(ax, process.n)
     ax.set(ylim=(low, high), ylabel="Evidence (e-value, log scale)")
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda power, _: _power_of_ten(power)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda power, _: power_of_ten(power)))
     ax.axhspan(threshold, high, color=GREY["band"], alpha=0.5, linewidth=0, zorder=0.5)
     ax.axhline(0.0, color=GREY["isoline"], linewidth=0.9, zorder=1)
     ax.axhline(threshold, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_threshold")
@@ -80,7 +81,7 @@ def _draw_evidence(ax: Axes, process: EProcess, lines: dict[str, tuple[Floats, i
         beside.append((max(float(power[-1]), low), f"evidence:\n{name}", color))
         if at is not None:
             _mark(ax, at, float(power[at]), text.format(at), color, line=index)
-    places = _parted([place for place, _, _ in beside], ROOM * (high - low))
+    places = parted([place for place, _, _ in beside], ROOM * (high - low))
     for place, (_, text, color) in zip(places, beside, strict=True):
         _write_beside(ax, process.n, place, text, color)
 
@@ -154,7 +155,7 @@ def _thinned(length: int, at: int | None) -> NDArray[np.intp]:
     return rows if at is None else np.unique(np.append(rows, min(at, length - 1)))
 
 
-def _parted(heights: list[float], room: float) -> list[float]:
+def parted(heights: list[float], room: float) -> list[float]:
     """Move heights apart if labels at them would overlap."""
     order = np.argsort(heights, kind="stable")
     moved = np.array(heights)[order]
@@ -169,5 +170,6 @@ def _parted(heights: list[float], room: float) -> list[float]:
     return parted.tolist()
 
 
-def _power_of_ten(power: float) -> str:
-    return f"{10.0**power:,.6g}" if abs(power) <= 3 else f"$10^{{{power:.0f}}}$"
+def power_of_ten(power: float) -> str:
+    """Return the label of a tick at a power of ten."""
+    return f"{10.0**power:,.6g}" if abs(power) <= 3 else f"10{f'{power:.0f}'.translate(SUPERSCRIPTS)}"

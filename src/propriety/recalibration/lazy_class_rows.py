@@ -20,12 +20,11 @@ from propriety.recalibration.softmax_fit import Likelihood, Sums
 from propriety.result import Floats
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import Lazy, fetched, row_by_row
+from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row
 from propriety.tables.validation import Labels, Missing
 
 __all__ = ["LazyClassRows"]
 
-ALL_ROWS = 2**62  # More than a frame can have.
 FARTHEST = 700.0  # Of a score below the largest of its row, so that its exponential is not 0.
 
 
@@ -149,29 +148,16 @@ def _added(
     columns |= {f"y_{k}": cases.happened(Event("class", k)) for k in range(size)}
     columns |= {f"x_{k}": own.clip(floor, 1.0) for k, own in enumerate(cases.forecasts(0))}
     stages = [*_softmax(slopes, intercepts), *(_temperature_parts if scaling == "temperature" else _vector_parts)(size)]
-    is_fenced = cases.engine == "ibis on postgres"
 
     def of_rows(rows: Lazy) -> Lazy:
-        rows = _with_logarithms(rows.select(**columns).filter(nw.col("w") > 0.0), size)
-        for stage in stages:
-            # PostgreSQL would replace each column by its formula, and the query would grow exponentially with the
-            # number of stages. It does not do so across a limit.
-            rows = (rows.head(ALL_ROWS) if is_fenced else rows).with_columns(**stage)
+        rows = rows.select(**columns).filter(nw.col("w") > 0.0)
+        for stage in ({name: nw.col(name).log() for name in _names("x", size)}, *stages):
+            rows = computed_once(rows).with_columns(**stage)
         return rows.select(*stages[-1])
 
     rows = row_by_row(cases.lawful_rows(), of_rows)
     table = fetched(rows.select(*(nw.col(name).sum() for name in stages[-1])))
     return {name: float(table.column(name)[0].as_py()) for name in stages[-1]}
-
-
-def _with_logarithms(rows: Lazy, size: int) -> Lazy:
-    names = _names("x", size)
-    if rows.implementation.is_ibis():
-        # The logarithm of narwhals has a base, which PostgreSQL only supports for decimal numbers, and these are slow.
-        table = rows.to_native()
-        found: Lazy = nw.from_native(table.mutate(**{name: table[name].ln() for name in names}))
-        return found
-    return rows.with_columns(**{name: nw.col(name).log() for name in names})
 
 
 def _softmax(slopes: list[float], intercepts: list[float]) -> list[dict[str, nw.Expr]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import platform
-import secrets
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propriety.evaluation import words
@@ -17,7 +15,7 @@ from propriety.report.group_sections import group_sections
 from propriety.report.number_sections import comparison, means, scores
 from propriety.report.page import Facts, Page, Section
 from propriety.report.recalibration import recalibration
-from propriety.report.rendering import iframe_of, render
+from propriety.report.rendering import iframe_of, render, write_page
 from propriety.report.sections import calibration, decisions
 from propriety.report.tripod import tripod_items
 
@@ -37,16 +35,7 @@ def report_of(
     """Return the report, and write it to `path`, if given, completely or not at all."""
     page = render(page_of(evaluation, title=title, description=description))
     if path is not None:
-        target = Path(path)
-        # Not `tempfile`: other users could not read the report.
-        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-        try:
-            with part.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(page)
-            part.replace(target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        write_page(page, path)
     return page
 
 
@@ -91,6 +80,9 @@ def _headline(evaluation: Evaluation) -> dict[str, object]:
     rates = evaluation.rates
     if evaluation.kind == "binary":
         weighted = ", weighted" if evaluation.is_weighted else ""
+        if (censoring := evaluation.ledger.censoring) is not None:
+            weighted = f" by {censoring.horizon:g}"
+            facts["Censored before"] = f"{censoring.n - evaluation.n - evaluation.dropped:,} of {censoring.n:,} cases"
         facts["Event rate"] = f"{rates['event']:.2%}{weighted}"
     else:
         facts["Grades" if evaluation.kind == "ordinal" else "Classes"] = len(rates)

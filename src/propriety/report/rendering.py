@@ -7,10 +7,12 @@ import hashlib
 import html
 import math
 import re
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined, Template
@@ -25,7 +27,10 @@ from propriety.report.payload import json_for_html
 from propriety.report.svg import adopt
 from propriety.report.threshold_ranking import ThresholdRanking, percent, reading
 
-__all__ = ["iframe_of", "render"]
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["iframe_of", "render", "write_page"]
 
 MOST_ROWS = 20
 LONG = 40  # A longer table scrolls, and its rows can be filtered.
@@ -50,6 +55,20 @@ def render(page: Page) -> str:
     view = _View(page)
     # Lone surrogates cannot be encoded, so they are replaced.
     return view.html().encode("utf-8", "replace").decode("utf-8")
+
+
+def write_page(page: str, path: str | PathLike[str]) -> None:
+    """Write a page to a file, completely or not at all."""
+    target = Path(path)
+    # Not `tempfile`: other users could not read the report.
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(page)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def iframe_of(page: str, *, height: int = 800) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from propriety.tables import frames
 
 __all__ = [
     "Lazy",
+    "computed_once",
     "encoded",
     "engine_of",
     "excluding_nan",
@@ -29,6 +31,7 @@ Lazy: TypeAlias = nw.LazyFrame[Any]
 # Parquet files leave NaN out of their statistics, and DuckDB relies on these when it compares numbers or tests for NaN
 # (DuckDB issue 25521), so that NaN would pass as a valid number.
 OVERLOOKS_NAN = ("duckdb", "ibis on duckdb")
+ALL_ROWS = 2**62  # More than any table has.
 
 
 def engine_of(frame: Lazy) -> str:
@@ -40,7 +43,25 @@ def engine_of(frame: Lazy) -> str:
 def fetched(query: Lazy) -> Any:
     """Run a query and return a PyArrow table."""
     frames.pyarrow()
+    if query.implementation.is_ibis():
+        query = nw.from_native(_with_natural_logarithms(query.to_native()))
     return query.collect(backend="pyarrow").to_native()
+
+
+def _with_natural_logarithms(table: Any) -> Any:
+    """Return an Ibis table with ln(x) for the logarithm of x to base e.
+
+    narwhals writes the base as a decimal number. PostgreSQL then computes in decimal arithmetic, which takes a hundred
+    times as long.
+    """
+    from ibis.expr import operations as ops
+
+    def replaced(node: Any, changed: dict[str, Any] | None) -> Any:
+        new = node.__recreate__(changed) if changed else node
+        is_natural = isinstance(new, ops.Log) and isinstance(new.base, ops.Literal) and new.base.value == math.e
+        return ops.Ln(new.arg) if is_natural else new
+
+    return table.op().replace(replaced).to_expr()
 
 
 def row_by_row(frame: Lazy, build: Callable[[Lazy], Lazy]) -> Lazy:
@@ -59,6 +80,15 @@ def row_by_row(frame: Lazy, build: Callable[[Lazy], Lazy]) -> Lazy:
     shape = of_partition(native._meta)  # noqa: SLF001  # its documented name; otherwise Dask computes it repeatedly
     rows: Lazy = nw.from_native(native.map_partitions(of_partition, meta=shape, clear_divisions=True))
     return rows
+
+
+def computed_once(rows: Lazy) -> Lazy:
+    """Return the rows for a next stage of a query that uses their columns several times.
+
+    PostgreSQL would replace each column by its formula, and the query would grow exponentially with the number of
+    stages. It does not do so across a limit.
+    """
+    return rows.head(ALL_ROWS) if engine_of(rows) == "ibis on postgres" else rows
 
 
 def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:

@@ -1,0 +1,143 @@
+"""`propriety monitor`: the numbers and alarms of ledgers, day by day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from propriety.cli.inputs import condensed_kind, found_files
+from propriety.cli.machine import monitor_document, written
+from propriety.cli.messages import block, say, show_table
+from propriety.cli.openmetrics import openmetrics
+from propriety.cli.options import FILE, file_arguments, json_option
+from propriety.cli.outputs import STDOUT, check_targets, write
+from propriety.cli.stages import Stages
+from propriety.errors import InputValueError
+from propriety.inference.ledger_monitor import LedgerMonitor
+from propriety.inference.ledger_monitor import monitor as monitor_ledger
+from propriety.inference.monitor_files import FACTS
+from propriety.inference.number_words import number
+from propriety.ledger.ledger import Ledger
+
+__all__ = ["monitor"]
+
+SHOWN = 20  # Streams in the table on the terminal.
+
+
+@click.command(
+    short_help="Monitor ledgers day by day.",
+    epilog=block(
+        "Examples",
+        "propriety monitor 'ledgers/*' --html monitor.html",
+        "propriety monitor ledgers/today --state monitor --openmetrics monitor.prom",
+        "propriety monitor ledger --time week --level 0.99 --json -",
+    ),
+)
+@file_arguments
+@click.option("--time", metavar="KEY", help="Key of the ledgers whose labels are the days.  [default: day]")
+@click.option(
+    "--state",
+    type=click.Path(),
+    metavar="FOLDER",
+    help="Folder of the state, made if it does not exist. With it, only new days are needed, and the options of the "
+    "first run apply.",
+)
+@click.option(
+    "--level",
+    type=float,
+    metavar="P",
+    help="One minus the probability of any false alarm, over all models, keys and days.  [default: 0.95]",
+)
+@click.option(
+    "--reference-days",
+    type=int,
+    metavar="N",
+    help="Number of first days with which later forecasts are compared.  [default: 28]",
+)
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with figures of every day; - for the output.")
+@json_option
+@click.option(
+    "--openmetrics",
+    "metrics_file",
+    type=FILE,
+    metavar="FILE",
+    help="Write the alarms and the numbers of the last day as OpenMetrics text, for Prometheus.",
+)
+def monitor(
+    files: Sequence[str],
+    *,
+    state: str | None,
+    html: str | None,
+    json_file: str | None,
+    metrics_file: str | None,
+    **options: Any,
+) -> None:
+    """Monitor the models of ledgers day by day, for every combination of their other keys.
+
+    An alarm means that forecasts are not calibrated, or that two models differ. The probability of any false alarm is
+    at most 1 - level, however often one looks. Exits with code 1 if there is an alarm. FILEs are ledgers of
+    `propriety condense` with --by day, or whatever --time names.
+    """
+    targets = [html, json_file, metrics_file]
+    check_targets(targets)
+    stages = Stages()
+    with found_files(files) as paths:
+        if condensed_kind(paths) != "ledgers":
+            raise InputValueError("monitor reads ledgers", hint="`propriety condense --by day` makes one.")
+        with stages.stage("reading"):
+            ledger = Ledger.merge(map(Ledger.from_parquet, paths))
+    with stages.stage("monitoring"):
+        found = _monitored(ledger, state, {name: value for name, value in options.items() if value is not None})
+    _write(found, html, json_file, metrics_file)
+    if state is not None:
+        found.to_parquet(state)
+    if STDOUT not in targets:
+        say(found.summary())
+        _show(found)
+    if found.alarms:
+        click.get_current_context().exit(1)
+
+
+def _monitored(ledger: Ledger, state: str | None, options: dict[str, Any]) -> LedgerMonitor:
+    if state is None or not (Path(state) / FACTS).exists():
+        return monitor_ledger(ledger, **options)
+    before = LedgerMonitor.from_parquet(state)
+    other = next((name for name, value in options.items() if getattr(before, name) != value), None)
+    if other is not None:
+        law = f"{state} was made with another --{other.replace('_', '-')}"
+        offender = f"it has {getattr(before, other)!r}"
+        raise InputValueError(law, offender=offender, hint="leave the option out, or name another folder.")
+    return before.extend(ledger)
+
+
+def _write(found: LedgerMonitor, html: str | None, json_file: str | None, metrics_file: str | None) -> None:
+    if html is not None:
+        write(html, found.to_html())
+    if json_file is not None:
+        write(json_file, written(monitor_document(found)))
+    if metrics_file is not None:
+        write(metrics_file, openmetrics(found).rstrip("\n") if metrics_file == STDOUT else openmetrics(found))
+
+
+def _show(found: LedgerMonitor) -> None:
+    """Print the streams with the strongest evidence."""
+    columns = found.columns()
+    order = sorted(range(len(found.states)), key=lambda place: -found.states.highest[place])
+    rows = []
+    for place in order[:SHOWN]:
+        reference = columns["reference"][place]
+        name = columns["model"][place] if reference is None else f"{columns['model'][place]} - {reference}"
+        value = columns["observed_expected" if reference is None else "difference"][place]
+        limits = f"{number(value)} ({number(columns['low'][place])} to {number(columns['high'][place])})"
+        keys = [str(columns[key][place]) for key in found.keys]
+        evidence = [f"{columns['e_value'][place]:.3g}", f"{columns['threshold'][place]:.3g}"]
+        alarm = columns["alarm"][place]
+        rows.append([name, *keys, f"{columns['n'][place]:,}", limits, *evidence, "" if alarm is None else str(alarm)])
+    head = ["model", *found.keys, "cases", "observed/expected, or difference", "e-value", "alarm at", "alarm"]
+    numbers = [len(found.keys) + place for place in (1, 2, 3, 4)]
+    show_table(head, rows, numbers=numbers)
+    if len(order) > SHOWN:
+        say(f"The {SHOWN} streams with the strongest evidence of {len(order):,}; --json has all.")

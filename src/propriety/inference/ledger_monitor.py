@@ -1,0 +1,310 @@
+"""Monitoring a ledger day by day: numbers and alarms for every model and key, with one error budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from propriety.checks import check_level, check_positive
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.comparison_monitor import range_of
+from propriety.inference.daily_numbers import Stream, days_of_ledger
+from propriety.inference.monitor_history import History, MonitoredDays
+from propriety.inference.stream_evidence import mean_limits
+from propriety.inference.stream_states import DIRECTIONS, NEVER, StreamStates
+from propriety.ledger.ledger import Ledger
+from propriety.result import Floats, Result
+from propriety.rules.families import BRIER
+from propriety.rules.rule import Rule
+from propriety.tables.label_codes import ordered_labels
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["LedgerMonitor", "monitor"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LedgerMonitor(Result):
+    """The streams of a ledger after some days, one row each; see `monitor`.
+
+    A stream is the calibration of one model for one combination of keys, or the difference between two models for it.
+
+    Parameters
+    ----------
+    time : str
+        The key whose labels are the days, or other times.
+    keys : tuple of str
+        The other keys.
+    models : tuple of str
+        The models.
+    level : float
+        One minus the probability of any false alarm, over all streams and days.
+    reference_days : int
+        Number of first days of a stream with which later forecasts are compared.
+    rule : Rule
+        The rule of the scores.
+    times : tuple
+        The labels of the days so far.
+    """
+
+    main_columns: ClassVar[tuple[str, ...]] = ("model", "observed_expected", "e_value", "threshold", "alarm", "since")
+
+    time: str
+    keys: tuple[str, ...]
+    models: tuple[str, ...]
+    level: float
+    reference_days: int
+    rule: Rule
+    times: tuple[Any, ...]
+    states: StreamStates = field(metadata={"hidden": True})
+    history: History = field(metadata={"hidden": True})
+
+    def columns(self) -> Mapping[str, Any]:
+        """Return one row per stream.
+
+        `observed_expected` is that of all days, and `difference` is the mean loss of the model minus that of the
+        reference. `low` and `high` bound the average so far of either; all of them together hold on all days with a
+        probability of at least the level. `alarm` is the day on which the e-value first reached its threshold, `since`
+        the most likely day of the change, and `direction` says how the model is wrong.
+        """
+        states = self.states
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            ratio = np.where(states.is_pair, np.nan, states.events / states.expected)
+            difference = np.where(states.is_pair, self._width * states.sums / states.n, np.nan)
+            low, high = self._limits()
+            e_value, threshold = np.exp(states.evidence.log_e_value), np.exp(states.log_thresholds(self.level))
+        alarmed = states.alarm != NEVER
+        directions = [DIRECTIONS[place] if on else "" for place, on in zip(states.direction, alarmed, strict=True)]
+        return {
+            **self.labels_of(states.streams),
+            "days": states.evidence.days,
+            "n": states.n,
+            "observed_expected": ratio,
+            "difference": difference,
+            "low": low,
+            "high": high,
+            "e_value": e_value,
+            "threshold": threshold,
+            "p_value": np.minimum(np.exp(-states.highest) / states.share, 1.0),
+            "alarm": [self._label(place) for place in states.alarm.tolist()],
+            "since": [self._label(place) for place in np.where(alarmed, states.since, NEVER).tolist()],
+            "direction": directions,
+        }
+
+    @property
+    def alarms(self) -> int:
+        """Number of streams that have raised an alarm."""
+        return int((self.states.alarm != NEVER).sum())
+
+    @cached_property
+    def days(self) -> MonitoredDays:
+        """The numbers of every stream on every day."""
+        return self.history.days(self)
+
+    @property
+    def latest(self) -> MonitoredDays:
+        """The numbers of every stream on the last day."""
+        return self.history.last(self)
+
+    def summary(self) -> str:
+        """Return the result in words: every alarm, those with the strongest evidence first."""
+        from propriety.inference.monitor_words import summary_of
+
+        return summary_of(self)
+
+    def extend(self, ledger: Ledger) -> LedgerMonitor:
+        """Return the monitor after the later days of a ledger; the options do not change.
+
+        The result is the same as for all days at once. Days that have been monitored already must not have changed;
+        the others must follow them.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> y, p, day = [0, 1, 0, 1] * 15, [0.2, 0.7, 0.4, 0.5] * 15, [1, 1, 2, 2] * 15
+        >>> ledger = pr.condense(y, {"m": p}, by={"day": day})
+        >>> one = pr.monitor(ledger.where(day=1))
+        >>> both = one.extend(ledger.where(day=2))
+        >>> one.times, both.times, both.to_dict() == pr.monitor(ledger).to_dict()
+        ((1,), (1, 2), True)
+        """
+        _check_ledger(ledger, self.time)
+        facts = {"keys": tuple(key for key in ledger.keys if key != self.time), "models": ledger.models}
+        for name, found in facts.items():
+            if found != getattr(self, name):
+                law = f"a monitor must be continued with the same {name}"
+                raise InputValueError(law, offender=f"it has {getattr(self, name)!r}, and the ledger {found!r}")
+        known = [label for label in ledger.keys[self.time] if label in set(self.times)]
+        if known:
+            self.history.check_same(self, ledger.where(**{self.time: known}))
+            if len(known) == len(ledger.keys[self.time]):
+                return self
+            later = [label for label in ledger.keys[self.time] if label not in set(known)]
+            ledger = ledger.where(**{self.time: later})
+        _check_order([*self.times[-1:], *ledger.keys[self.time]], self.time)
+        states, times, history = self.states, self.times, self.history
+        for day in days_of_ledger(ledger, self.time, self.rule, self._width):
+            states, rows = states.after(day, len(times), level=self.level, reference_days=self.reference_days)
+            times, history = (*times, day.time), history.with_day(rows)
+        return replace(self, states=states, times=times, history=history)
+
+    def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "Monitor of forecasts") -> str:
+        """Return a page with the alarms and figures of the streams as HTML, and write it to `path`, if given.
+
+        The page works offline; needs Jinja2 and Matplotlib.
+        """
+        from propriety.report.monitor import monitor_report
+
+        return monitor_report(self, path, title=title)
+
+    def to_parquet(self, folder: str | PathLike[str]) -> None:
+        """Write the state and the days to a folder of Parquet files, or only what is new; needs PyArrow."""
+        from propriety.inference.monitor_files import write_monitor
+
+        write_monitor(self, folder)
+
+    @classmethod
+    def from_parquet(cls, folder: str | PathLike[str]) -> LedgerMonitor:
+        """Read a monitor that `to_parquet` wrote; its days are read when they are needed."""
+        from propriety.inference.monitor_files import read_monitor
+
+        return read_monitor(folder)
+
+    def labels_of(self, streams: Sequence[Stream]) -> dict[str, Any]:
+        """Return the columns that identify streams."""
+        columns: dict[str, Any] = {"model": [one.model for one in streams]}
+        columns["reference"] = [one.reference for one in streams]
+        return columns | {key: [one.labels[place] for one in streams] for place, key in enumerate(self.keys)}
+
+    @property
+    def _width(self) -> float:
+        best, worst = range_of(self.rule, None)
+        return worst - best
+
+    def _label(self, place: int) -> Any:
+        return None if place == NEVER else self.times[place]
+
+    def _limits(self) -> tuple[Floats, Floats]:
+        """Return the limits of observed/expected, or of the difference."""
+        states = self.states
+        thresholds = states.log_thresholds(self.level) + np.log(2.0)
+        low, high = mean_limits(states.sums, states.squares, states.n.astype(np.float64), thresholds)
+        ratios = [np.maximum(1.0 + states.n * limit / states.expected, 0.0) for limit in (low, high)]
+        ends = zip(ratios, (low, high), strict=True)
+        lowest, highest = (np.where(states.is_pair, self._width * limit, ratio) for ratio, limit in ends)
+        return lowest, highest
+
+    def _facts(self) -> dict[str, Any]:
+        facts = {"streams": len(self.states), "days": len(self.times), "alarms": self.alarms}
+        return facts | {"level": self.level}
+
+
+def monitor(
+    ledger: Ledger, *, time: str = "day", rule: Rule = BRIER, level: float = 0.95, reference_days: int = 28
+) -> LedgerMonitor:
+    r"""Monitor the models of a ledger day by day, for every combination of the other keys.
+
+    For every day, model and key it computes the number of cases, the event rate, the mean forecast, observed/expected,
+    the score with its standard error, the calibration slope and the population stability index of the forecasts. Two
+    claims are tested after every day: that the forecasts of a model are calibrated, given all earlier days; and, for
+    every pair of models, that their expected losses are equal on each day. An alarm names the most likely day of the
+    change.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Cases by day and other keys: ``pr.condense(frame, ["a", "b"], outcome="y", by=["day", "site"])``. They must be
+        independent given the forecasts, and have no weights.
+    time : str
+        The key whose labels are the days, or other times, in sorted order.
+    rule : Rule
+        Any proper rule with a finite range, for the scores and for the comparison of models.
+    level : float
+        One minus the probability of any false alarm, over all streams and days.
+    reference_days : int
+        Number of first days of each model and key with which later forecasts are compared.
+
+    Returns
+    -------
+    LedgerMonitor
+        One row per model and key, and per pair of models and key; `days` has those of every day, `extend` adds days,
+        and `to_parquet` stores the state.
+
+    Notes
+    -----
+    Calibration is tested by likelihood ratios of recalibrated forecasts, which are computed from the forecast tables
+    of a day; see `propriety.inference.stream_evidence`. They have expected value one if the forecasts are calibrated,
+    and at most one on a grid. Models are compared by the sums of their loss differences and of their squares. Part of
+    the capital is invested on each day, so that a change on day 200 is found about as fast as one on day 20.
+
+    The budget 1 - level is divided among all streams: an alarm is raised when the e-value of a stream reaches
+    :math:`1 / (s (1 - \text{level}))`, where s is its share. The streams of the first day share three quarters, and
+    those that appear later share the rest. With a probability of at least the level, no stream ever raises a false
+    alarm. An alarm stays after the forecasts have been corrected: start a new monitor then.
+
+    A day must be added after all of its outcomes are known. Outcomes that deviate together, for example because of the
+    weather, count as miscalibration, because the forecasts did not know it.
+
+    References
+    ----------
+    Shin, Ramdas & Rinaldo (2024), doi:10.51387/23-NEJSDS51, for e-detectors; Howard, Ramdas, McAuliffe & Sekhon
+    (2021), doi:10.1214/20-AOS1991, for bounds at all times; Henzi & Ziegel (2022), doi:10.1093/biomet/asab047, for
+    e-values of forecasts.
+
+    Examples
+    --------
+    >>> import numpy as np, propriety as pr
+    >>> rng = np.random.default_rng(0)
+    >>> day, p = np.repeat(np.arange(1, 61), 500), rng.beta(1, 9, 30_000)
+    >>> y = rng.random(30_000) < np.where(day > 40, 1.3, 1.0) * p
+    >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}), time="day")
+    >>> print(watch.summary())
+    1 alarm in 1 stream over 60 days (probability of any false alarm: at most 5%):
+    m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.33.
+    """
+    check_level(level)
+    check_positive("reference_days", reference_days)
+    range_of(rule, None)
+    _check_ledger(ledger, time)
+    empty = LedgerMonitor(
+        time=time,
+        keys=tuple(key for key in ledger.keys if key != time),
+        models=ledger.models,
+        level=level,
+        reference_days=reference_days,
+        rule=rule,
+        times=(),
+        states=StreamStates.none(),
+        history=History(),
+    )
+    return empty.extend(ledger)
+
+
+def _check_ledger(ledger: Ledger, time: str) -> None:
+    if not isinstance(ledger, Ledger):
+        law = "monitor needs a Ledger"
+        hint = "condense the cases by day first, or use monitor_calibration for single cases in order."
+        raise InputTypeError(law, offender=f"got {type(ledger).__name__}", hint=hint)
+    ledger.index.place(time)
+    if ledger.labels is not None:
+        law = "monitor needs the forecasts of one event; this ledger has classes"
+        raise InputValueError(law, hint="condense the forecasts of one class, with its outcomes as 0 and 1.")
+    if ledger.is_weighted:
+        raise InputValueError("monitor needs cases without weights, because its tests count cases")
+    if ledger.dependence is not None:
+        law = f"monitor needs independent cases; those of this ledger may be correlated within its {ledger.dependence}"
+        raise InputValueError(law, hint="condense them without it, if they are independent given the forecasts.")
+
+
+def _check_order(labels: Sequence[Any], time: str) -> None:
+    """Raise an error unless the times are in sorted order."""
+    if tuple(labels) != ordered_labels(labels):
+        law = f"the labels of {time!r} must be in sorted order, and later than those monitored already"
+        one, other = next(pair for pair in zip(labels, ordered_labels(labels), strict=True) if pair[0] != pair[1])
+        hint = "use dates such as 2026-01-31, and add days in order."
+        raise InputValueError(law, offender=f"{one!r} comes before {other!r}", hint=hint)

@@ -1,0 +1,67 @@
+"""The alarms of a monitor in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from propriety.inference.estimates import counted
+from propriety.inference.ledger_monitor import LedgerMonitor
+from propriety.inference.number_words import number
+from propriety.inference.stream_states import DIRECTIONS, NEVER
+
+__all__ = ["alarm_words", "alarmed_streams", "change_words", "stream_name", "summary_of", "time_words"]
+
+
+def summary_of(watch: LedgerMonitor) -> str:
+    """Return the number of alarms, and a sentence for each, those with the strongest evidence first."""
+    scope = f"{counted(len(watch.states), 'stream')} over {counted(len(watch.times), watch.time)}"
+    budget = f"probability of any false alarm: at most {100.0 * (1.0 - watch.level):.3g}%"
+    places = alarmed_streams(watch)
+    if not places:
+        return f"No alarm in {scope} ({budget})."
+    head = f"{counted(len(places), 'alarm')} in {scope} ({budget}):"
+    return "\n".join([head, *(alarm_words(watch, place) for place in places)])
+
+
+def alarmed_streams(watch: LedgerMonitor) -> list[int]:
+    """Return the streams with an alarm, those with the strongest evidence first."""
+    states = watch.states
+    order = np.argsort(states.log_thresholds(watch.level) - states.highest, kind="stable")
+    return [place for place in order.tolist() if states.alarm[place] != NEVER]
+
+
+def stream_name(watch: LedgerMonitor, place: int) -> str:
+    """Return the labels of the keys of a stream, such as "site a, device b"."""
+    labels = watch.states.streams[place].labels
+    return ", ".join(f"{key} {label}" for key, label in zip(watch.keys, labels, strict=True))
+
+
+def time_words(watch: LedgerMonitor, place: int) -> str:
+    """Return a time in words: "day 12" for a number, and a date as it is."""
+    label = watch.times[place]
+    return f"{watch.time} {label}" if isinstance(label, int | float) else str(label)
+
+
+def alarm_words(watch: LedgerMonitor, place: int) -> str:
+    """Return the sentence of an alarm."""
+    stream, name = watch.states.streams[place], stream_name(watch, place)
+    subject = stream.model if stream.reference is None else f"{stream.model} against {stream.reference}"
+    return f"{subject} ({name}): {change_words(watch, place)}" if name else f"{subject}: {change_words(watch, place)}"
+
+
+def change_words(watch: LedgerMonitor, place: int) -> str:
+    """Return what an alarm says about its stream: the direction, since when, and how large the change is."""
+    states, stream = watch.states, watch.states.streams[place]
+    alarm, since = (time_words(watch, int(column[place])) for column in (states.alarm, states.since))
+    direction = DIRECTIONS[int(states.direction[place])]
+    if direction == "refuted":
+        return f"a forecast of 0 or 1 was wrong on {alarm}."
+    own = watch.days.of_stream(place, since=int(states.since[place]))
+    when = f"since {since} (alarm on {alarm})"
+    if stream.reference is not None:
+        difference = float((own.score * own.n).sum() / own.n.sum())
+        return f"{direction} {when}, mean difference of the losses {number(difference)}."
+    if direction in ("too extreme", "too timid"):
+        return f"forecasts {direction} {when}."
+    ratio = float((own.event_rate * own.n).sum() / (own.mean_forecast * own.n).sum())
+    return f"forecasts {direction} {when}, observed/expected {number(ratio)}."

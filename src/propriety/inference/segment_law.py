@@ -1,0 +1,64 @@
+"""The distribution of the largest deviation of any segment if all forecasts are calibrated."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from propriety.inference.segment_sums import SegmentCases, SegmentSums
+from propriety.progress import track
+from propriety.result import Floats
+
+__all__ = ["SMALLEST", "deviations", "largest_deviations"]
+
+SMALLEST = 5.0  # Segments with a smaller sum of p (1 - p) are not tested.
+STREAM = 2_025
+NORMAL = 1e-8  # Smaller skewness is none.
+
+
+def deviations(sums: SegmentSums, observed: Floats | None = None) -> Floats:
+    r"""Return the deviation of each segment in standard errors, corrected for skewness; 0 if it is not tested.
+
+    With :math:`z = (O - E) / \sqrt V` and the skewness :math:`g = \sum p (1 - p) (1 - 2p) / V^{3/2}` of calibrated
+    forecasts, this is Wilson and Hilferty's normal score of a gamma variable with the skewness g.
+    """
+    observed = sums.observed if observed is None else observed
+    tested = sums.variance >= SMALLEST
+    variance = np.where(tested, sums.variance, 1.0)
+    z = (observed - sums.expected) / np.sqrt(variance)
+    skewness = sums.third / variance**1.5
+    turned = np.where(skewness < 0.0, -z, z)
+    root = 2.0 / np.maximum(np.abs(skewness), NORMAL)  # Square root of the shape of the gamma distribution.
+    score = 3.0 * root * (np.cbrt(np.maximum(1.0 + turned / root, 0.0)) - 1.0 + 1.0 / (9.0 * root**2))
+    # Of a distribution that is hardly skewed, the difference of the cube roots would lose its digits.
+    score = np.where(root > 1e4, turned, score)
+    return np.where(tested, np.where(skewness < 0.0, -score, score), 0.0)
+
+
+def largest_deviations(
+    cases: SegmentCases, sums: SegmentSums, draws: int, seed: int, *, progress: bool = False
+) -> Floats:
+    """Return the largest absolute deviation in each of many draws of outcomes from the forecasts.
+
+    Outcomes are drawn for all cases at once, so that segments overlap as they do. The cases may be a sample. Segments
+    that are large enough only in all cases are small in the sample, and hardly overlap; theirs are independent normal
+    variables.
+    """
+    # A stream of its own: forecasts that a user simulated with the same seed must not be drawn again.
+    generator = np.random.default_rng([seed, STREAM])
+    own, cells = cases.sums(), cases.cells()
+    small = int(np.count_nonzero((sums.variance >= SMALLEST) & (own.variance < SMALLEST)))
+    found: NDArray[np.float64] = np.zeros(draws)
+    sizes = {columns: int(np.prod(cases.lattice.shape(columns))) for columns in cells}
+    for draw in track(range(draws), total=draws, label="drawing outcomes", enabled=progress):
+        happened = np.flatnonzero(generator.random(len(cases.forecast)) < cases.forecast)
+        counts = {
+            columns: np.bincount(index[happened], minlength=sizes[columns]).astype(np.float64)
+            for columns, index in cells.items()
+        }
+        found[draw] = np.abs(deviations(own, cases.lattice.spread(counts))).max(initial=0.0)
+    if small:
+        others = ndtri(0.5 + 0.5 * generator.random(draws) ** (1.0 / small))
+        found = np.maximum(found, others)
+    return found

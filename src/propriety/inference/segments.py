@@ -1,0 +1,400 @@
+"""Search for segments of the cases in which forecasts are wrong."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from propriety.calibration.cumulative_error import cumulative_calibration_error
+from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected
+from propriety.inference.estimation import estimate
+from propriety.inference.measures import Miscalibration
+from propriety.inference.segment_columns import Cut, cut_arrays, cut_of_numbers
+from propriety.inference.segment_law import SMALLEST, deviations, largest_deviations
+from propriety.inference.segment_sums import Lattice, SegmentSums, cases_of_arrays, cases_of_engine
+from propriety.inference.verdicts import Names
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import key_columns, open_ledger
+from propriety.result import Floats, Result, Tuples, tuples_of
+from propriety.tables.cases import Cases
+from propriety.tables.frames import known
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.lazy_reading import read_lazy_cases
+from propriety.tables.queries import fetched
+from propriety.tables.sampling import count_rows, sampled_rows
+from propriety.tables.validation import Forecasts, Labels, Missing
+
+__all__ = ["Segments", "find_segments"]
+
+Control: TypeAlias = Literal["family", "discovery"]
+COLUMNS = (
+    *("segment", "places", "n", "events", "expected", "observed_expected", "low", "high", "intercept"),
+    *("miscalibration", "kuiper", "deviation", "p_adjusted"),
+)
+ROWS_OF_LAW = 2**17  # Cases whose outcomes are drawn; of more, a sample.
+REMAINDER = 3.0  # A wider segment is preferred if its other cases deviate as much as this in the same direction.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Segments(Result):
+    """Segments in which the forecasts are wrong, the strongest evidence first; see `find_segments`.
+
+    Parameters
+    ----------
+    segment : ndarray of str
+        The segment in words.
+    places : ndarray of tuple
+        The columns of the segment and their labels.
+    n, events : ndarray
+        Number of cases, and of events among them.
+    expected : ndarray
+        Sum of the forecasts.
+    observed_expected, low, high : ndarray
+        Events divided by expected events, and its interval.
+    intercept : ndarray
+        Calibration intercept: by how much the log-odds of the forecasts are too low.
+    miscalibration : ndarray
+        Miscalibration under the Brier score, corrected for sampling noise.
+    kuiper : ndarray
+        Kuiper's statistic of the cumulative calibration error, ECCE-R, in standard deviations.
+    deviation : ndarray
+        Difference between events and expected events in standard errors, corrected for skewness. As the segments
+        above are left out, this is the evidence of the remaining cases.
+    p_adjusted : ndarray
+        p-value, adjusted for all segments that were tested.
+    by : tuple of str
+        The columns searched.
+    depth : int
+        Largest number of columns of a segment.
+    tested : int
+        Number of segments that were tested.
+    critical : float
+        Deviation that counts as evidence.
+    control : {"family", "discovery"}
+        What `level` is about.
+    level : float
+        One minus the error rate.
+    n_cases, dropped : int
+        Number of all cases, and of rows left out because of missing values.
+    note : str
+        A caveat, if any.
+    """
+
+    segment: Names
+    places: Tuples
+    n: NDArray[np.int64]
+    events: Floats
+    expected: Floats
+    observed_expected: Floats
+    low: Floats
+    high: Floats
+    intercept: Floats
+    miscalibration: Floats
+    kuiper: Floats
+    deviation: Floats
+    p_adjusted: Floats
+    by: tuple[str, ...]
+    depth: int
+    tested: int
+    critical: float
+    control: Control
+    level: float
+    n_cases: int
+    dropped: int
+    note: str = ""
+
+    def summary(self) -> str:
+        """Return the segments in words."""
+        searched = f"{self.tested:,} segments of up to {self.depth} of {len(self.by)} columns were tested"
+        if not len(self.segment):
+            return f"No segment stands out: {searched}, and none deviates by {self.critical:.1f} standard errors."
+        rows = zip(self.segment, self.observed_expected, self.low, self.high, self.n, self.p_adjusted, strict=True)
+        level = f"{100.0 * self.level:g}%"
+        lines = [
+            f"{segment}: {ratio:.2f} times as many events as forecast ({level} CI {low:.2f} to {high:.2f}; "
+            f"{n:,} cases, adjusted p = {p:.2g})"
+            for segment, ratio, low, high, n, p in rows
+        ]
+        number = "1 segment stands out" if len(lines) == 1 else f"{len(lines)} segments stand out"
+        return "\n".join([f"{number}; {searched}.", *lines, *([self.note] if self.note else [])])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are searched)
+    y_true: ArrayLike | IntoFrame,
+    forecasts: Forecasts | None = None,
+    *,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    outcome: str | None = None,
+    depth: int = 2,
+    quantiles: int = 5,
+    control: Control = "family",
+    level: float = 0.95,
+    most: int = 10,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    n_resamples: int = 1000,
+    seed: int | None = None,
+    progress: bool = False,
+) -> Segments:
+    r"""Search all segments of up to `depth` columns for those in which the forecasts are wrong.
+
+    A segment is a label of one column, or a combination of labels of several. If all forecasts are calibrated, the
+    number of events of a segment has the mean :math:`E = \sum p` and the variance :math:`V = \sum p (1 - p)`. Segments
+    with :math:`V \ge 5` are tested by their deviation :math:`(O - E) / \sqrt V`, corrected for skewness. Its
+    distribution is that of the largest deviation of all segments, over outcomes drawn from the forecasts, so that the
+    p-values allow for the number of segments and for their overlap.
+
+    The segment with the largest deviation is reported. Then its cases are left out, and the search is repeated, until
+    no deviation exceeds the critical value. So segments that only share cases with a reported one are not reported.
+
+    Parameters
+    ----------
+    y_true, forecasts
+        Outcomes and forecasts of one model; or a data frame or lazy frame and the name of the column of forecasts.
+    by : mapping of str to array-like, or list of str
+        The columns that define the segments; of a frame, their names. Floats, and whole numbers with more than 50
+        values, are cut at their quantiles.
+    outcome : str, optional
+        Column of the outcomes, if `y_true` is a frame.
+    depth : int
+        Largest number of columns of a segment.
+    quantiles : int
+        Number of parts into which numbers are cut.
+    control : {"family", "discovery"}
+        "family" keeps the probability of reporting any segment, if all forecasts are calibrated, below 1 - `level`.
+        "discovery" keeps the expected share of false reports below it, by the method of Benjamini and Hochberg; it
+        finds more.
+    level : float
+        One minus the error rate, and the level of the intervals.
+    most : int
+        Largest number of segments reported.
+    pos_label, labels, missing
+        As in `propriety.condense`.
+    n_resamples, seed : int, optional
+        Number and seed of the draws of outcomes.
+    progress : bool
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Segments
+        The segments found, the strongest evidence first.
+
+    Notes
+    -----
+    The intervals are of each segment by itself. The segment was chosen because it deviates, so its true
+    observed/expected is probably closer to 1.
+
+    On engines there is one query for each combination of `depth` columns. Sums of smaller combinations follow from
+    them. Outcomes are drawn for a sample of 131,072 cases, and quantiles are those of a sample; in memory, the
+    quantiles are exact.
+
+    Clusters are not allowed for: if the outcomes of cases are correlated, too many segments are reported.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> p, site = rng.uniform(0.1, 0.5, 20_000), rng.choice(["a", "b", "c"], 20_000)
+    >>> device = rng.choice(["phone", "desk"], 20_000)
+    >>> y = rng.random(20_000) < np.where((site == "b") & (device == "phone"), 1.3 * p, p)
+    >>> found = find_segments(y, p, by={"site": site, "device": device}, seed=1)
+    >>> found.segment.tolist(), found.observed_expected.round(2)
+    (['site = b and device = phone'], array([1.28]))
+    """
+    check_level(level)
+    check_resamples(n_resamples)
+    check_positive("depth", depth)
+    check_positive("most", most)
+    check_choice("control", control, ("family", "discovery"))
+    check_positive("quantiles", quantiles)
+    seed = fresh_seed(seed)
+    source, ledger, cuts = _source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
+    cases, names = cases_of_engine(source, depth) if isinstance(source, LazyCases) else cases_of_arrays(source, depth)
+    sums, sample = cases.sums(), cases.sample(ROWS_OF_LAW, seed)
+    law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
+    critical = _critical(sums, law, control, level)
+    found, deviation = _search(cases, sums, critical, most)
+    shown = [(key, cuts[key].labels if key in cuts else own) for key, own in zip(source.keys, names, strict=True)]
+    return Segments(
+        **_columns(found, deviation, cases, shown, law, level),
+        by=tuple(source.keys),
+        depth=min(depth, len(names)),
+        tested=int(np.count_nonzero(sums.variance >= SMALLEST)),
+        critical=critical,
+        control=control,
+        level=level,
+        n_cases=ledger.n,
+        dropped=ledger.dropped,
+        note=_note(len(sample.forecast), ledger, len(found), most),
+    )
+
+
+def _source(
+    y_true: Any,
+    forecasts: Any,
+    by: Any,
+    quantiles: int,
+    seed: int,
+    outcome: str | None,
+    pos_label: Hashable | None,
+    labels: Labels | None,
+    missing: Missing,
+) -> tuple[Cases | LazyCases, Ledger, dict[str, Cut]]:
+    """Return the cases with their keys, a ledger of them, and the cuts of the keys that are numbers."""
+    options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
+    if outcome is None:
+        if not isinstance(by, Mapping):
+            raise InputTypeError(
+                "must be a mapping of names to arrays", argument="by", offender=f"got {type(by).__name__}"
+            )
+        columns, cuts = cut_arrays(dict(by), quantiles)
+        ledger = open_ledger(y_true, forecasts, by=columns, **options)
+        return _checked(ledger), ledger, cuts
+    frame, names = known(y_true), key_columns(by)
+    if isinstance(frame, nw.LazyFrame):
+        return _of_engine(frame, forecasts, names, quantiles, seed, outcome, options)
+    columns, cuts = cut_arrays({name: frame.get_column(name) for name in names if name in frame.columns}, quantiles)
+    cut = frame.with_columns(*(nw.new_series(name, columns[name], backend=frame.implementation) for name in cuts))
+    ledger = open_ledger(cut.to_native(), forecasts, outcome=outcome, by=names, **options)
+    return _checked(ledger), ledger, cuts
+
+
+def _of_engine(
+    frame: nw.LazyFrame[Any],
+    forecasts: Any,
+    names: list[str],
+    quantiles: int,
+    seed: int,
+    outcome: str,
+    options: dict[str, Any],
+) -> tuple[LazyCases, Ledger, dict[str, Cut]]:
+    """Return the same for a lazy frame. A ledger without keys checks the rows."""
+    ledger = open_ledger(frame.to_native(), forecasts, outcome=outcome, **options)
+    _checked(ledger)
+    schema = frame.collect_schema()
+    numbers, cuts = [name for name in names if name in schema and schema[name].is_numeric()], {}
+    if numbers:
+        rows = sampled_rows(frame.select(*numbers), ROWS_OF_LAW / max(count_rows(frame), 1), seed)
+        table = fetched(rows)
+        found = {name: cut_of_numbers(_numbers(table.column(name)), quantiles) for name in numbers}
+        cuts = {name: cut for name, cut in found.items() if cut is not None}
+    cut = frame.with_columns(**{name: own.expression(nw.col(name)) for name, own in cuts.items()}) if cuts else frame
+    column = forecasts if isinstance(forecasts, str) else next(iter(forecasts))
+    cases = read_lazy_cases(cut, {column: column}, outcome=outcome, by=names, **options)
+    return cases, ledger, cuts
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    """Return the numbers of a column that are not missing."""
+    values: NDArray[Any] = column.drop_null().to_numpy()
+    return values
+
+
+def _checked(ledger: Ledger) -> Cases | LazyCases:
+    """Return the cases of a ledger of one event, forecast by one model."""
+    if ledger.labels is not None:
+        raise InputValueError("segments are searched for one event; these are forecasts of classes")
+    if len(ledger.models) != 1:
+        raise InputValueError("must be those of one model", argument="forecasts", offender=f"got {len(ledger.models)}")
+    assert isinstance(ledger.source, Cases | LazyCases)  # noqa: S101  (for the type checker; a ledger is not accepted)
+    return ledger.source
+
+
+def _note(drawn: int, ledger: Ledger, found: int, most: int) -> str:
+    sampled = f"Outcomes were drawn for a sample of {drawn:,} cases." if drawn < ledger.n else ""
+    full = f"There may be more segments than the {most} reported." if found == most else ""
+    return " ".join(filter(None, (sampled, full)))
+
+
+def _critical(sums: SegmentSums, law: Floats, control: Control, level: float) -> float:
+    """Return the deviation that counts as evidence; infinite if nothing does."""
+    if control == "family":
+        return float(np.quantile(law, level, method="higher"))
+    own = np.abs(deviations(sums))[sums.variance >= SMALLEST]
+    p_values = np.sort(2.0 * ndtr(-own))
+    passed = np.flatnonzero(p_values <= (1.0 - level) * np.arange(1, len(p_values) + 1) / len(p_values))
+    return float(-ndtri(p_values[passed[-1]] / 2.0)) if len(passed) else math.inf
+
+
+def _search(cases: Any, sums: SegmentSums, critical: float, most: int) -> tuple[list[int], list[float]]:
+    """Return the segments found one after another, each without the cases of those before it, and their deviations."""
+    found: list[int] = []
+    deviation: list[float] = []
+    lattice: Lattice = cases.lattice
+    while len(found) < most:
+        own = deviations(sums)
+        best = int(np.argmax(np.abs(own)))
+        if not abs(own[best]) >= critical:
+            break
+        best = _widest(lattice, sums, own, best)
+        segment = lattice.segment(best)
+        found.append(best)
+        deviation.append(float(own[best]))
+        sums = sums.less(cases.sums(segment, [lattice.segment(earlier) for earlier in found[:-1]]))
+        if len(found) == len(lattice):
+            break
+    return found, deviation
+
+
+def _widest(lattice: Lattice, sums: SegmentSums, own: Floats, best: int) -> int:
+    """Return a wider segment in place of the best, if its other cases deviate in the same direction as well."""
+    segment = lattice.segment(best)
+    for size in range(1, len(segment)):
+        wider = [lattice.index(part) for part in itertools.combinations(segment, size)]
+        rest = SegmentSums(*(column[wider] - column[best] for column in sums))
+        same = np.sign(own[best]) * deviations(rest) >= REMAINDER
+        if same.any():
+            return wider[int(np.argmax(np.where(same, np.abs(own[wider]), 0.0)))]
+    return best
+
+
+def _columns(
+    found: list[int],
+    deviation: list[float],
+    cases: Any,
+    names: list[tuple[str, tuple[Any, ...]]],
+    law: Floats,
+    level: float,
+) -> dict[str, Any]:
+    """Return the columns of the result: the numbers of each segment by itself, from its forecast table."""
+    rows: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for index, own in zip(found, deviation, strict=True):
+        segment = cases.lattice.segment(index)
+        table = cases.table(segment)
+        ratio = estimate(table, measure=ObservedExpected(), level=level)
+        curve = cumulative_calibration_error(table)
+        places = tuple((names[column][0], names[column][1][code]) for column, code in segment)
+        values = {
+            "segment": " and ".join(f"{column} = {label}" for column, label in places),
+            "places": places,
+            "n": table.n,
+            "events": float(table.events.sum()),
+            "expected": table.mean_forecast * table.weight,
+            "observed_expected": ratio.value,
+            "low": ratio.low,
+            "high": ratio.high,
+            "intercept": estimate(table, measure=CalibrationIntercept(), level=level).value,
+            "miscalibration": estimate(table, measure=Miscalibration(), level=level).value,
+            "kuiper": curve.kuiper / curve.sigma,
+            "deviation": own,
+            "p_adjusted": (1.0 + np.count_nonzero(law >= abs(own))) / (1.0 + len(law)),
+        }
+        for name, value in values.items():
+            rows[name].append(value)
+    joined = tuples_of(rows.pop("places"))
+    return {name: np.array(values) for name, values in rows.items()} | {"places": joined}

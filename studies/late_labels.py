@@ -1,0 +1,98 @@
+"""Labels that arrive late: the bias of scores with the labels as they are, and the coverage of corrected ones.
+
+A stream of 60 days with log-normal delays whose median is 10 days, evaluated on the last day. About 3% of the cases are
+events. The true observed/expected is 1 or 1.4. Delays are the same on all days, or 20% longer or shorter in the last 30
+days. Writes `results/late_labels.csv`: the design, the number of cases, the window in days, the mean number of reported
+events, observed/expected with the labels as they are and corrected, the coverage of its 95% limits, the true score, the
+score with the labels as they are and corrected, the coverage of its limits, and the share of p-values below 5%.
+Takes about ten minutes on one core.
+
+Run: python studies/late_labels.py [--replicates 1000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit
+
+import propriety as pr
+
+RESULTS = Path(__file__).parent / "results"
+DAYS, MEDIAN = 60, 10.0
+CASES = (5_000, 20_000, 40_000)
+DESIGNS = {  # True observed/expected, spread of the delays, and the factor of the delays of the last 30 days.
+    "calibrated": (1.0, 0.6, 1.0),
+    "calibrated, wide delays": (1.0, 1.0, 1.0),
+    "too low by 1.4": (1.4, 0.6, 1.0),
+    "delays now 20% longer": (1.0, 0.6, 1.2),
+    "delays now 20% shorter": (1.0, 0.6, 0.8),
+}
+
+
+Stream = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def stream(generator: np.random.Generator, n: int, ratio: float, spread: float, factor: float) -> Stream:
+    """Return forecasts, their days and the days of the reports; delays are below 60 days."""
+    made, p = generator.integers(0, DAYS, n), expit(generator.normal(-3.8, 1.0, n))
+    delay = generator.lognormal(np.log(MEDIAN), spread, n)
+    delay = np.where(delay < DAYS, delay, DAYS * generator.random(n))
+    delay = np.floor(delay * np.where(made >= DAYS // 2, factor, 1.0))
+    return p, made, np.where(generator.random(n) < ratio * p, made + delay, np.nan)
+
+
+def true_score(ratio: float) -> float:
+    """Return the expected Brier score."""
+    p = expit(np.random.default_rng(0).normal(-3.8, 1.0, 10**7))
+    return float(np.mean(p**2 + ratio * p * (1.0 - 2.0 * p)))
+
+
+def main() -> None:
+    """Run every design and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replicates", type=int, default=1000)
+    replicates = parser.parse_args().replicates
+    rows = []
+    for place, (design, (ratio, spread, factor)) in enumerate(DESIGNS.items()):
+        score = true_score(ratio)
+        for n in CASES if factor == 1.0 else CASES[1:2]:
+            generator = np.random.default_rng([7, place, n])
+            found = [
+                pr.late_labels(p, made=made, reported=reported, now=DAYS - 1, windows=(7, 14, 28))
+                for p, made, reported in (stream(generator, n, ratio, spread, factor) for _ in range(replicates))
+            ]
+            for window in range(4):
+
+                def column(name: str, found: list = found, window: int = window) -> np.ndarray:
+                    return np.array([getattr(one, name)[window] for one in found])
+
+                row = {
+                    "design": design,
+                    "n": n,
+                    "window": int(found[0].oldest[window]) + 1,
+                    "reported": column("reported").mean(),
+                    "ratio_as_labelled": column("as_labelled").mean(),
+                    "ratio": column("observed_expected").mean(),
+                    "ratio_coverage": np.mean((column("low") <= ratio) & (ratio <= column("high"))),
+                    "true_score": score,
+                    "score_as_labelled": column("score_as_labelled").mean(),
+                    "score": column("score").mean(),
+                    "score_coverage": np.mean((column("score_low") <= score) & (score <= column("score_high"))),
+                    "rejected": np.mean(column("p_value") < 0.05),
+                }
+                rows.append({name: f"{one:.4g}" if isinstance(one, float) else one for name, one in row.items()})
+                print(*rows[-1].values(), file=sys.stderr, flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / "late_labels.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

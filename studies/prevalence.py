@@ -1,0 +1,139 @@
+"""Prevalence: coverage of intervals of case-control samples, and of estimated event rates of cases without labels.
+
+Events and non-events have normal log-odds that differ by 1.2 standard deviations. "estimate" and "compare": 100, 200 or
+1,000 events and as many non-events, weighted to a prevalence of 2%; the intervals are those of two samples
+(`at_prevalence`) or those of weighted cases. "estimate_prevalence": labelled and unlabelled cases with different event
+rates, and forecasts that are calibrated on the labelled ones or too extreme (slope 1.6). Writes
+`results/prevalence.csv`: the question, the design, the measure or method, the coverage of 95% limits, that with plain
+weights, and the mean width relative to that of plain weights. Takes about five minutes on one core.
+
+Run: python studies/prevalence.py [--replicates 1000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit, logit
+
+import propriety as pr
+
+RESULTS = Path(__file__).parent / "results"
+RATE, APART = 0.02, 1.2
+MEASURES = {
+    "Brier score": pr.Brier(),
+    "log score": pr.Log(),
+    "net benefit at 3%": pr.measures.NetBenefit(0.03),
+    "observed/expected": pr.measures.ObservedExpected(),
+    "AUC": pr.measures.AreaUnderRoc(),
+    "calibration slope": pr.measures.CalibrationSlope(),
+}
+# Event rates of labelled and unlabelled cases, and their numbers.
+SHIFTS = ((0.2, 0.35, 1000, 1000), (0.2, 0.05, 1000, 1000), (0.02, 0.05, 10_000, 3000), (0.05, 0.01, 5000, 2000))
+
+
+def forecasts(x: np.ndarray, rate: float, slope: float = 1.0) -> np.ndarray:
+    """Return forecasts from the log-odds of a signal, calibrated at an event rate if the slope is 1."""
+    return expit(slope * (APART * x - APART**2 / 2.0) + logit(rate))
+
+
+def models(x: np.ndarray, noise: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the forecasts of two models, one of which sees less."""
+    return {"full": forecasts(x, RATE), "dim": forecasts(0.6 * x + 0.4 * noise, RATE)}
+
+
+def case_control(size: int, replicates: int) -> list[dict[str, object]]:
+    """Return the coverage of intervals of measures and of a difference."""
+    generator = np.random.default_rng([3, size])
+    many = 2 * 10**6
+    outcome = np.repeat([1, 0], many)
+    drawn = models(generator.normal(size=2 * many) + APART * outcome, generator.normal(size=2 * many))
+    weight = np.where(outcome == 1, RATE, 1.0 - RATE)
+    tables = {name: pr.ForecastTable.from_predictions(outcome, p, sample_weight=weight) for name, p in drawn.items()}
+    tables = {name: table.grid(2**16) for name, table in tables.items()}
+    truth = {name: pr.estimate(tables["full"], measure=one).value for name, one in MEASURES.items()}
+    apart = float(pr.brier_score(tables["full"]) - pr.brier_score(tables["dim"]))
+    y = np.repeat([1, 0], size)
+    plain_weight = np.where(y == 1, RATE, 1.0 - RATE)
+    sums: dict[str, np.ndarray] = {}
+    for _ in range(replicates):
+        p = models(generator.normal(size=2 * size) + APART * y, generator.normal(size=2 * size))
+        ledger = pr.at_prevalence(pr.condense(y, p), RATE)
+        plain = pr.condense(y, p, sample_weight=plain_weight)
+        for name, measure in MEASURES.items():
+            limits = [(one.low, one.high) for one in (pr.estimate(each, "full", measure) for each in (ledger, plain))]
+            sums[name] = sums.get(name, 0.0) + _held(limits, truth[name])
+        limits = [(one.low[0], one.high[0]) for one in (pr.compare(each) for each in (ledger, plain))]
+        sums["difference of Brier scores"] = sums.get("difference of Brier scores", 0.0) + _held(limits, apart)
+    return [
+        {
+            "asked": "case-control",
+            "design": f"{size} events and non-events",
+            "of": name,
+            "coverage": round(float(one[0]) / replicates, 4),
+            "plain_weights": round(float(one[1]) / replicates, 4),
+            "relative_width": round(float(one[2]) / replicates, 3),
+        }
+        for name, one in sums.items()
+    ]
+
+
+def _held(limits: list[tuple[float, float]], truth: float) -> np.ndarray:
+    (low, high), (plain_low, plain_high) = limits
+    return np.array([low <= truth <= high, plain_low <= truth <= plain_high, (high - low) / (plain_high - plain_low)])
+
+
+def shifted(slope: float, replicates: int) -> list[dict[str, object]]:
+    """Return the coverage of the limits of event rates without labels."""
+    rows: list[dict[str, object]] = []
+    for labelled, unlabelled, n, m in SHIFTS:
+        generator = np.random.default_rng([4, n, m, int(100 * slope), int(1000 * unlabelled)])
+        held = {"black-box": 0, "em": 0}
+        for _ in range(replicates):
+            y, other = generator.random(n) < labelled, generator.random(m) < unlabelled
+            p = forecasts(generator.normal(size=n) + APART * y, labelled, slope)
+            new = forecasts(generator.normal(size=m) + APART * other, labelled, slope)
+            table = pr.ForecastTable.from_predictions(y, p)
+            for method in held:
+                found = pr.estimate_prevalence(table, unlabelled=new, method=method)  # type: ignore[arg-type]
+                held[method] += found.low <= unlabelled <= found.high
+        kind = "calibrated" if slope == 1.0 else "too extreme"
+        rows += [
+            {
+                "asked": "estimate_prevalence",
+                "design": f"{labelled:g} to {unlabelled:g}, n = {n} and {m}, {kind}",
+                "of": method,
+                "coverage": round(count / replicates, 4),
+                "plain_weights": "",
+                "relative_width": "",
+            }
+            for method, count in held.items()
+        ]
+    return rows
+
+
+def main() -> None:
+    """Run every design and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replicates", type=int, default=1000)
+    replicates = parser.parse_args().replicates
+    rows: list[dict[str, object]] = []
+    for slope in (1.0, 1.6):
+        rows += shifted(slope, replicates)
+    for size in (100, 200, 1000):
+        rows += case_control(size, replicates)
+    for row in rows:
+        print(*row.values(), file=sys.stderr)
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / "prevalence.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Scores expected before labels: values, variances, limits from past days, and reconciliation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+
+MEASURES = [
+    pr.Brier(),
+    pr.Log(),
+    pr.measures.ObservedExpected(),
+    pr.measures.AreaUnderRoc(),
+    pr.measures.NetBenefit(0.2),
+    pr.measures.CalibrationSlope(),
+]
+
+
+def batches(rng, days, n, *, shifts):
+    """Return outcomes, forecasts and days; the outcomes follow the forecasts shifted by day on the logit scale."""
+    day, p = np.repeat(np.arange(days), n), expit(rng.normal(-1, 1, days * n))
+    return rng.random(days * n) < expit(logit(p) + np.asarray(shifts)[day]), p, day
+
+
+def test_values_and_limits_are_those_of_drawn_outcomes():
+    rng = np.random.default_rng(1)
+    p = expit(rng.normal(-1, 1, 600))
+    found = pr.before_labels(p, measures=MEASURES)
+    drawn = np.array(
+        [
+            [
+                pr.estimate(pr.ForecastTable.from_predictions(rng.random(600) < p, p), measure=one).value
+                for one in MEASURES
+            ]
+            for _ in range(100)
+        ]
+    )
+    error = (found.chance_high - found.chance_low) / 2 / 1.96
+    np.testing.assert_allclose(drawn.std(axis=0), error, rtol=0.3)
+    assert (np.abs(drawn.mean(axis=0) - found.expected) < 0.5 * error).all()
+    assert found.expected[2] == pytest.approx(1.0)
+    assert found.expected[0] == pytest.approx(np.mean(p * (1 - p)))
+
+
+def test_curves_read_the_expected_table():
+    p = np.array([0.0, 0.1, 0.1, 0.4, 1.0])
+    table = pr.before_labels(p).table
+    curve = pr.decision_curve(table, grid=[0.2])
+    assert curve.net_benefit[0] == pytest.approx((1.4 - 0.25 * 0.6) / 5)
+    assert table.event_rate == pytest.approx(p.mean())
+
+
+def test_past_days_widen_and_shift_the_limits():
+    rng = np.random.default_rng(2)
+    past = batches(rng, 40, 400, shifts=rng.normal(0.3, 0.4, 40))
+    ledger = pr.condense(past[0], past[1], by={"day": past[2]})
+    found = pr.before_labels(past[1][:400], past=ledger)
+    assert found.past_difference[1] == pytest.approx(
+        np.mean([past[0][past[2] == day].sum() / past[1][past[2] == day].sum() - 1 for day in range(40)]), abs=0.05
+    )
+    assert (found.high - found.low)[1] > 2 * (found.chance_high - found.chance_low)[1]
+    assert found.days.tolist() == [40] * 3
+
+
+def test_limits_hold_for_a_new_day_like_the_past_ones():
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(60):
+        y, p, day = batches(rng, 16, 300, shifts=rng.normal(0.2, 0.3, 16))
+        old = day < 15
+        found = pr.before_labels(p[~old], past=pr.condense(y[old], p[old], by={"day": day[old]}), measures=[pr.Brier()])
+        held += bool(found.reconcile(y[~old]).inside[0])
+    assert held >= 52
+
+
+def test_reconciliation_and_words():
+    p = np.linspace(0.05, 0.6, 200)
+    found = pr.before_labels(p, measures=[pr.Log()])
+    ones = found.reconcile(np.ones(200))
+    assert ones.value[0] == pytest.approx(np.mean(-np.log(p)))
+    assert not ones.inside[0]
+    assert "outside the limits" in ones.summary()
+    assert found.expected[0] == pytest.approx(np.mean(-p * np.log(p) - (1 - p) * np.log1p(-p)))
+    assert "Log score: 0.569 expected if the forecasts are calibrated" in found.summary()
+    assert "concept drift" in found.summary()
+
+
+def test_days_without_a_value_are_left_out():
+    y, p, day = [0, 0, 0, 1, 0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4] * 2, [1, 1, 2, 2, 3, 3, 4, 4]
+    found = pr.before_labels(p, past=pr.condense(y, p, by={"day": day}), measures=[pr.measures.AreaUnderRoc()])
+    assert found.days[0] == 3
+    alone = pr.before_labels(p, past=pr.condense(y[:2], p[:2], by={"day": day[:2]}))
+    assert np.isnan(alone.low).all()
+
+
+def test_wrong_input_is_rejected():
+    with pytest.raises(InputTypeError, match="have an influence function"):
+        pr.before_labels([0.1, 0.2], measures=[pr.measures.Miscalibration()])
+    with pytest.raises(InputTypeError, match="1-D array of forecasts"):
+        pr.before_labels([[0.1, 0.2]])
+    with pytest.raises(InputValueError, match="with the key 'day'"):
+        pr.before_labels([0.1, 0.2], past=pr.condense([0, 1], [0.1, 0.2]))

@@ -1,0 +1,159 @@
+"""Labels that arrive late: delays, estimates from the reports so far, and their revision."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.reporting_delays import estimate_delays
+
+mpl.use("agg")
+
+DAYS = 40
+
+
+def stream(rng, n, *, ratio=1.0):
+    """Return forecasts, their days, and the days of the reports, with a median delay of 6 days."""
+    made, p = rng.integers(0, DAYS, n), expit(rng.normal(-2, 1, n))
+    delay = np.floor(rng.lognormal(np.log(6), 0.6, n))
+    return p, made, np.where(rng.random(n) < ratio * p, made + delay, np.nan)
+
+
+P, MADE, REPORTED = stream(np.random.default_rng(8), 8000)
+FOUND = pr.late_labels(P, made=MADE, reported=REPORTED, now=DAYS - 1)
+
+
+def test_delays_are_those_of_a_product_limit_by_hand():
+    rng = np.random.default_rng(2)
+    age, delay = rng.integers(0, 12, 300), rng.integers(0, 9, 300)
+    age, delay = age[delay <= age], delay[delay <= age]
+    share = [
+        np.prod([1 - np.sum(delay == d) / np.sum((delay <= d) & (age >= d)) for d in range(a + 1, 12) if d in delay])
+        for a in range(12)
+    ]
+    np.testing.assert_allclose(estimate_delays(delay, age, np.ones(len(age)), 12).share, share)
+
+
+def test_the_share_reported_is_recovered():
+    delays = np.floor(np.random.default_rng(0).lognormal(np.log(6), 0.6, 10**5))
+    true = np.bincount(delays.astype(int)).cumsum()[:20] / len(delays)
+    assert np.abs(FOUND.by_age.maturity[:20] - true).max() < 0.05
+
+
+def test_reported_events_are_compared_with_those_expected_so_far():
+    age, event = DAYS - 1 - MADE, REPORTED <= DAYS - 1
+    share = FOUND.by_age.maturity[age]
+    young = age < 7
+    expected = np.sum((P * share)[young])
+    assert FOUND.observed_expected[0] == pytest.approx(np.sum(event[young]) / expected)
+    numerator = share * P**2 + event * (1 - 2 * P)
+    assert FOUND.score[0] == pytest.approx(numerator[young].sum() / share[young].sum())
+    assert FOUND.as_labelled[0] == pytest.approx(np.sum(event[young]) / P[young].sum())
+    assert FOUND.score_as_labelled[0] == pytest.approx(np.mean((event - P)[young] ** 2))
+    assert (FOUND.youngest[-2:].tolist(), FOUND.oldest[-2:].tolist()) == ([0, FOUND.age_at(0.95)], [DAYS - 1] * 2)
+    assert FOUND.if_faster[0] < FOUND.observed_expected[0] < FOUND.if_slower[0]
+
+
+def test_limits_and_tests_hold_where_plain_labels_fail():
+    rng = np.random.default_rng(5)
+    held, rejected, naive = np.zeros(2), 0, 0
+    for _ in range(60):
+        p, made, reported = stream(rng, 3000)
+        found = pr.late_labels(p, made=made, reported=reported, now=DAYS - 1, windows=[7])
+        held += found.low[0] <= 1.0 <= found.high[0], found.score_low[0] <= 0.1075 <= found.score_high[0]
+        rejected += found.p_value[0] < 0.05
+        naive += found.low[0] <= found.as_labelled[0]
+    assert (held >= 53).all()
+    assert rejected <= 8
+    assert naive <= 3
+
+
+def test_too_low_forecasts_are_found():
+    p, made, reported = stream(np.random.default_rng(6), 20_000, ratio=1.4)
+    found = pr.late_labels(p, made=made, reported=reported, now=DAYS - 1)
+    assert (found.p_value[1:] < 0.001).all()
+    assert (found.low[1:] > 1.0).all()
+    assert "miscalibrated" in found.summary()
+
+
+def test_a_ledger_and_dates_give_the_same():
+    start = dt.date(2026, 3, 1)
+    dates = [start + dt.timedelta(days=int(day)) for day in MADE]
+    reports = [None if np.isnan(day) else start + dt.timedelta(days=int(day)) for day in REPORTED]
+    last = start + dt.timedelta(days=DAYS - 1)
+    dated = pr.late_labels(P, made=dates, reported=reports, now=last)
+    known = [one is not None and one <= last for one in reports]
+    filled = [one if yes else last for one, yes in zip(reports, known, strict=True)]
+    frame = pl.DataFrame({"p": P, "y": np.array(known, dtype=int), "made": dates, "reported": filled})
+    ledger = pr.condense(frame.lazy(), "p", outcome="y", by=["made", "reported"])
+    condensed = pr.late_labels(ledger, made="made", reported="reported", now=last)
+    for name in ("observed_expected", "low", "high", "p_value", "score", "score_low", "if_slower"):
+        expected = getattr(FOUND, name)
+        np.testing.assert_allclose(getattr(dated, name), expected, rtol=1e-12)
+        np.testing.assert_allclose(getattr(condensed, name), expected, rtol=1e-9)
+
+
+def test_a_past_day_is_evaluated_as_it_would_have_been_and_revised():
+    past = pr.late_labels(P, made=MADE, reported=REPORTED, now=29)
+    then = MADE <= 29
+    seen = np.where(REPORTED[then] <= 29, REPORTED[then], np.nan)
+    same = pr.late_labels(P[then], made=MADE[then], reported=seen, now=29)
+    np.testing.assert_array_equal(past.score, same.score)
+    revision = FOUND.revision(past)
+    cohort = (MADE > 29 - 7) & (MADE <= 29)
+    assert (revision.n_before[0], revision.n[0]) == (cohort.sum(), cohort.sum())
+    assert revision.reported_before[0] == np.sum(REPORTED[cohort] <= 29)
+    assert revision.reported[0] == np.sum(REPORTED[cohort] <= DAYS - 1)
+    assert revision.summary().startswith("10 days later:\nForecasts then 0 to 6 days old: ")
+    with pytest.raises(InputValueError, match="no later day"):
+        past.revision(FOUND)
+
+
+def test_any_rule_and_the_words():
+    found = pr.late_labels(P, made=MADE, reported=REPORTED, now=DAYS - 1, rule=pr.Log())
+    event = FOUND.by_age.maturity[DAYS - 1 - MADE]
+    assert found.score[-2] == pytest.approx(
+        np.sum(-event * np.log1p(-P) + (REPORTED <= DAYS - 1) * (np.log1p(-P) - np.log(P))) / event.sum()
+    )
+    text = found.summary()
+    assert "Half of the events are reported within" in text
+    assert "Assumed: delays do not depend on the forecast or the day" in text
+
+
+def test_the_picture_shows_reported_and_expected_events():
+    ax = FOUND.plot(label="a title")
+    heights = [bar.get_height() for bar in ax.patches]
+    np.testing.assert_array_equal(heights, FOUND.by_age.reported)
+    lines = {line.get_label(): line.get_ydata() for line in ax.get_lines()}
+    np.testing.assert_allclose(lines["expected so far, if calibrated"], FOUND.by_age.expected_so_far)
+    np.testing.assert_allclose(lines["expected in the end"], np.bincount(DAYS - 1 - MADE, P))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"reported": MADE - 1}, InputValueError, "not be before the day of the forecast"),
+        ({"made": np.full(len(P), np.nan)}, InputValueError, "made must hold finite days"),
+        ({"made": np.full(len(P), "today")}, InputTypeError, "made must hold dates or numbers"),
+        ({"reported": np.full(len(P), np.nan)}, InputValueError, "at least one report"),
+        ({"made": MADE[:3]}, InputValueError, "made must have shape"),
+        ({"now": -1}, InputValueError, "now must not be before every forecast"),
+        ({"windows": [0]}, InputValueError, "windows must be a positive whole number"),
+    ],
+)
+def test_wrong_input_is_rejected(given, error, words):
+    with pytest.raises(error, match=words):
+        pr.late_labels(P, **({"made": MADE, "reported": REPORTED, "now": DAYS - 1} | given))
+
+
+def test_keys_must_be_in_the_ledger():
+    ledger = pr.condense([0, 1], [0.1, 0.2], by={"made": [1, 2]})
+    with pytest.raises(InputValueError, match="reported must be a key of the ledger"):
+        pr.late_labels(ledger, made="made", reported="reported")

@@ -1,0 +1,272 @@
+"""Monitors of ledgers: exact e-values, the same state however days are added, alarms, and what is refused."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.betting import MeanBets, bet_on_mean
+from propriety.inference.stability_index import BINS, bin_counts, stability_index
+from propriety.inference.stream_evidence import (
+    ALTERNATIVES,
+    SHIFTS,
+    SLOPES,
+    STAKES,
+    Evidence,
+    calibration_growth,
+    comparison_growth,
+    mean_limits,
+)
+from propriety.results import LedgerMonitor
+
+P = np.array([0.1, 0.35, 0.8])
+
+
+def outcomes_of(p):
+    """Yield every outcome of some cases with its probability."""
+    for events in itertools.product([0.0, 1.0], repeat=len(p)):
+        y = np.array(events)
+        yield y, float(np.prod(np.where(y == 1.0, p, 1.0 - p)))
+
+
+def simulated(days=40, cases=300, sites=("a", "b"), change=None, seed=0, models=1):
+    """Return the ledger of some days and sites; `change(day, site, p)` is the true probability."""
+    rng = np.random.default_rng(seed)
+    size = days * cases
+    day, site = np.repeat(np.arange(days), cases), rng.choice(sites, size)
+    p = expit(rng.normal(-1.5, 1.0, size))
+    truth = p if change is None else change(day, site, p)
+    forecasts = {"m": p} | ({"old": expit(logit(p) + rng.normal(0, 0.5, size))} if models == 2 else {})
+    return pr.condense(rng.random(size) < truth, forecasts, by={"day": day, "site": site})
+
+
+@pytest.fixture(scope="module")
+def two_models():
+    return simulated(days=30, models=2)
+
+
+def test_growth_is_the_likelihood_ratio_of_each_case():
+    y, entry = np.array([1.0, 0.0, 1.0]), np.zeros(3, dtype=int)
+    growth = calibration_growth(entry, 1, P, y, 1.0 - y)[0]
+    x, w = logit(P), P * (1.0 - P)
+    centre = (w * x).sum() / w.sum()
+    rates = [expit(x + shift) for shift in SHIFTS] + [expit(centre + slope * (x - centre)) for slope in SLOPES]
+    expected = [np.sum(np.log(np.where(y == 1.0, q / P, (1.0 - q) / (1.0 - P)))) for q in rates]
+    np.testing.assert_allclose(growth, expected, rtol=1e-12)
+
+
+def test_growth_has_expected_value_one_and_at_most_one_on_a_grid():
+    entry, pooled = np.zeros(3, dtype=int), np.full(1, P.mean())
+    exact, grid = np.zeros(ALTERNATIVES), np.zeros(ALTERNATIVES)
+    for y, chance in outcomes_of(P):
+        exact += chance * np.exp(calibration_growth(entry, 1, P, y, 1.0 - y)[0])
+        events = np.array([y.sum()])
+        grid += chance * np.exp(calibration_growth(entry[:1], 1, pooled, events, 3.0 - events)[0])
+    np.testing.assert_allclose(exact, 1.0, rtol=1e-12)
+    assert (grid <= 1.0 + 1e-12).all()
+    assert grid.min() < 0.99
+
+
+@pytest.mark.parametrize("x", [(-0.2, 0.6), (-1.0, 0.01), (-0.5, 1.0)])
+def test_stakes_on_differences_of_mean_zero_gain_nothing(x):
+    chance = -x[0] / (x[1] - x[0])
+    found = [np.exp(comparison_growth(np.array([one]), np.array([one**2]))[0]) for one in x]
+    assert ((1.0 - chance) * found[0] + chance * found[1] <= 1.0 + 1e-12).all()
+
+
+def test_the_e_value_has_expected_value_one_on_every_day():
+    total = np.zeros(3)
+    for y, chance in outcomes_of(P):
+        evidence = Evidence.none(1)
+        for day, (p, one) in enumerate(zip(P, y, strict=True)):
+            row = np.array([p]), np.array([one]), np.array([1.0 - one])
+            evidence = evidence.after(calibration_growth(np.zeros(1, dtype=int), 1, *row), day)
+            total[day] += chance * math.exp(evidence.log_e_value[0])
+    np.testing.assert_allclose(total, 1.0, rtol=1e-12)
+
+
+def test_limits_are_no_narrower_than_those_of_single_cases():
+    x = np.random.default_rng(0).uniform(-0.3, 0.5, 400)
+    _, bound, _ = bet_on_mean(x, MeanBets.start(), math.log(40.0))
+    sums, squares, n = (np.array([value]) for value in (x.sum(), (x**2).sum(), 400.0))
+    low, high = mean_limits(sums, squares, n, np.log([40.0]))
+    assert bound[-1] - 0.02 < low[0] <= bound[-1]
+    assert low[0] < x.mean() < high[0]
+
+
+def test_stability_index_by_hand():
+    rng = np.random.default_rng(1)
+    p, q = expit(rng.normal(-2, 1, 5000)), expit(rng.normal(-1.5, 1, 800))
+    reference, counts = (bin_counts(np.zeros(len(one), dtype=int), 1, one, np.ones(len(one))) for one in (p, q))
+    # Deciles of the reference, computed from the cases; the bins move them a little.
+    edges = np.quantile(p, np.arange(1, 10) / 10)
+    shares = [np.bincount(np.searchsorted(edges, one), minlength=10) / len(one) for one in (q, p)]
+    by_hand = np.sum((shares[0] - shares[1]) * np.log(shares[0] / shares[1]))
+    assert stability_index(counts, reference)[0] == pytest.approx(by_hand, rel=0.15)
+    assert np.isnan(stability_index(counts, np.zeros((1, BINS)))[0])
+
+
+def test_stability_index_does_not_depend_on_the_means_of_grid_cells():
+    # The lowest of 64 cells has many cases, and its mean is near the edge of a bin.
+    rng = np.random.default_rng(4)
+    p = expit(rng.normal(-3.0, 1.2, 60 * 400))
+    ledger = pr.condense(rng.random(len(p)) < p, {"m": p}, by={"day": np.repeat(np.arange(60), 400)}, cells=64)
+    psi = pr.monitor(ledger, reference_days=20).days.psi[20:]
+    assert psi.max() < 9 * (1 / 400 + 1 / 8000) * 3.5
+
+
+def test_numbers_of_a_day(two_models):
+    watch = pr.monitor(two_models, reference_days=7)
+    days = watch.days.to_frame(backend="pandas")
+    row = days.query("day == 12 and site == 'b' and model == 'm' and reference.isna()").iloc[0]
+    own = two_models.where(day=12, site="b")
+    table, score = own.table("m"), pr.estimate(own.table("m"), measure=pr.Brier())
+    assert (row["n"], row["event_rate"]) == (table.n, pytest.approx(table.event_rate))
+    ratio = pr.estimate(table, measure=pr.measures.ObservedExpected())
+    assert row["observed_expected"] == pytest.approx(ratio.value, rel=1e-12)
+    assert row["score"] == pytest.approx(score.value, rel=1e-12)
+    assert row["score_error"] == pytest.approx(score.standard_error, rel=1e-9)
+    assert row["slope"] == pytest.approx(pr.estimate(table, measure=pr.measures.CalibrationSlope()).value, rel=1e-6)
+    pair = days.query("day == 12 and site == 'b' and reference == 'old'").iloc[0]
+    difference = pr.compare(own).pairs[0]
+    assert pair["score"] == pytest.approx(difference.difference, rel=1e-9)
+    assert days.query("day < 7")["psi"].isna().all()
+    assert days.query("day >= 7 and reference.isna()")["psi"].notna().all()
+
+
+def test_days_one_by_one_through_files_give_the_same_state(two_models, tmp_path):
+    whole = pr.monitor(two_models.where(day=list(range(12))), reference_days=4)
+    for day in range(12):
+        own = two_models.where(day=day)
+        watch = pr.monitor(own, reference_days=4) if day == 0 else LedgerMonitor.from_parquet(tmp_path).extend(own)
+        watch.to_parquet(tmp_path)
+    found = LedgerMonitor.from_parquet(tmp_path)
+    for one, other in ((found, whole), (found.days, whole.days), (found.latest, whole.latest)):
+        frames = [result.to_frame(backend="pandas") for result in (one, other)]
+        pd.testing.assert_frame_equal(*frames, rtol=1e-12, atol=0)
+    np.testing.assert_array_equal(found.states.evidence.log_capital, whole.states.evidence.log_capital)
+    assert found.summary() == whole.summary()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "days",
+        "monitor.json",
+        "state-12.parquet",
+        "times-12.parquet",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("direction", "change"),
+    [
+        ("too low", lambda p: expit(logit(p) + 0.4)),
+        ("too high", lambda p: expit(logit(p) - 0.4)),
+        ("too extreme", lambda p: expit(-1.0 + 0.5 * (logit(p) + 1.0))),
+        ("too timid", lambda p: expit(-1.0 + 2.0 * (logit(p) + 1.0))),
+    ],
+)
+def test_a_change_is_found_with_its_day_and_direction(direction, change):
+    def truth(day, site, p):
+        return np.where((day >= 25) & (site == "b"), change(p), p)
+
+    watch = pr.monitor(simulated(days=45, change=truth, cases=1000, seed=2))
+    found = watch.to_frame(backend="pandas").set_index("site")
+    assert found.loc["a", "alarm"] is None or pd.isna(found.loc["a", "alarm"])
+    assert found.loc["b", "direction"] == direction
+    assert 25 <= found.loc["b", "alarm"] <= 45
+    assert abs(found.loc["b", "since"] - 25) <= 4
+    assert f"m (site b): forecasts {direction} since day" in watch.summary()
+
+
+def test_the_worse_model_is_named():
+    rng = np.random.default_rng(3)
+    size, day = 25_000, np.repeat(np.arange(50), 500)
+    p = expit(rng.normal(0, 1, size))
+    new = expit(logit(p) + np.where(day >= 30, 1.2, 0.3) * rng.normal(0, 1, size))
+    old = expit(logit(p) + 0.3 * rng.normal(0, 1, size))
+    ledger = pr.condense(rng.random(size) < p, {"new": new, "old": old}, by={"day": day})
+    found = pr.monitor(ledger).to_frame(backend="pandas").set_index("reference").loc["old"]
+    assert found["direction"] == "worse"
+    assert abs(found["since"] - 30) <= 5
+    assert found["low"] < found["difference"] < found["high"]
+
+
+def test_a_certain_forecast_that_fails_is_an_alarm_for_ever():
+    y, p, day = [0, 1, 1, 0, 1, 0], [0.2, 0.7, 0.0, 0.3, 0.6, 0.4], [1, 1, 2, 2, 3, 3]
+    watch = pr.monitor(pr.condense(y, {"m": p}, by={"day": day}))
+    row = watch.to_frame(backend="pandas").iloc[0]
+    assert (row["alarm"], row["since"], row["direction"], row["e_value"]) == (2, 2, "refuted", math.inf)
+    assert "a forecast of 0 or 1 was wrong on day 2" in watch.summary()
+
+
+def test_the_error_budget_is_not_exceeded_by_streams_that_appear_later():
+    watch = pr.monitor(simulated(days=1, cases=60))
+    for day in range(1, 20):
+        sites = [f"s{number}" for number in range(day)]
+        later = simulated(days=day + 1, cases=60, sites=["a", "b", *sites]).where(day=day)
+        watch = watch.extend(later)
+    assert len(watch.states) > 15
+    assert watch.states.share.sum() < 1.0
+    assert watch.states.share[:2].tolist() == [0.375, 0.375]
+
+
+def test_calibrated_forecasts_raise_few_alarms():
+    watch = pr.monitor(simulated(days=12, cases=6000, sites=np.arange(300), seed=5))
+    assert watch.alarms == 0
+    # Of 300 streams, an e-value of 20 is ever reached by 15 on average at most.
+    assert (watch.states.highest >= math.log(20.0)).sum() <= 15
+    assert np.exp(watch.states.evidence.log_e_value).mean() < 1.5
+
+
+def test_days_that_change_or_come_late_are_refused(two_models):
+    watch = pr.monitor(two_models.where(day=list(range(5, 20))))
+    assert watch.extend(two_models.where(day=list(range(10, 20)))).times == watch.times
+    assert watch.extend(two_models.where(day=list(range(10, 22)))).times == tuple(range(5, 22))
+    with pytest.raises(InputValueError, match="must not change"):
+        watch.extend(simulated(days=20, models=2, seed=9).where(day=list(range(10, 20))))
+    with pytest.raises(InputValueError, match="sorted order"):
+        watch.extend(two_models.where(day=4))
+
+
+def test_what_is_not_a_ledger_of_independent_cases_of_one_event_is_refused(two_models):
+    y, p, by = [0, 1, 1, 0], [0.2, 0.7, 0.4, 0.3], {"day": [1, 1, 2, 2]}
+    with pytest.raises(InputTypeError, match="needs a Ledger"):
+        pr.monitor(y)
+    with pytest.raises(InputValueError, match="no key 'day'"):
+        pr.monitor(pr.condense(y, {"m": p}))
+    for more, law in (({"sample_weight": [1, 2, 1, 1]}, "without weights"), ({"cluster": [1, 1, 2, 2]}, "independent")):
+        with pytest.raises(InputValueError, match=law):
+            pr.monitor(pr.condense(y, {"m": p}, by=by, **more))
+    with pytest.raises(InputValueError, match="one event"):
+        pr.monitor(pr.condense([0, 1, 2, 0], {"m": np.full((4, 3), 1 / 3)}, by=by))
+    with pytest.raises(InputValueError, match="same models"):
+        pr.monitor(two_models).extend(simulated())
+    with pytest.raises(InputValueError, match="reference_days"):
+        pr.monitor(two_models, reference_days=0)
+    with pytest.raises(InputValueError, match="finite range"):
+        pr.monitor(two_models, rule=pr.Log())
+
+
+def test_files_of_another_monitor_are_kept(two_models, tmp_path):
+    watch = pr.monitor(two_models.where(day=[0, 1]))
+    watch.to_parquet(tmp_path)
+    with pytest.raises(InputValueError, match="another level"):
+        pr.monitor(two_models.where(day=[0, 1]), level=0.9).to_parquet(tmp_path)
+    with pytest.raises(InputValueError, match="more days"):
+        pr.monitor(two_models.where(day=0)).to_parquet(tmp_path)
+    facts = json.loads((tmp_path / "monitor.json").read_text())
+    (tmp_path / "monitor.json").write_text(json.dumps(facts | {"version": 99}))
+    with pytest.raises(InputValueError, match="version"):
+        LedgerMonitor.from_parquet(tmp_path)
+    with pytest.raises(InputValueError, match="holds a monitor"):
+        LedgerMonitor.from_parquet(tmp_path / "days")
+
+
+def test_stakes_lie_between_zero_and_one():
+    assert (STAKES > 0).all()
+    assert (STAKES < 1).all()
+    assert 2 * len(STAKES) == ALTERNATIVES

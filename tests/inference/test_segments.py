@@ -1,0 +1,215 @@
+"""The search for segments: sums by brute force, the law of the largest deviation, planted segments, engines."""
+
+import itertools
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import norm
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.inference.segment_columns import Cut, cut_of_numbers
+from propriety.inference.segment_law import SMALLEST, deviations, largest_deviations
+from propriety.inference.segment_sums import Lattice, SegmentCases, SegmentSums
+
+FEW = {"seed": 3, "n_resamples": 60}
+
+
+def cases(n=30_000, *, planted=(), seed=1):
+    """Return outcomes, forecasts and columns; in a planted segment the odds are multiplied."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        "country": rng.choice(["DE", "FR", "US", "PL"], n),
+        "device": rng.choice(["phone", "desk", "tablet"], n, p=[0.5, 0.4, 0.1]),
+        "age": rng.normal(50.0, 12.0, n),
+        "plan": rng.integers(0, 5, n),
+    }
+    p = rng.beta(1.0, 6.0, n)
+    odds = p / (1.0 - p)
+    for factor, labels in planted:
+        inside = np.all([columns[name] == label for name, label in labels.items()], axis=0)
+        odds = np.where(inside, odds * factor, odds)
+    return rng.random(n) < odds / (1.0 + odds), p, columns
+
+
+def test_sums_are_those_of_every_segment_by_brute_force():
+    rng = np.random.default_rng(5)
+    sizes = (3, 2, 4)
+    codes = [rng.integers(0, size, 500) for size in sizes]
+    p, y = rng.random(500), rng.random(500) < 0.4
+    found = SegmentCases(p, y, codes, Lattice(sizes, 2))
+    within, outside = ((0, 1),), [((1, 0), (2, 3))]
+    for given, kept in (
+        ((), np.ones(500, dtype=bool)),
+        ((within, outside), (codes[0] == 1) & ~((codes[1] == 0) & (codes[2] == 3))),
+    ):
+        sums = found.sums(*given)
+        assert len(found.lattice) == 3 + 2 + 4 + 6 + 12 + 8
+        for index in range(len(found.lattice)):
+            segment = found.lattice.segment(index)
+            assert found.lattice.index(segment) == index
+            rows = kept & np.all([codes[column] == code for column, code in segment], axis=0)
+            v = p[rows] * (1 - p[rows])
+            expected = (rows.sum(), y[rows].sum(), p[rows].sum(), v.sum(), (v * (1 - 2 * p[rows])).sum())
+            np.testing.assert_allclose([column[index] for column in sums], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_three_columns_are_combined():
+    lattice = Lattice((2, 2, 2, 2), 3)
+    assert [len(columns) for columns in lattice.subsets].count(3) == 4
+    assert len(lattice) == 4 * 2 + 6 * 4 + 4 * 8
+    assert {lattice.segment(index) for index in range(len(lattice))} == {
+        tuple(zip(columns, labels, strict=True))
+        for size in (1, 2, 3)
+        for columns in itertools.combinations(range(4), size)
+        for labels in itertools.product(range(2), repeat=size)
+    }
+
+
+@pytest.mark.parametrize("p", [0.02, 0.5, 0.98])
+def test_deviations_are_standard_normal_if_forecasts_are_calibrated(p):
+    n = round(40.0 / (p * (1 - p)))
+    counts = np.random.default_rng(7).binomial(n, p, 200_000).astype(float)
+    ones = np.ones(len(counts))
+    v = n * p * (1 - p)
+    sums = SegmentSums(n * ones, counts, n * p * ones, v * ones, v * (1 - 2 * p) * ones)
+    found = deviations(sums)
+    for z in (1.5, 2.5):  # Counts are whole numbers, which leaves a factor of about 1.5.
+        tail = norm.sf(z)
+        assert 0.6 * tail < np.mean(found > z) < 1.6 * tail
+        assert 0.6 * tail < np.mean(found < -z) < 1.6 * tail
+    assert np.all(np.diff(found[np.argsort(counts)]) >= 0.0)
+    assert not deviations(sums._replace(variance=ones * (SMALLEST - 0.1))).any()
+
+
+def test_a_planted_interaction_is_named_and_its_echoes_are_not():
+    planted = [(1.6, {"country": "FR", "device": "phone"}), (0.5, {"plan": 3})]
+    y, p, by = cases(60_000, planted=planted)
+    found = pr.find_segments(y, p, by=by, **FEW)
+    assert set(found.segment) == {"country = FR and device = phone", "plan = 3"}
+    assert (found.p_adjusted < 0.05).all()
+    table = pr.ForecastTable.from_predictions(y[by["plan"] == 3], p[by["plan"] == 3])
+    row = found.segment.tolist().index("plan = 3")
+    assert found.n[row] == table.n
+    assert found.observed_expected[row] == pytest.approx(table.event_rate / table.mean_forecast, rel=1e-12)
+    curve = pr.cumulative_calibration_error(table)
+    assert found.kuiper[row] == pytest.approx(curve.kuiper / curve.sigma, rel=1e-12)
+    assert found.places[row] == (("plan", 3),)
+    assert "2 segments stand out" in str(found)
+    assert found.low[row] < found.observed_expected[row] < found.high[row] < 1.0
+
+
+def test_calibrated_forecasts_have_no_segments():
+    y, p, by = cases()
+    found = pr.find_segments(y, p, by=by, **FEW)
+    assert found.segment.tolist() == []
+    assert "No segment stands out" in found.summary()
+    assert found.columns()["n"].tolist() == []
+
+
+def test_the_family_wise_error_holds():
+    """One lattice, many outcomes drawn from the forecasts; critical values from other draws."""
+    _, p, by = cases(4_000)
+    codes = [np.unique(by[name], return_inverse=True)[1] for name in ("country", "device", "plan")]
+    found = SegmentCases(p, np.zeros(len(p), dtype=bool), codes, Lattice((4, 3, 5), 2))
+    sums = found.sums()
+    first, second = (largest_deviations(found, sums, 1500, seed) for seed in (1, 2))
+    assert 0.03 < np.mean(second > np.quantile(first, 0.95)) < 0.07
+
+
+def test_false_discoveries_are_controlled_and_more_is_found():
+    y, p, by = cases(60_000, planted=[(1.35, {"country": name}) for name in ("FR", "DE")] + [(1.3, {"plan": 1})])
+    family = pr.find_segments(y, p, by=by, **FEW)
+    discovery = pr.find_segments(y, p, by=by, control="discovery", **FEW)
+    assert discovery.critical < family.critical
+    assert set(family.segment) <= set(discovery.segment)
+
+
+def test_a_wider_segment_is_preferred_if_the_rest_of_it_deviates():
+    y, p, by = cases(60_000, planted=[(1.7, {"device": "desk"})])
+    assert pr.find_segments(y, p, by=by, **FEW).segment.tolist() == ["device = desk"]
+
+
+def test_at_most_so_many_are_reported():
+    y, p, by = cases(60_000, planted=[(1.7, {"country": "FR"}), (1.7, {"plan": 1})])
+    found = pr.find_segments(y, p, by=by, most=1, **FEW)
+    assert len(found.segment) == 1
+    assert "may be more segments than the 1 reported" in found.note
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [lambda frame: frame, pl.DataFrame.to_pandas, pl.DataFrame.lazy, lambda f: duckdb.from_arrow(f.to_arrow())],
+    ids=["polars", "pandas", "polars lazy", "duckdb"],
+)
+@pytest.mark.parametrize("most", [0, 2**21], ids=["by queries", "fetched"])
+def test_frames_and_engines_find_what_arrays_do(engine, most, monkeypatch):
+    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", most)
+    y, p, by = cases(20_000, planted=[(1.8, {"country": "FR", "device": "phone"})])
+    frame = engine(pl.DataFrame({"y": y, "p": p, **by}))
+    found = pr.find_segments(frame, "p", outcome="y", by=list(by), **FEW)
+    expected = pr.find_segments(y, p, by=by, **FEW)
+    assert found.segment.tolist() == expected.segment.tolist() != []
+    assert found.tested == expected.tested
+    for name in ("n", "events", "expected", "observed_expected", "low", "high", "deviation", "kuiper", "intercept"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
+
+
+def test_a_sample_of_the_cases_is_drawn_if_there_are_many(monkeypatch):
+    monkeypatch.setattr("propriety.inference.segments.ROWS_OF_LAW", 5_000)
+    y, p, by = cases(20_000, planted=[(2.0, {"country": "FR", "device": "phone"})])
+    frame = pl.LazyFrame({"y": y, "p": p, **by})
+    for found in (
+        pr.find_segments(y, p, by=by, **FEW),
+        pr.find_segments(frame, "p", outcome="y", by=list(by), **FEW),
+    ):
+        assert found.segment.tolist() == ["country = FR and device = phone"]
+        assert "a sample of" in found.note
+
+
+def test_numbers_are_cut_at_their_quantiles():
+    values = np.random.default_rng(1).normal(size=1_000).round(2)
+    cut = cut_of_numbers(values, 4)
+    shares = np.bincount(cut.codes(values)) / 1_000
+    np.testing.assert_allclose(shares, 0.25, atol=0.02)
+    assert cut.labels[0] == f"up to {cut.edges[0]:g}"
+    frame = pl.DataFrame({"x": [*values.tolist(), None]}).lazy()
+    coded = nw.from_native(frame).select(cut.expression(nw.col("x")).alias("x")).collect()["x"].to_list()
+    assert coded == [*cut.codes(values).tolist(), None]
+    assert cut_of_numbers(np.arange(50), 4) is None
+    assert cut_of_numbers(np.array(["a", "b"]), 4) is None
+    assert isinstance(cut_of_numbers(np.arange(60), 4), Cut)
+    assert cut_of_numbers(np.array([0.5, 0.5]), 4) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"by": ["country"]}, InputTypeError, "mapping of names to arrays"),
+        ({"quantiles": 0}, InputValueError, "quantiles"),
+        ({"depth": 0}, InputValueError, "depth"),
+        ({"control": "none"}, InputValueError, "control"),
+    ],
+)
+def test_wrong_arguments_are_explained(change, error, words):
+    y, p, by = cases(200)
+    with pytest.raises(error, match=words):
+        pr.find_segments(y, p, **({"by": by} | change), **FEW)
+
+
+def test_classes_and_several_models_are_rejected():
+    y, p, by = cases(200)
+    with pytest.raises(InputValueError, match="one model"):
+        pr.find_segments(y, {"a": p, "b": p}, by=by, **FEW)
+    with pytest.raises(InputValueError, match="classes"):
+        pr.find_segments([0, 1, 2] * 20, np.full((60, 3), 1 / 3), by={"g": [0] * 60}, **FEW)
+
+
+def test_missing_labels_are_rejected_alike():
+    frame = pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.5, 0.1, 0.4], "g": ["a", None, "b", "a"]})
+    for given in (frame, frame.lazy()):
+        with pytest.raises(MissingValuesError, match="must be known for every case"):
+            pr.find_segments(given, "p", outcome="y", by=["g"], **FEW)

@@ -1,0 +1,109 @@
+"""Ledgers at another event rate: weights, values, and errors of two samples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+
+RNG = np.random.default_rng(4)
+Y = RNG.random(400) < 0.4
+X = RNG.normal(size=400) + Y
+FORECASTS = {"a": expit(X - 0.9), "b": expit(0.5 * X - 0.7)}
+RATE = 0.03
+SMOOTH = [pr.measures.ObservedExpected(), pr.measures.AreaUnderRoc(), pr.measures.CalibrationSlope()]
+MEANS = [pr.Brier(), pr.Log(), pr.measures.NetBenefit(0.05), pr.measures.Skill()]
+
+
+def test_values_are_those_of_weighted_cases():
+    weight = np.where(Y, RATE / Y.mean(), (1 - RATE) / (1 - Y.mean()))
+    ledger = pr.at_prevalence(pr.condense(Y, FORECASTS), RATE)
+    assert ledger.table("a").event_rate == pytest.approx(RATE, abs=1e-14)
+    assert ledger.table("a").weight == pytest.approx(len(Y))
+    for measure in MEANS + SMOOTH:
+        found = pr.estimate(ledger, "a", measure).value
+        assert found == pytest.approx(pr.estimate(Y, FORECASTS["a"], measure, sample_weight=weight).value, rel=1e-10)
+
+
+def error(values):
+    """Return the standard error of a mean with a fixed share of events."""
+    sides = ((values[Y], RATE), (values[~Y], 1 - RATE))
+    return math.sqrt(sum(share**2 * side.var(ddof=1) / len(side) for side, share in sides))
+
+
+def test_the_error_of_a_mean_is_that_of_two_samples():
+    p = FORECASTS["a"]
+    loss = (p - Y) ** 2
+    found = pr.estimate(pr.at_prevalence(pr.condense(Y, p), RATE))
+    assert found.standard_error == pytest.approx(error(loss), rel=1e-12)
+    gain = loss - (FORECASTS["b"] - Y) ** 2
+    compared = pr.compare(pr.at_prevalence(pr.condense(Y, FORECASTS), RATE))
+    assert compared.standard_error[0] == pytest.approx(error(gain), rel=1e-12)
+
+
+@pytest.mark.parametrize("measure", SMOOTH, ids=lambda one: one.key)
+def test_the_error_of_a_smooth_measure_is_that_of_draws_by_outcome(measure):
+    rng, p = np.random.default_rng(1), FORECASTS["a"]
+    sides = [p[Y], p[~Y]]
+    values = []
+    for _ in range(200):
+        drawn = [rng.choice(side, len(side)) for side in sides]
+        y = np.repeat([1, 0], [len(side) for side in drawn])
+        table = pr.at_prevalence(pr.ForecastTable.from_predictions(y, np.concatenate(drawn)), RATE).table()
+        values.append(measure.value(table))
+    found = pr.estimate(pr.at_prevalence(pr.condense(Y, p), RATE), measure=measure)
+    assert found.standard_error == pytest.approx(np.std(values), rel=0.2)
+
+
+@pytest.mark.parametrize("kind", ["tables", "lazy", "stored"])
+def test_every_ledger_gives_the_same(kind, tmp_path):
+    frame = pl.DataFrame({"y": Y.astype(int), **FORECASTS})
+    expected = pr.at_prevalence(pr.condense(Y, FORECASTS), RATE)
+    if kind == "tables":
+        ledger = pr.condense(Y, FORECASTS["a"]).table()
+    elif kind == "lazy":
+        ledger = pr.condense(frame.lazy(), ["a", "b"], outcome="y")
+    else:
+        pr.condense(frame, ["a", "b"], outcome="y", rules=[pr.Brier()]).to_parquet(tmp_path)
+        ledger = pr.Ledger.from_parquet(tmp_path)
+    found = pr.at_prevalence(ledger, RATE)
+    model = None if kind == "tables" else "a"
+    for measure in (pr.Brier(), *SMOOTH):
+        one, other = pr.estimate(found, model, measure), pr.estimate(expected, "a", measure)
+        assert (one.value, one.standard_error, one.high) == pytest.approx(
+            (other.value, other.standard_error, other.high)
+        )
+    if kind != "tables":
+        assert pr.compare(found).p_value == pytest.approx(pr.compare(expected).p_value)
+
+
+def test_calibration_is_tested_without_the_note_on_weights():
+    found = pr.calibration_summary(pr.at_prevalence(pr.condense(Y, FORECASTS["a"]), RATE))
+    assert "at_prevalence" not in found.note
+    assert found.observed_expected.method.endswith("by outcome")
+
+
+@pytest.mark.slow
+def test_evaluate_and_slices_read_it():
+    site = np.where(X > 0, "x", "z")
+    ledger = pr.at_prevalence(pr.condense(Y, FORECASTS, by={"site": site}), RATE)
+    assert pr.evaluate(ledger, seed=1).scores.columns()
+    assert ledger.where(site="x").prevalence is None
+    assert ledger.over("site").prevalence == RATE
+
+
+def test_what_is_not_one_event_is_rejected():
+    with pytest.raises(InputTypeError, match="condense"):
+        pr.at_prevalence(Y, 0.1)
+    with pytest.raises(InputValueError, match="3 classes"):
+        pr.at_prevalence(pr.condense([0, 1, 2], np.full((3, 3), 1 / 3)), 0.1)
+    with pytest.raises(InputValueError, match="holds no events"):
+        pr.at_prevalence(pr.condense([0, 0], [0.1, 0.2]), 0.1)
+    with pytest.raises(InputValueError, match="prevalence must lie strictly between 0 and 1"):
+        pr.at_prevalence(pr.condense(Y, FORECASTS), 1.0)

@@ -1,0 +1,84 @@
+"""Figures of a monitored ledger: lines, alarms and labels."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from scipy.special import expit
+
+import propriety as pr
+from propriety.report.monitor import monitor_page
+
+
+@pytest.fixture(scope="module")
+def watch():
+    rng = np.random.default_rng(1)
+    size, day = 40 * 300, np.repeat(np.arange(40), 300)
+    x, site = rng.normal(-1, 1, size), rng.choice(["a", "b", "c"], size)
+    y = rng.random(size) < expit(x - 0.9 * ((day >= 20) & (site == "b")))
+    return pr.monitor(
+        pr.condense(y, {"m": expit(x), "n": expit(0.9 * x)}, by={"day": day, "site": site}), reference_days=7
+    )
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def lines_of(ax):
+    return {line.get_label(): line for line in ax.lines}
+
+
+def test_the_evidence_of_all_streams_is_drawn_and_alarms_are_named(watch):
+    before = dict(mpl.rcParams)
+    ax = watch.plot(label="Evidence")
+    assert ax.get_title(loc="left") == "Evidence"
+    assert dict(mpl.rcParams) == before
+    threshold = lines_of(ax)["_threshold"].get_ydata()[0]
+    assert threshold == pytest.approx(watch.states.log_thresholds(0.95)[0] / np.log(10))
+    drawn = [line for line in ax.lines if len(line.get_xdata()) == 40]
+    assert len(drawn) == len(watch.states)
+    named = lines_of(ax)["_m, site b"].get_ydata()
+    np.testing.assert_allclose(named, watch.days.of_stream(place_of(watch, "m", "b")).log_e_value / np.log(10))
+    assert {"m, site b", "alarm"} <= {text.get_text() for text in ax.texts}
+
+
+def place_of(watch, model, site, reference=None):
+    return watch.states.streams.index((model, reference, (site,)))
+
+
+def test_a_stream_shows_its_days_the_change_and_the_alarm(watch):
+    place = place_of(watch, "m", "b")
+    ax = pr.plots.plot_monitored_stream(watch, place)
+    days = watch.days.of_stream(place)
+    np.testing.assert_allclose(lines_of(ax)["_days"].get_ydata(), days.observed_expected)
+    line = lines_of(ax)["_last seven days"].get_ydata()
+    last = slice(-7, None)
+    expected = (days.event_rate * days.n)[last].sum() / (days.mean_forecast * days.n)[last].sum()
+    assert line[-1] == pytest.approx(expected)
+    text = ax.texts[0].get_text()
+    assert text.startswith("too high\nsince ")
+    assert ax.get_ylabel() == "Observed/expected"
+
+
+def test_a_pair_shows_the_difference(watch):
+    place = place_of(watch, "m", "a", reference="n")
+    ax = pr.plots.plot_monitored_stream(watch, place, label="m against n")
+    assert ax.get_ylabel() == "Mean difference of losses"
+    assert ax.get_title(loc="left") == "m against n"
+    np.testing.assert_allclose(lines_of(ax)["_days"].get_ydata(), watch.days.of_stream(place).score)
+    assert not ax.texts
+
+
+def test_the_page_has_the_alarms_the_streams_and_the_last_day(watch):
+    page = monitor_page(watch, title="Traffic")
+    assert [section.id for section in page.sections] == ["alarms", "streams", "evidence", "volume", "last", "methods"]
+    assert page.headline["Cases"] == 12_000
+    assert "m (site b): forecasts too high since day" in " ".join(page.verdict)
+    volume = next(section for section in page.sections if section.id == "volume").items[0].table
+    assert volume["cases"] == [300] * 40
+    models, pairs = next(section for section in page.sections if section.id == "last").items
+    assert models.columns["cases"] == watch.latest.n[:6].tolist()
+    assert pairs.columns["against"] == ["n"] * 3
