@@ -7,6 +7,7 @@ from loading import load
 import propriety as pr
 
 agreement, few_events, clusters = load("monitor_agreement"), load("few_events"), load("clusters")
+horizons = load("horizons")
 
 
 @pytest.mark.parametrize("setting", agreement.SETTINGS)
@@ -36,3 +37,13 @@ def test_clusters_of_the_study_have_the_asked_sizes():
     y, p, q, cluster = clusters.draw(4000, 1.0, 0.7, np.random.default_rng(1))
     assert len(y) == len(p) == len(q) == len(cluster)
     assert np.log(np.bincount(cluster)).std() == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("design", horizons.DESIGNS)
+def test_the_study_of_horizons_censors_as_many_cases_as_it_says(design):
+    kind, weights = design
+    generator = np.random.default_rng(8)
+    cases = horizons.draw(4000, 0.3, kind, generator)
+    outcome = horizons.outcome_of(cases, weights, horizons.factor(kind, 0.3, 0.4), generator)
+    assert outcome.censored[0] / outcome.n == pytest.approx(0.4, abs=0.03)
+    assert np.mean(cases.time <= horizons.HORIZON) == pytest.approx(cases.forecasts["a"].mean(), abs=0.03)
