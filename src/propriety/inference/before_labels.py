@@ -186,9 +186,9 @@ def before_labels(
     Notes
     -----
     The expected score says how sharp the forecasts are, not whether they are right: a model that has stopped working
-    but is as confident as before has the same expected score. In `studies/before_labels.py`, the coverage of the limits
-    is about nominal for calibrated forecasts and for a constant or random miscalibration, but not if the miscalibration
-    grows over time.
+    but is as confident as before has the same expected score. In `studies/before_labels.py`, 95% limits from 30 past
+    days had a coverage of 93 to 98% for calibrated forecasts and for those as miscalibrated as on past days, 76 to 79%
+    if the miscalibration grew from day to day, and next to none if it set in on the new day.
 
     References
     ----------
